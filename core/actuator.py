@@ -1,0 +1,242 @@
+"""Actuators: control law, motor and command path (seed 004, sections IV-A to IV-C).
+
+An actuator is described by data only; the kernel's step computes it. The voltage law (eqs 12, 13) drives the motor
+through duty cycle × supply, the current law (eqs 14, 15) through amperes. Eq. (14) writes the voltage's current limit
+I_emf once for both directions; here each direction has its own, (±U − k_t·θ̇)/R, which is what a bridge can do and
+what published parameters were fitted with.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.bench import Bench
+from core.errors import ModelError
+from core.kernel.layout import NO_SLEW, Law, Setup, Slot
+from core.parameters import Parameter
+from core.recording import ServoSettings
+
+LAWS = ("voltage", "current")
+BRIDGES = ("brake", "coast")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlLaw:
+    """How the servo's firmware turns a position error into a motor command."""
+
+    law: str
+    """"voltage" (output is a duty cycle) or "current" (output is in A)."""
+    bridge: str = "brake"
+    """"brake": the H-bridge shorts the motor while off; "coast": it lets go (voltage law only)."""
+    error_gain: float = 1.0
+    """Output per rad of error and per unit of the servo's P gain."""
+    integral_ratio: float = 0.0
+    """Integral gain [1/s] per unit of the servo's I gain, relative to `error_gain`."""
+    derivative_ratio: float = 0.0
+    """Derivative gain [s] per unit of the servo's D gain, relative to `error_gain`."""
+    output_limit: float
+    """Largest duty cycle (1) or current (A; I_heat of eq. 14)."""
+    damping: float = 0.0
+    """Velocity gain of the eRob law: amps = kp·e − damping·√kp·θ̇."""
+
+    def __post_init__(self) -> None:
+        if self.law not in LAWS:
+            raise ModelError(f"no control law {self.law!r}; there are {', '.join(LAWS)}")
+        if self.bridge not in BRIDGES or (self.bridge == "coast" and self.law != "voltage"):
+            raise ModelError(f"a {self.law} law with a {self.bridge!r} bridge does not exist")
+        for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping"):
+            value = getattr(self, name)
+            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+                raise ModelError(f"control law: {name} = {value!r} must be a finite number of at least 0")
+
+    @property
+    def kernel_law(self) -> Law:
+        """Which compiled step computes it."""
+        if self.law == "current":
+            return Law.CURRENT
+        return Law.COAST if self.bridge == "coast" else Law.VOLTAGE
+
+    @property
+    def control_unit(self) -> str:
+        """Unit of what the law asks of the motor."""
+        return "A" if self.law == "current" else "V"
+
+    def fill(self, rows: np.ndarray) -> None:
+        """Write the law into kernel rows (n, ROW), per unit of the servo's own gains."""
+        rows[:, Slot.KP] = self.error_gain
+        rows[:, Slot.KI] = self.error_gain * self.integral_ratio
+        rows[:, Slot.KD] = self.error_gain * self.derivative_ratio
+        rows[:, Slot.KV] = self.damping
+        rows[:, Slot.OUTPUT_LIMIT] = self.output_limit
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a model file."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ControlLaw:
+        """Inverse of `to_json`; raises ModelError."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise ModelError(f"control law: {error}") from None
+
+
+def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
+    """What a bench, the servo's settings and a time step [s] add to a candidate, shape (len(Setup),)."""
+    setup = np.zeros(len(Setup))
+    setup[Setup.STEP] = step
+    setup[Setup.KP] = settings.kp
+    setup[Setup.KI] = settings.ki
+    setup[Setup.KD] = settings.kd
+    if law.damping or settings.damping:
+        share = (
+            1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
+        )
+        if math.isnan(share):
+            raise ModelError("the recording has a velocity gain (damping), the servo's control law has none")
+        setup[Setup.KV] = share * math.sqrt(settings.kp)
+    setup[Setup.INERTIA] = bench.inertia
+    setup[Setup.GRAVITY_TORQUE] = bench.gravity_torque
+    setup[Setup.ANGLE_OFFSET] = bench.angle_offset
+    return setup
+
+
+@dataclass(frozen=True)
+class _Term:
+    symbol: str
+    unit: str
+    off: float
+    start: float
+    lower: float
+    upper: float
+    slot: Slot
+    description: str
+
+
+_COMMAND_PATH: dict[str, _Term] = {
+    "command_delay": _Term("t_d", "s", 0.0, 0.01, 0.0, 0.06, Slot.DELAY, "time from command to its effect"),
+    "error_gain_ratio": _Term(
+        "ρ", "1", 1.0, 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"
+    ),
+    "goal_slew": _Term(
+        "ω_max", "rad/s", NO_SLEW, 8.0, 1.0, 30.0, Slot.GOAL_SLEW, "velocity limit of the goal"
+    ),
+    "dead_band": _Term(
+        "ε", "rad", 0.0, 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"
+    ),
+    "pwm_lag": _Term(
+        "τ_p", "s", 0.0, 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"
+    ),
+    "supply_sag": _Term("R_s", "Ω", 0.0, 0.05, 0.0, 2.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
+    "release_braking": _Term(
+        "β", "1", 0.0, 0.2, 0.0, 1.0, Slot.RELEASE_BRAKING, "torque off: 0 open circuit, 1 shorted motor"
+    ),
+}
+
+COMMAND_PATH_TERMS = tuple(_COMMAND_PATH)
+"""Terms between a command and the motor, each off unless asked for."""
+
+_MOTOR = {
+    "kt": ("k_t", "N·m/A", Slot.TORQUE_CONSTANT, "torque constant, motor and reducer"),
+    "R": ("R", "Ω", Slot.RESISTANCE, "motor resistance"),
+    "armature": ("J_m", "kg·m²", Slot.ARMATURE, "apparent inertia of the rotor"),
+}
+
+_OTHER_SLOTS = {
+    "q_offset": Slot.ANGLE_OFFSET,
+    "inductance": Slot.INDUCTANCE,
+    "pwm_period": Slot.PWM_PERIOD,
+}
+
+
+def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: str) -> list[Parameter]:
+    """Motor parameters and the bench's angle offset; bounds by name as (start, lower, upper)."""
+    parameters = [
+        Parameter(
+            name=name,
+            symbol=symbol,
+            unit=unit,
+            value=bounds[name][0],
+            lower=bounds[name][1],
+            upper=bounds[name][2],
+            description=description,
+        )
+        for name, (symbol, unit, _, description) in _MOTOR.items()
+    ]
+    if bridge == "coast":
+        parameters.append(
+            Parameter(
+                name="inductance",
+                symbol="L",
+                unit="H",
+                value=1e-3,
+                lower=1e-5,
+                upper=0.1,
+                description="motor inductance",
+            )
+        )
+        parameters.append(
+            Parameter(
+                name="pwm_period",
+                symbol="T",
+                unit="s",
+                value=1e-4,
+                lower=1e-6,
+                upper=1e-2,
+                frozen=True,
+                description="period of the pulse width modulation",
+            )
+        )
+    parameters.append(
+        Parameter(
+            name="q_offset",
+            symbol="θ₀",
+            unit="rad",
+            value=0.0,
+            lower=-0.2,
+            upper=0.2,
+            description="mounting error of the angle",
+        )
+    )
+    return parameters
+
+
+def command_path_parameters(terms: tuple[str, ...]) -> list[Parameter]:
+    """Parameters of the named command path terms; raises ModelError for an unknown one."""
+    parameters = []
+    for name in terms:
+        if name not in _COMMAND_PATH:
+            raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+        term = _COMMAND_PATH[name]
+        parameters.append(
+            Parameter(
+                name=name,
+                symbol=term.symbol,
+                unit=term.unit,
+                value=term.start,
+                lower=term.lower,
+                upper=term.upper,
+                description=term.description,
+            )
+        )
+    return parameters
+
+
+def command_path_off(name: str) -> float:
+    """Value at which a command path term does nothing."""
+    return _COMMAND_PATH[name].off
+
+
+def actuator_slot(name: str) -> Slot | None:
+    """Slot of the kernel's row that a motor or command path parameter fills; None for others."""
+    if name in _MOTOR:
+        return _MOTOR[name][2]
+    if name in _COMMAND_PATH:
+        return _COMMAND_PATH[name].slot
+    return _OTHER_SLOTS.get(name)

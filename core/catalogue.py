@@ -1,0 +1,159 @@
+"""The servo catalogue: hardware facts as data, read from `resources/servos/*.toml`, and the models shipped for them."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from core.actuator import ControlLaw, command_path_parameters, motor_parameters
+from core.errors import ModelError
+from core.friction import FRICTION_MODELS, friction_parameters
+from core.parameters import ParameterSet
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
+    from core.model import ServoModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoSpec:
+    """One servo of the catalogue."""
+
+    name: str
+    title: str
+    vendor: str
+    aliases: tuple[str, ...]
+    model_number: int
+    control: ControlLaw
+    default_kp: float
+    supply_voltage: float
+    """Nominal [V]"""
+    supply_range: tuple[float, float]
+    """[V]"""
+    stall_torque: float
+    """[N·m]"""
+    no_load_speed: float
+    """[rad/s]"""
+    max_current: float
+    """[A]"""
+    max_temperature: float
+    """[°C]"""
+    encoder_counts_per_turn: int
+    position_range: tuple[float, float]
+    """[rad]"""
+    motor: Mapping[str, tuple[float, float, float]]
+    """kt [N·m/A], R [Ω], armature [kg·m²]: start, lowest, highest."""
+    sources: Mapping[str, str]
+
+    @property
+    def encoder_step(self) -> float:
+        """[rad]"""
+        return 2.0 * math.pi / self.encoder_counts_per_turn
+
+    def parameters(self, friction: str, command_path: tuple[str, ...] = ()) -> ParameterSet:
+        """Parameters of a model of this servo with start values and bounds from its ratings."""
+        return ParameterSet(
+            [
+                *motor_parameters(self.motor, self.control.bridge),
+                *friction_parameters(friction, self.stall_torque, self.no_load_speed),
+                *command_path_parameters(command_path),
+            ]
+        )
+
+
+def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
+    """Read one servo from TOML text; raises ModelError naming the entry that is missing or wrong."""
+    try:
+        data = tomllib.loads(text)
+        control, ratings = data["control"], data["ratings"]
+        law = ControlLaw(
+            law=control["law"],
+            bridge=control.get("bridge", "brake"),
+            error_gain=float(control["error_gain"]),
+            integral_ratio=float(control.get("integral_ratio", 0.0)),
+            derivative_ratio=float(control.get("derivative_ratio", 0.0)),
+            output_limit=float(
+                control["max_duty"] if control["law"] == "voltage" else control["max_current"]
+            ),
+            damping=float(control.get("damping", 0.0)),
+        )
+        return ServoSpec(
+            name=data["name"],
+            title=data["title"],
+            vendor=data["vendor"],
+            aliases=tuple(data.get("aliases", ())),
+            model_number=int(data["model_number"]),
+            control=law,
+            default_kp=float(control["default_kp"]),
+            supply_voltage=float(ratings["supply_voltage"]),
+            supply_range=_pair(ratings["supply_range"]),
+            stall_torque=float(ratings["stall_torque"]),
+            no_load_speed=float(ratings["no_load_speed"]),
+            max_current=float(ratings["max_current"]),
+            max_temperature=float(ratings["max_temperature"]),
+            encoder_counts_per_turn=int(ratings["encoder_counts_per_turn"]),
+            position_range=_pair(ratings["position_range"]),
+            motor={name: _triple(data["motor"][name]) for name in ("kt", "R", "armature")},
+            sources=dict(data.get("sources", {})),
+        )
+    except KeyError as error:
+        raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ModelError(f"{source}: {error}") from None
+
+
+def _pair(values: Any) -> tuple[float, float]:
+    low, high = values
+    return float(low), float(high)
+
+
+def _triple(values: Any) -> tuple[float, float, float]:
+    start, low, high = values
+    return float(start), float(low), float(high)
+
+
+def _resources() -> Traversable:
+    return files("resources")
+
+
+@cache
+def servos() -> dict[str, ServoSpec]:
+    """Every servo of the catalogue by name, in alphabetical order."""
+    folder = _resources() / "servos"
+    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".toml")), key=lambda e: e.name)
+    specs = [parse_servo(entry.read_text("utf-8"), entry.name) for entry in entries]
+    return {spec.name: spec for spec in specs}
+
+
+def load_servo(name: str) -> ServoSpec:
+    """Return a servo by name or alias, in any case; raises ModelError naming the known ones."""
+    wanted = str(name).lower()
+    for spec in servos().values():
+        if wanted == spec.name or wanted in spec.aliases:
+            return spec
+    raise ModelError(f"no servo {name!r} in the catalogue; there are {', '.join(servos())}")
+
+
+def shipped_models(servo: str) -> tuple[str, ...]:
+    """Friction models that come with a servo, e.g. ("m1", "m2"); empty when none was identified."""
+    folder = _resources() / "models" / load_servo(servo).name
+    return tuple(m for m in FRICTION_MODELS if (folder / f"{m}.json").is_file())
+
+
+@cache
+def load_model(servo: str, friction: str) -> ServoModel:
+    """Return a model shipped for a servo, e.g. load_model("mx106", "m6"); raises ModelError when there is none."""
+    from core.model import ServoModel
+
+    spec = load_servo(servo)
+    entry = _resources() / "models" / spec.name / f"{friction.lower()}.json"
+    if friction.lower() not in shipped_models(servo):
+        known = ", ".join(shipped_models(servo)) or "none"
+        raise ModelError(f"no model {friction!r} is shipped for {spec.name}; there is {known}")
+    return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)

@@ -1,0 +1,102 @@
+"""The flat vector a kernel sees: one candidate on one recording.
+
+Friction models M1–M5 are points in M6's space (seed 004, eqs 3, 6–10), so every candidate has the same length.
+"""
+
+from enum import IntEnum
+
+import numpy as np
+
+
+class Slot(IntEnum):
+    """Position of each number in a candidate's row; SI units, angles in rad."""
+
+    TORQUE_CONSTANT = 0  # k_t [N·m/A], motor and reducer together
+    RESISTANCE = 1  # R [Ω]
+    ARMATURE = 2  # J_m [kg·m²]
+    ANGLE_OFFSET = 3  # added to the angle before gravity acts [rad]
+    FRICTION_BASE = 4  # K_c [N·m]
+    FRICTION_VISCOUS = 5  # K_v [N·m·s/rad]
+    LOAD_MOTOR = 6  # K_m
+    LOAD_EXTERNAL = 7  # K_e
+    FRICTION_STRIBECK = 8  # K_c^s [N·m]
+    LOAD_MOTOR_STRIBECK = 9  # K_m^s
+    LOAD_EXTERNAL_STRIBECK = 10  # K_e^s
+    LOAD_MOTOR_QUAD = 11  # K_m^q [1/(N·m)]
+    LOAD_EXTERNAL_QUAD = 12  # K_e^q [1/(N·m)]
+    STRIBECK_VELOCITY = 13  # v_s [rad/s]
+    STRIBECK_EXPONENT = 14  # α
+    DELAY = 15  # of the command [s]
+    GOAL_SLEW = 16  # velocity limit of the goal [rad/s]
+    DEAD_BAND = 17  # half width, of the position error [rad]
+    PWM_LAG = 18  # time constant of duty cycle or current [s]
+    SUPPLY_SAG = 19  # resistance of the supply [Ω]
+    RELEASE_BRAKING = 20  # 0: open circuit, 1: shorted motor
+    INDUCTANCE = 21  # L [H], drive/coast bridges only
+    PWM_PERIOD = 22  # [s], drive/coast bridges only
+    KP = 23  # duty per rad (voltage) or A per rad (current)
+    KI = 24  # the same per second
+    KD = 25  # the same times seconds, on the error's derivative
+    KV = 26  # velocity feedback: duty or A per rad/s
+    OUTPUT_LIMIT = 27  # max duty, or I_heat [A]
+    OPPOSING_GATE = 28  # 1: quadratic term only where the torques oppose
+    VELOCITY_AFTER = 29  # 1: position integrates the updated velocity (integrator "bam")
+    VELOCITY_LIMIT = 30  # numerical guard [rad/s]
+    INERTIA = 31  # of the load [kg·m²]
+    GRAVITY_TORQUE = 32  # at a horizontal arm [N·m]
+
+
+ROW = len(Slot)
+
+
+class Setup(IntEnum):
+    """What a recording adds to every candidate: gains as written into the servo, the bench, the time step.
+
+    A candidate's KP, KI, KD and KV are per unit of the servo's own gains until a setup multiplies them.
+    """
+
+    STEP = 0  # of the simulation [s]
+    KP = 1
+    KI = 2
+    KD = 3
+    KV = 4  # velocity gain in the law's unit, damping·√kp for the eRob
+    INERTIA = 5  # of the load [kg·m²]
+    GRAVITY_TORQUE = 6  # at a horizontal arm [N·m]
+    ANGLE_OFFSET = 7  # of the bench [rad]
+
+
+def bind(row: np.ndarray, setup: np.ndarray) -> np.ndarray:
+    """Put a candidate, shape (ROW,), on a bench with a servo's gains: the row a rollout takes."""
+    bound = row.copy()
+    bound[[Slot.KP, Slot.KI, Slot.KD, Slot.KV]] *= setup[[Setup.KP, Setup.KI, Setup.KD, Setup.KV]]
+    bound[Slot.INERTIA] = setup[Setup.INERTIA]
+    bound[Slot.GRAVITY_TORQUE] = setup[Setup.GRAVITY_TORQUE]
+    bound[Slot.ANGLE_OFFSET] += setup[Setup.ANGLE_OFFSET]
+    return bound
+
+
+NO_SLEW = 1e9
+"""Velocity limit of the goal that never acts [rad/s]."""
+
+
+class Law(IntEnum):
+    """Control law and bridge: seed 004, eqs 12–13, 14–15, and section IV-B's drive/coast remark."""
+
+    VOLTAGE = 0
+    CURRENT = 1
+    COAST = 2
+
+
+def empty_rows(count: int) -> np.ndarray:
+    """Rows with every term off, shape (count, ROW): unit motor, no friction, no command path."""
+    rows = np.zeros((count, ROW))
+    rows[:, Slot.TORQUE_CONSTANT] = 1.0
+    rows[:, Slot.RESISTANCE] = 1.0
+    rows[:, Slot.STRIBECK_VELOCITY] = 1.0
+    rows[:, Slot.STRIBECK_EXPONENT] = 1.0
+    rows[:, Slot.GOAL_SLEW] = NO_SLEW
+    rows[:, Slot.INDUCTANCE] = 1.0
+    rows[:, Slot.PWM_PERIOD] = 1.0
+    rows[:, Slot.OUTPUT_LIMIT] = 1.0
+    rows[:, Slot.VELOCITY_LIMIT] = 1e4
+    return rows

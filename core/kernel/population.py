@@ -1,0 +1,231 @@
+"""Many candidates on many recordings: the hot path of identification.
+
+The time loop is outside and a loop over a fixed number of SIMD lanes inside; each lane is one candidate. All lane
+state lives in one flat array at constant offsets with unsigned indices, which is what lets LLVM prove that lanes do
+not alias and vectorise the loop. Only error sums leave the kernel.
+"""
+
+import math
+from functools import cache
+
+import numpy as np
+from numba import njit
+
+from core.kernel.fingerprint import KERNEL_FINGERPRINT
+from core.kernel.layout import Law, Setup, Slot
+from core.kernel.mathops import FASTMATH
+from core.kernel.step import make_step
+
+LANES = 16
+"""Candidates simulated together; a population is padded to a multiple of it."""
+
+SUMS = 4
+"""Numbers per candidate that leave the kernel: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
+
+_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus")
+_INPUT = ("goal", "enable")
+_SUM = ("abs", "square", "v_abs", "v_square")
+_DERIVED = ("inverse_r", "inertia", "inverse_inertia", "inverse_vs", "slew_step", "lag_share")
+_BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
+_AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
+
+
+@cache
+def population_kernel(law: Law, full: bool):
+    """Return the compiled kernel of one control law.
+
+    kernel(rows, setups, chosen, first, goal, enable, supply, position, velocity, substeps, sums):
+    rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)), one row a
+    recording; chosen (c,) the recordings to simulate; first (R + 1,) where each recording's samples begin in the
+    concatenated arrays; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply [V]
+    (N·substeps,) held per step; sums (R, P, SUMS) receives the error sums of the chosen recordings.
+    A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
+    limit) are read from the first row. The global interpreter lock is released.
+    """
+    step = make_step(law, full)
+    fingerprint = KERNEL_FINGERPRINT
+    lanes = np.uint64(LANES)
+    zero = np.uint64(0)
+    size = len(_BLOCKS) * LANES
+    q_, v_, slewed_, output_ = _AT["q"], _AT["v"], _AT["slewed"], _AT["output"]
+    integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
+    goal_, enable_ = _AT["goal"], _AT["enable"]
+    abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
+    inverse_r_, inertia_, inverse_inertia_ = _AT["inverse_r"], _AT["inertia"], _AT["inverse_inertia"]
+    inverse_vs_, slew_step_, lag_share_ = _AT["inverse_vs"], _AT["slew_step"], _AT["lag_share"]
+    kt_, r_, offset_, gravity_ = (
+        _AT[s.name] for s in (Slot.TORQUE_CONSTANT, Slot.RESISTANCE, Slot.ANGLE_OFFSET, Slot.GRAVITY_TORQUE)
+    )
+    kc_, kvis_, km_, ke_, kcs_, kms_, kes_, kmq_, keq_ = (
+        _AT[s.name]
+        for s in (
+            Slot.FRICTION_BASE,
+            Slot.FRICTION_VISCOUS,
+            Slot.LOAD_MOTOR,
+            Slot.LOAD_EXTERNAL,
+            Slot.FRICTION_STRIBECK,
+            Slot.LOAD_MOTOR_STRIBECK,
+            Slot.LOAD_EXTERNAL_STRIBECK,
+            Slot.LOAD_MOTOR_QUAD,
+            Slot.LOAD_EXTERNAL_QUAD,
+        )
+    )
+    alpha_, kp_, ki_, kd_, kv_, limit_ = (
+        _AT[s.name] for s in (Slot.STRIBECK_EXPONENT, Slot.KP, Slot.KI, Slot.KD, Slot.KV, Slot.OUTPUT_LIMIT)
+    )
+    dead_band_, sag_, braking_, inductance_, period_ = (
+        _AT[s.name]
+        for s in (
+            Slot.DEAD_BAND,
+            Slot.SUPPLY_SAG,
+            Slot.RELEASE_BRAKING,
+            Slot.INDUCTANCE,
+            Slot.PWM_PERIOD,
+        )
+    )
+    slots = len(Slot)
+    first_slot = int(_AT[Slot(0).name])
+    gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
+    armature_slot, delay_slot, offset_slot = Slot.ARMATURE, Slot.DELAY, Slot.ANGLE_OFFSET
+    vs_slot, slew_slot, lag_slot, r_slot = (
+        Slot.STRIBECK_VELOCITY,
+        Slot.GOAL_SLEW,
+        Slot.PWM_LAG,
+        Slot.RESISTANCE,
+    )
+    kp_slot, ki_slot, kd_slot, kv_slot = Slot.KP, Slot.KI, Slot.KD, Slot.KV
+    kp_setup, ki_setup, kd_setup, kv_setup = Setup.KP, Setup.KI, Setup.KD, Setup.KV
+    h_setup, inertia_setup, gravity_setup, offset_setup = (
+        Setup.STEP,
+        Setup.INERTIA,
+        Setup.GRAVITY_TORQUE,
+        Setup.ANGLE_OFFSET,
+    )
+
+    @njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)
+    def kernel(rows, setups, chosen, first, goal, enable, supply, position, velocity, substeps, sums):
+        if fingerprint == 0:
+            return
+        f = np.zeros(size)
+        delay_steps = np.zeros(LANES, dtype=np.int64)
+        delay_share = np.zeros(LANES)
+        gate = rows[0, gate_slot]
+        velocity_after = rows[0, after_slot]
+        velocity_limit = rows[0, guard_slot]
+        blocks = rows.shape[0] // LANES
+        for c in range(chosen.shape[0] * blocks):
+            recording = chosen[c // blocks]
+            block = c % blocks
+            setup = setups[recording]
+            h = setup[h_setup]
+            inverse_h = 1.0 / h
+            begin = first[recording]
+            samples = first[recording + 1] - begin
+            first_step = begin * substeps
+            last = (begin + samples) * substeps - 1
+            for lane in range(LANES):
+                at = np.uint64(lane)
+                row = rows[block * LANES + lane]
+                for slot in range(slots):
+                    f[first_slot + slot * LANES + lane] = row[slot]
+                inertia = setup[inertia_setup] + row[armature_slot]
+                f[kp_ + at] = row[kp_slot] * setup[kp_setup]
+                f[ki_ + at] = row[ki_slot] * setup[ki_setup]
+                f[kd_ + at] = row[kd_slot] * setup[kd_setup]
+                f[kv_ + at] = row[kv_slot] * setup[kv_setup]
+                f[gravity_ + at] = setup[gravity_setup]
+                f[offset_ + at] = row[offset_slot] + setup[offset_setup]
+                f[inverse_r_ + at] = 1.0 / row[r_slot]
+                f[inertia_ + at] = inertia
+                f[inverse_inertia_ + at] = 1.0 / inertia
+                f[inverse_vs_ + at] = 1.0 / row[vs_slot]
+                f[slew_step_ + at] = row[slew_slot] * h
+                f[lag_share_ + at] = 1.0
+                if row[lag_slot] > 0.0:
+                    f[lag_share_ + at] = 1.0 - math.exp(-h / row[lag_slot])
+                whole = math.ceil(row[delay_slot] * inverse_h)
+                delay_steps[lane] = int(whole)
+                delay_share[lane] = 1.0 - (whole - row[delay_slot] * inverse_h)
+                f[q_ + at] = position[begin]
+                f[v_ + at] = velocity[begin]
+                f[slewed_ + at] = position[begin]
+                f[output_ + at] = 0.0
+                f[integral_ + at] = 0.0
+                f[error_ + at] = 0.0
+                f[bus_ + at] = 0.0
+                f[abs_ + at] = 0.0
+                f[square_ + at] = 0.0
+                f[v_abs_ + at] = 0.0
+                f[v_square_ + at] = 0.0
+            for k in range(samples):
+                measured_q = position[begin + k]
+                measured_v = velocity[begin + k]
+                for lane in range(zero, lanes):
+                    e = f[q_ + lane] - measured_q
+                    e_v = f[v_ + lane] - measured_v
+                    f[abs_ + lane] += abs(e)
+                    f[square_ + lane] += e * e
+                    f[v_abs_ + lane] += abs(e_v)
+                    f[v_square_ + lane] += e_v * e_v
+                for sub in range(substeps):
+                    i = first_step + k * substeps + sub
+                    held_goal = goal[i]
+                    held_enable = enable[i]
+                    held_supply = supply[i]
+                    if full:
+                        # The held command, delayed: its mean over this step.
+                        for lane in range(LANES):
+                            newer = min(max(i - delay_steps[lane] + 1, first_step), last)
+                            older = max(i - delay_steps[lane], first_step)
+                            share = delay_share[lane]
+                            f[goal_ + np.uint64(lane)] = goal[older] + (1.0 - share) * (
+                                goal[newer] - goal[older]
+                            )
+                            f[enable_ + np.uint64(lane)] = enable[older] + (1.0 - share) * (
+                                enable[newer] - enable[older]
+                            )
+                        for lane in range(zero, lanes):
+                            q, v, slewed, output, integral, error, bus, _, _, _, _, _ = step(
+                                f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
+                                f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
+                                f[goal_ + lane], f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
+                                h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
+                                f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
+                                f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
+                                f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
+                                f[inverse_vs_ + lane], f[alpha_ + lane], gate,
+                                f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
+                                f[ki_ + lane], f[kd_ + lane], f[slew_step_ + lane], f[dead_band_ + lane],
+                                f[lag_share_ + lane], f[sag_ + lane], f[braking_ + lane],
+                                f[inductance_ + lane], f[period_ + lane],
+                            )  # fmt: skip
+                            f[q_ + lane] = q
+                            f[v_ + lane] = v
+                            f[slewed_ + lane] = slewed
+                            f[output_ + lane] = output
+                            f[integral_ + lane] = integral
+                            f[error_ + lane] = error
+                            f[bus_ + lane] = bus
+                    else:
+                        for lane in range(zero, lanes):
+                            q, v, _, _, _, _, _, _, _, _, _, _ = step(
+                                f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
+                                held_goal, held_enable, held_supply, 0.0, 0.0, 0.0,
+                                h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
+                                f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
+                                f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
+                                f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
+                                f[inverse_vs_ + lane], f[alpha_ + lane], gate,
+                                f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
+                                0.0, 0.0, 0.0, 0.0, 1.0, 0.0, f[braking_ + lane],
+                                f[inductance_ + lane], f[period_ + lane],
+                            )  # fmt: skip
+                            f[q_ + lane] = q
+                            f[v_ + lane] = v
+            for lane in range(LANES):
+                sums[recording, block * LANES + lane, 0] = f[abs_ + np.uint64(lane)]
+                sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
+                sums[recording, block * LANES + lane, 2] = f[v_abs_ + np.uint64(lane)]
+                sums[recording, block * LANES + lane, 3] = f[v_square_ + np.uint64(lane)]
+
+    return kernel

@@ -1,0 +1,97 @@
+"""One candidate, every sample kept: simulation for people, plots, the simulated servo and the digital twin."""
+
+import math
+from functools import cache
+
+import numpy as np
+from numba import njit
+
+from core.kernel.fingerprint import KERNEL_FINGERPRINT
+from core.kernel.layout import Law, Slot
+from core.kernel.mathops import FASTMATH
+from core.kernel.step import make_step
+
+OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
+"""Columns of a rollout: state before step k (rad, rad/s), then what the motor did in step k (N·m, A, 1, V, V or A)."""
+
+STATE = 7
+"""q, v, slewed goal, output, integral, error, supply current."""
+
+
+def initial_state(position: float, velocity: float) -> np.ndarray:
+    """State at rest of everything but the shaft, shape (STATE,)."""
+    state = np.zeros(STATE)
+    state[0] = state[2] = position
+    state[1] = velocity
+    return state
+
+
+def history_steps(delay: float, h: float) -> int:
+    """Past steps of the command that a delay [s] needs at step h [s]."""
+    return math.ceil(delay / h)
+
+
+@cache
+def rollout_kernel(law: Law):
+    """Return the compiled kernel of one control law, command path included.
+
+    kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
+    row (ROW,); state (STATE,) read and left at the end; goal, enable, supply, hand, torque, torque_mode
+    (first + n·substeps,) held per step of h [s], the first `first` of them being the past that a delay reaches;
+    out (n, len(OUTPUTS)). torque_mode > 0 commands `torque` [N·m] instead of the position law. Releases the
+    global interpreter lock.
+    """
+    step = make_step(law, True)
+    fingerprint = KERNEL_FINGERPRINT
+    (
+        KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
+        BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
+    ) = tuple(Slot)  # fmt: skip
+
+    @njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)
+    def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
+        if fingerprint == 0:
+            return
+        inertia = row[LOAD] + row[ARMATURE]
+        lag_share = 1.0 if row[LAG] <= 0.0 else 1.0 - math.exp(-h / row[LAG])
+        whole = math.ceil(row[DELAY] / h)
+        delay_steps = int(whole)
+        share = 1.0 - (whole - row[DELAY] / h)
+        last = goal.shape[0] - 1
+        q, v, slewed, output, integral, error, bus = (
+            state[0], state[1], state[2], state[3], state[4], state[5], state[6],
+        )  # fmt: skip
+        for k in range(out.shape[0]):
+            out[k, 0] = q
+            out[k, 1] = v
+            for sub in range(substeps):
+                i = first + k * substeps + sub
+                newer = min(max(i - delay_steps + 1, 0), last)
+                older = max(i - delay_steps, 0)
+                late_goal = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
+                late_enable = enable[older] + (1.0 - share) * (enable[newer] - enable[older])
+                q, v, slewed, output, integral, error, bus, tm, current, duty, volts, control = step(
+                    q, v, slewed, output, integral, error, bus,
+                    late_goal, late_enable, supply[i], hand[i], torque[i], torque_mode[i],
+                    h, 1.0 / h, row[KT], row[R], 1.0 / row[R], inertia, 1.0 / inertia, row[GRAVITY], row[OFFSET],
+                    row[KC], row[KVIS], row[KM], row[KE], row[KCS], row[KMS], row[KES], row[KMQ], row[KEQ],
+                    1.0 / row[VS], row[ALPHA], row[GATE],
+                    row[KP], row[KV], row[LIMIT], row[AFTER], row[GUARD],
+                    row[KI], row[KD], row[SLEW] * h, row[BAND], lag_share, row[SAG], row[BRAKING],
+                    row[L], row[PERIOD],
+                )  # fmt: skip
+                if sub == 0:
+                    out[k, 2] = tm
+                    out[k, 3] = current
+                    out[k, 4] = duty
+                    out[k, 5] = volts
+                    out[k, 6] = control
+        state[0] = q
+        state[1] = v
+        state[2] = slewed
+        state[3] = output
+        state[4] = integral
+        state[5] = error
+        state[6] = bus
+
+    return kernel

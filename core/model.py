@@ -1,0 +1,311 @@
+"""A servo model: control law, motor, friction and command path with their values, where they came from, and its files.
+
+Two formats are read and written: ours (versioned JSON with units, bounds and provenance) and the flat parameter files
+of Rhoban/bam.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_row
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.errors import ModelError, ServoBenchError
+from core.friction import FRICTION_TERMS, QUADRATIC_GATES, friction_slots, require_friction_model
+from core.kernel.layout import Slot, bind, empty_rows
+from core.parameters import Parameter, ParameterSet
+from core.recording import ServoSettings
+
+FORMAT = "servobench-model"
+FORMAT_VERSION = 1
+INTEGRATORS = ("algorithm1", "bam")
+"""Algorithm 1 of seed 004, and the variant whose position uses the velocity after the update."""
+
+BAM_VELOCITY_LIMIT = 100.0
+"""Guard of the peer's integrator [rad/s]."""
+
+LARGEST_FILE = 4_000_000
+"""No model file is larger [bytes]."""
+
+_BAM_DEFAULTS = {"R": 2.0, "q_offset": 0.0}
+_BAM_COMMAND_PATH = {"max_velocity": "goal_slew", "error_gain_ratio": "error_gain_ratio"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoModel:
+    """Everything needed to simulate one servo."""
+
+    servo: str
+    """Catalogue name."""
+    friction: str
+    """"m1" … "m6"."""
+    control: ControlLaw
+    supply_voltage: float
+    """Nominal [V], used where a recording has none."""
+    parameters: ParameterSet
+    """Motor, angle offset, friction, and the command path terms in use."""
+    quadratic_gate: str = "larger_torque"
+    integrator: str = "algorithm1"
+    """What the values were identified with, and the default to simulate with."""
+    dt: float = 0.005
+    """Step between samples the values were identified with [s]."""
+    substeps: int = 1
+    name: str = ""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Data hash, split, scores, seed, versions, source."""
+
+    def __post_init__(self) -> None:
+        require_friction_model(self.friction)
+        if self.quadratic_gate not in QUADRATIC_GATES:
+            raise ModelError(
+                f"no quadratic gate {self.quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}"
+            )
+        if self.integrator not in INTEGRATORS:
+            raise ModelError(f"no integrator {self.integrator!r}; there are {', '.join(INTEGRATORS)}")
+        if not (math.isfinite(self.dt) and self.dt > 0 and self.substeps >= 1):
+            raise ModelError(f"a step of {self.dt} s in {self.substeps} parts is not possible")
+        if not (math.isfinite(self.supply_voltage) and self.supply_voltage > 0):
+            raise ModelError(f"a supply of {self.supply_voltage} V is not possible")
+        needed = ("kt", "R", "armature", *FRICTION_TERMS[self.friction])
+        missing = [name for name in needed if name not in self.parameters]
+        if missing:
+            raise ModelError(f"{self.title}: parameters missing: {', '.join(missing)}")
+        for name, parameter in self.parameters.items():
+            if actuator_slot(name) is None and not friction_slots(name):
+                raise ModelError(f"{self.title}: no such parameter: {name}")
+            if name != "q_offset" and parameter.value < 0:
+                raise ModelError(f"{self.title}: {name} = {parameter.value} is negative")
+        for name in ("kt", "R", "armature"):
+            if not self.parameters[name].value > 0:
+                raise ModelError(f"{self.title}: {name} must be positive")
+
+    @property
+    def title(self) -> str:
+        """How a person calls it."""
+        return self.name or f"{self.servo} {self.friction.upper()}"
+
+    @property
+    def command_path(self) -> tuple[str, ...]:
+        """The command path terms in use."""
+        return tuple(name for name in COMMAND_PATH_TERMS if name in self.parameters)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Parameter name to value, SI units."""
+        return self.parameters.numbers()
+
+    def with_parameters(self, parameters: ParameterSet) -> ServoModel:
+        """Return the model at other values."""
+        return replace(self, parameters=parameters)
+
+    def default_settings(self, kp: float | None = None) -> ServoSettings:
+        """Settings as the catalogue suggests them."""
+        spec = load_servo(self.servo)
+        return ServoSettings(
+            servo=self.servo, kp=spec.default_kp if kp is None else kp, supply_voltage=self.supply_voltage
+        )
+
+    def rows(self, matrix: np.ndarray | None = None) -> np.ndarray:
+        """Kernel rows, not yet on a bench.
+
+        matrix: (n, n_free) candidates for the free parameters; None stands for the model's own values. Returns
+        (n, ROW).
+        """
+        count = 1 if matrix is None else len(matrix)
+        rows = empty_rows(count)
+        self.control.fill(rows)
+        rows[:, Slot.OPPOSING_GATE] = self.quadratic_gate == "opposing"
+        if self.integrator == "bam":
+            rows[:, Slot.VELOCITY_AFTER] = 1.0
+            rows[:, Slot.VELOCITY_LIMIT] = BAM_VELOCITY_LIMIT
+        columns = {p.name: i for i, p in enumerate(self.parameters.free)}
+        for name, parameter in self.parameters.items():
+            value: Any = parameter.value
+            if matrix is not None and name in columns:
+                value = matrix[:, columns[name]]
+            if name == "error_gain_ratio":
+                rows[:, [Slot.KP, Slot.KI, Slot.KD]] *= np.reshape(value, (-1, 1))
+                continue
+            slot = actuator_slot(name)
+            for target in friction_slots(name) if slot is None else (slot,):
+                rows[:, target] = value
+        return rows
+
+    def needs_full_step(self, settings: ServoSettings) -> bool:
+        """Whether a command path term or an integral or derivative gain is in use."""
+        gains = settings.ki * self.control.integral_ratio + settings.kd * self.control.derivative_ratio
+        return gains > 0 or any(name != "release_braking" for name in self.command_path)
+
+    def bound_row(self, bench: Bench, settings: ServoSettings, step: float) -> np.ndarray:
+        """The kernel's row on a bench, shape (ROW,); step [s]."""
+        return bind(self.rows()[0], setup_row(self.control, bench, settings, step))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, our format."""
+        return {
+            "format": FORMAT,
+            "version": FORMAT_VERSION,
+            "name": self.name,
+            "servo": self.servo,
+            "friction": self.friction,
+            "quadratic_gate": self.quadratic_gate,
+            "integrator": self.integrator,
+            "dt": self.dt,
+            "substeps": self.substeps,
+            "supply_voltage": self.supply_voltage,
+            "control": self.control.to_json(),
+            "parameters": self.parameters.to_json(),
+            "provenance": dict(self.provenance),
+        }
+
+    def to_json_text(self) -> str:
+        """File contents, our format; the same model gives the same bytes."""
+        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    @classmethod
+    def from_json(cls, data: Any, source: str = "model") -> ServoModel:
+        """Read our format or a flat file of Rhoban/bam; raises ModelError naming the source."""
+        if not isinstance(data, Mapping):
+            raise ModelError(f"{source}: a model file holds one JSON object")
+        try:
+            if data.get("format") == FORMAT:
+                return cls._from_ours(data)
+            if "actuator" in data and "model" in data:
+                return model_from_bam(data)
+        except ServoBenchError as error:
+            raise ModelError(f"{source}: {error}") from None
+        except KeyError as error:
+            raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise ModelError(f"{source}: {error}") from None
+        raise ModelError(f"{source}: neither a model of this program nor a parameter file of Rhoban/bam")
+
+    @classmethod
+    def _from_ours(cls, data: Mapping[str, Any]) -> ServoModel:
+        if int(data["version"]) > FORMAT_VERSION:
+            raise ModelError(f"format version {data['version']} is newer than this program; update it")
+        return cls(
+            name=str(data.get("name", "")),
+            servo=load_servo(data["servo"]).name,
+            friction=str(data["friction"]),
+            quadratic_gate=str(data["quadratic_gate"]),
+            integrator=str(data["integrator"]),
+            dt=float(data["dt"]),
+            substeps=int(data["substeps"]),
+            supply_voltage=float(data["supply_voltage"]),
+            control=ControlLaw.from_json(data["control"]),
+            parameters=ParameterSet.from_json(data["parameters"]),
+            provenance=dict(data.get("provenance", {})),
+        )
+
+    @classmethod
+    def from_json_text(cls, text: str, source: str = "model") -> ServoModel:
+        """Read a model file's contents; raises ModelError naming the source."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"{source}: not JSON ({type(error).__name__}: {error})") from None
+        return cls.from_json(data, source)
+
+    @classmethod
+    def read(cls, path: Path | str) -> ServoModel:
+        """Read a model file of either format; raises ModelError."""
+        file = Path(path)
+        try:
+            if file.stat().st_size > LARGEST_FILE:
+                raise ModelError(f"{file}: too large for a model file")
+            text = file.read_text("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise ModelError(f"{file}: cannot be read as a model: {reason}") from None
+        return cls.from_json_text(text, str(file))
+
+
+def build_model(
+    servo: str,
+    friction: str,
+    *,
+    command_path: tuple[str, ...] = (),
+    quadratic_gate: str = "larger_torque",
+    integrator: str = "algorithm1",
+    dt: float = 0.005,
+    substeps: int = 1,
+) -> ServoModel:
+    """A model of a catalogue servo at its start values, ready for identification."""
+    spec = load_servo(servo)
+    name = require_friction_model(friction)
+    return ServoModel(
+        servo=spec.name,
+        friction=name,
+        control=spec.control,
+        supply_voltage=spec.supply_voltage,
+        parameters=spec.parameters(name, command_path),
+        quadratic_gate=quadratic_gate,
+        integrator=integrator,
+        dt=dt,
+        substeps=substeps,
+    )
+
+
+def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
+    """Read a flat parameter file of Rhoban/bam: {"actuator", "model", name: value, …}.
+
+    Its values were fitted with integrator "bam" and the quadratic term gated by opposing torques. Missing values take
+    the peer's defaults (q_offset 0, R 2 Ω). Raises ModelError for names it does not know.
+    """
+    spec = load_servo(str(data["actuator"]))
+    friction = require_friction_model(data["model"])
+    given = {
+        _BAM_COMMAND_PATH.get(name, name): _number(name, value)
+        for name, value in data.items()
+        if name not in ("actuator", "model")
+    }
+    values = {**_BAM_DEFAULTS, **given}
+    template = spec.parameters(friction, tuple(name for name in COMMAND_PATH_TERMS if name in given))
+    unknown = [name for name in values if name not in template]
+    if unknown:
+        raise ModelError(f"parameters that {friction} of {spec.name} does not have: {', '.join(unknown)}")
+    missing = [name for name in template if name not in values]
+    if missing:
+        raise ModelError(f"parameters missing: {', '.join(missing)}")
+    return ServoModel(
+        servo=spec.name,
+        friction=friction,
+        control=spec.control,
+        supply_voltage=spec.supply_voltage,
+        parameters=ParameterSet([_widened(p, values[p.name]) for p in template.values()]),
+        quadratic_gate="opposing",
+        integrator="bam",
+        provenance={"source": "parameter file of Rhoban/bam"},
+    )
+
+
+def model_to_bam(model: ServoModel) -> dict[str, Any]:
+    """Flat parameters as Rhoban/bam reads them; raises ModelError for command path terms it does not have."""
+    backward = {ours: theirs for theirs, ours in _BAM_COMMAND_PATH.items()}
+    lost = [name for name in model.command_path if name not in backward]
+    if lost:
+        raise ModelError(
+            f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without the command path"
+        )
+    flat = {backward.get(name, name): value for name, value in model.values.items()}
+    return {**flat, "model": model.friction, "actuator": model.servo}
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise ModelError(f"{name} = {value!r} is not a finite number")
+    return float(value)
+
+
+def _widened(parameter: Parameter, value: float) -> Parameter:
+    lower, upper = min(parameter.lower, value), max(parameter.upper, value)
+    return replace(parameter, value=value, lower=lower, upper=upper)

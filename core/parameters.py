@@ -1,0 +1,157 @@
+"""Parameters: every tunable number of the product, with its symbol, unit and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.errors import InputError
+
+AT_BOUND_FRACTION = 1e-3
+"""A value closer to a bound than this fraction of the interval counts as lying at the bound."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameter:
+    """One number with a meaning. SI units and radians."""
+
+    name: str
+    symbol: str
+    unit: str
+    value: float
+    lower: float
+    upper: float
+    frozen: bool = False
+    """A frozen parameter keeps its value in a search and is left out of the vector."""
+    description: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier():
+            raise InputError(f"parameter name {self.name!r} is not an identifier")
+        if not (math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower <= self.upper):
+            raise InputError(
+                f"parameter {self.name}: bounds [{self.lower}, {self.upper}] are not an interval"
+            )
+        if not math.isfinite(self.value):
+            raise InputError(f"parameter {self.name}: value {self.value} is not a finite number")
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether a free value lies at one of its bounds, a sign that the data did not determine it."""
+        margin = AT_BOUND_FRACTION * (self.upper - self.lower)
+        return not self.frozen and not (self.lower + margin < self.value < self.upper - margin)
+
+    def with_value(self, value: float) -> Parameter:
+        """Return the same parameter at another value."""
+        return replace(self, value=float(value))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a model file."""
+        return {
+            "symbol": self.symbol,
+            "unit": self.unit,
+            "value": self.value,
+            "lower": self.lower,
+            "upper": self.upper,
+            "frozen": self.frozen,
+            "description": self.description,
+        }
+
+    @classmethod
+    def from_json(cls, name: str, data: Mapping[str, Any]) -> Parameter:
+        """Inverse of `to_json`; raises InputError on anything else."""
+        try:
+            return cls(
+                name=name,
+                symbol=str(data["symbol"]),
+                unit=str(data["unit"]),
+                value=float(data["value"]),
+                lower=float(data["lower"]),
+                upper=float(data["upper"]),
+                frozen=bool(data.get("frozen", False)),
+                description=str(data.get("description", "")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"parameter {name!r} cannot be read: {error!r}") from None
+
+
+class ParameterSet(Mapping[str, Parameter]):
+    """An ordered, immutable set of parameters; the free ones map to and from a vector."""
+
+    def __init__(
+        self, parameters: Iterator[Parameter] | list[Parameter] | tuple[Parameter, ...] = ()
+    ) -> None:
+        self._by_name = {parameter.name: parameter for parameter in parameters}
+
+    def __getitem__(self, name: str) -> Parameter:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ParameterSet) and list(self.values()) == list(other.values())
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.values()))
+
+    def __repr__(self) -> str:
+        return f"ParameterSet({', '.join(f'{p.name}={p.value:g} {p.unit}'.strip() for p in self.values())})"
+
+    @property
+    def free(self) -> tuple[Parameter, ...]:
+        """The parameters a search may move, in order."""
+        return tuple(parameter for parameter in self.values() if not parameter.frozen)
+
+    def vector(self) -> NDArray[np.float64]:
+        """Values of the free parameters, shape (n_free,), SI units."""
+        return np.array([parameter.value for parameter in self.free], dtype=np.float64)
+
+    def bounds(self) -> NDArray[np.float64]:
+        """Lower and upper bounds of the free parameters, shape (n_free, 2)."""
+        return np.array([(p.lower, p.upper) for p in self.free], dtype=np.float64).reshape(-1, 2)
+
+    def with_vector(self, vector: ArrayLike) -> ParameterSet:
+        """Return the set with its free parameters at `vector`, shape (n_free,)."""
+        values = np.asarray(vector, dtype=np.float64)
+        names = [parameter.name for parameter in self.free]
+        if values.shape != (len(names),):
+            raise InputError(
+                f"vector of shape {values.shape} for {len(names)} free parameters: {', '.join(names)}"
+            )
+        return self.with_values(dict(zip(names, values.tolist(), strict=True)))
+
+    def with_values(self, values: Mapping[str, float]) -> ParameterSet:
+        """Return the set with the named values changed; raises InputError on an unknown name."""
+        for name in values:
+            if name not in self._by_name:
+                raise InputError(f"no parameter named {name!r}; there are {', '.join(self._by_name)}")
+        return ParameterSet([p.with_value(values.get(p.name, p.value)) for p in self.values()])
+
+    def frozen_at(self, values: Mapping[str, float]) -> ParameterSet:
+        """Return the set with the named parameters moved to `values` and frozen there."""
+        moved = self.with_values(values)
+        return ParameterSet([replace(p, frozen=True) if p.name in values else p for p in moved.values()])
+
+    def numbers(self) -> dict[str, float]:
+        """Name to value, frozen ones included."""
+        return {parameter.name: parameter.value for parameter in self.values()}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a model file, in order."""
+        return {parameter.name: parameter.to_json() for parameter in self.values()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ParameterSet:
+        """Inverse of `to_json`."""
+        if not isinstance(data, Mapping):
+            raise InputError("parameters must be an object of name to parameter")
+        return cls([Parameter.from_json(name, entry) for name, entry in data.items()])

@@ -1,0 +1,208 @@
+"""A recording: what the servo was asked and what it did, with everything needed to simulate it again.
+
+This module also names the protocol by which the recorder hands samples to whoever stores them, so that
+`drivers` and `sessions` need not know each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One column of a recording."""
+
+    name: str
+    unit: str
+    description: str
+    kind: str = "f8"
+
+
+CHANNELS = (
+    Channel("time", "s", "moment of the sample since the start of the run"),
+    Channel("goal_position", "rad", "commanded position, held until the next sample"),
+    Channel("torque_enable", "1", "whether the command drives the motor (1) or it is released (0)", "u1"),
+    Channel("position", "rad", "measured position, 0 = hanging down, counter-clockwise positive"),
+    Channel("velocity", "rad/s", "velocity as the servo reports it"),
+    Channel("current", "A", "motor current as the servo reports it"),
+    Channel("duty_cycle", "1", "signed share of the supply voltage on the motor"),
+    Channel("supply_voltage", "V", "supply voltage at the servo"),
+    Channel("temperature", "degC", "temperature of the servo"),
+    Channel("read_duration", "s", "time the read of this sample took on the bus"),
+    Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
+)
+"""Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
+
+REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
+
+SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
+"""One row of a run on its way from the recorder to a store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoSettings:
+    """What was written into the servo before the run, in the servo's own gain units."""
+
+    servo: str
+    """Catalogue name, e.g. "mx106"."""
+    kp: float
+    ki: float = 0.0
+    kd: float = 0.0
+    supply_voltage: float
+    """Nominal supply [V]; a recording's `supply_voltage` channel holds the measured one."""
+    damping: float | None = None
+    """Velocity gain of laws that have one (eRob: amps = kp·e − damping·√kp·θ̇); None: the catalogue's."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a file; absent values are left out."""
+        return {name: value for name, value in self.__dict__.items() if value is not None}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ServoSettings:
+        """Inverse of `to_json`."""
+        try:
+            return cls(**data)
+        except TypeError as error:
+            raise InputError(f"servo settings: {error}") from None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Recording:
+    """One run, as measured. Arrays share their first axis (n,); times increase strictly."""
+
+    id: str
+    trajectory: str
+    bench: Bench
+    settings: ServoSettings
+    channels: Mapping[str, NDArray[Any]]
+    """Channel name to array (n,), see CHANNELS; only channels with data are present."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+    """Who, when, with what: source file, creator, start time, exit status, uid, git revision."""
+
+    def __post_init__(self) -> None:
+        for name in REQUIRED_CHANNELS:
+            if name not in self.channels:
+                raise InputError(f"recording {self.id}: channel {name} is missing")
+        n = len(self.channels["time"])
+        if n < 2:
+            raise InputError(f"recording {self.id}: {n} samples are too few, at least 2 are needed")
+        for name, values in self.channels.items():
+            if values.shape != (n,):
+                raise InputError(f"recording {self.id}: channel {name} has shape {values.shape}, not ({n},)")
+        for name in REQUIRED_CHANNELS:
+            if not np.all(np.isfinite(self.channels[name])):
+                raise InputError(f"recording {self.id}: channel {name} holds values that are not finite")
+        if not np.all(np.diff(self.time) > 0):
+            raise InputError(f"recording {self.id}: times do not increase strictly")
+
+    @property
+    def time(self) -> Array:
+        """(n,) s"""
+        return self.channels["time"]
+
+    @property
+    def goal_position(self) -> Array:
+        """(n,) rad, held until the next sample"""
+        return self.channels["goal_position"]
+
+    @property
+    def torque_enable(self) -> NDArray[np.bool_]:
+        """(n,)"""
+        return self.channels["torque_enable"].astype(bool)
+
+    @property
+    def position(self) -> Array:
+        """(n,) rad"""
+        return self.channels["position"]
+
+    @property
+    def samples(self) -> int:
+        """Number of samples."""
+        return len(self.time)
+
+    @property
+    def duration(self) -> float:
+        """First to last sample [s]."""
+        return float(self.time[-1] - self.time[0])
+
+    def conditions(self) -> dict[str, str | float]:
+        """What a split or a table may group runs by."""
+        return {
+            "trajectory": self.trajectory,
+            "mass": self.bench.mass,
+            "length": self.bench.length,
+            "arm_mass": self.bench.arm_mass,
+            "kp": self.settings.kp,
+            "ki": self.settings.ki,
+            "kd": self.settings.kd,
+            "supply_voltage": self.settings.supply_voltage,
+            "servo": self.settings.servo,
+        }
+
+    def resampled(self, dt: float) -> Recording:
+        """Return the run on a regular grid of step dt [s] from its first to its last sample.
+
+        Measurements are interpolated linearly; commands (goal, torque enable) are held, never smeared.
+        """
+        if not dt > 0:
+            raise InputError(f"recording {self.id}: cannot resample with a step of {dt} s")
+        t = self.time
+        grid = t[0] + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
+        held = np.clip(np.searchsorted(t, grid + 1e-9 * dt, side="right") - 1, 0, len(t) - 1)
+        channels: dict[str, NDArray[Any]] = {"time": grid}
+        for name, values in self.channels.items():
+            if name in ("goal_position", "torque_enable", "skipped_cycles"):
+                channels[name] = values[held]
+            elif name != "time":
+                channels[name] = np.interp(grid, t, values)
+        return Recording(
+            id=self.id,
+            trajectory=self.trajectory,
+            bench=self.bench,
+            settings=self.settings,
+            channels=channels,
+            provenance=self.provenance,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunHeader:
+    """What is known about a run before its first sample."""
+
+    trajectory: str
+    bench: Bench
+    settings: ServoSettings
+    rate: float
+    """Nominal sampling rate [Hz]."""
+    provenance: Mapping[str, Any] = field(default_factory=dict)
+
+
+class SampleSink(Protocol):
+    """Where a recorder puts samples; owned by the recorder's process."""
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Take rows of SAMPLE_DTYPE, shape (k,); may buffer for at most half a second."""
+        ...
+
+    def finish(self, exit_status: str, reason: str = "") -> str:
+        """Seal the run and return its id. exit_status: "success", "abort", "fail" or "crashed"."""
+        ...
+
+
+class SinkDescription(Protocol):
+    """A picklable description from which the recorder's process builds its sink."""
+
+    def open(self, header: RunHeader) -> SampleSink:
+        """Create the run's file and return the sink for its samples."""
+        ...
