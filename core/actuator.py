@@ -95,9 +95,7 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
     setup[Setup.KI] = settings.ki
     setup[Setup.KD] = settings.kd
     if law.damping or settings.damping:
-        share = (
-            1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
-        )
+        share = 1.0 if settings.damping is None else settings.damping / law.damping if law.damping else math.nan
         if math.isnan(share):
             raise ModelError("the recording has a velocity gain (damping), the servo's control law has none")
         setup[Setup.KV] = share * math.sqrt(settings.kp)
@@ -121,18 +119,10 @@ class _Term:
 
 _COMMAND_PATH: dict[str, _Term] = {
     "command_delay": _Term("t_d", "s", 0.0, 0.01, 0.0, 0.06, Slot.DELAY, "time from command to its effect"),
-    "error_gain_ratio": _Term(
-        "ρ", "1", 1.0, 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"
-    ),
-    "goal_slew": _Term(
-        "ω_max", "rad/s", NO_SLEW, 8.0, 1.0, 30.0, Slot.GOAL_SLEW, "velocity limit of the goal"
-    ),
-    "dead_band": _Term(
-        "ε", "rad", 0.0, 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"
-    ),
-    "pwm_lag": _Term(
-        "τ_p", "s", 0.0, 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"
-    ),
+    "error_gain_ratio": _Term("ρ", "1", 1.0, 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"),
+    "goal_slew": _Term("ω_max", "rad/s", NO_SLEW, 8.0, 1.0, 30.0, Slot.GOAL_SLEW, "velocity limit of the goal"),
+    "dead_band": _Term("ε", "rad", 0.0, 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"),
+    "pwm_lag": _Term("τ_p", "s", 0.0, 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"),
     "supply_sag": _Term("R_s", "Ω", 0.0, 0.05, 0.0, 2.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
     "release_braking": _Term(
         "β", "1", 0.0, 0.2, 0.0, 1.0, Slot.RELEASE_BRAKING, "torque off: 0 open circuit, 1 shorted motor"
@@ -226,11 +216,6 @@ def command_path_parameters(terms: tuple[str, ...]) -> list[Parameter]:
             )
         )
     return parameters
-
-
-def command_path_off(name: str) -> float:
-    """Value at which a command path term does nothing."""
-    return _COMMAND_PATH[name].off
 
 
 def actuator_slot(name: str) -> Slot | None:

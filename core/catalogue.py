@@ -78,9 +78,7 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
             error_gain=float(control["error_gain"]),
             integral_ratio=float(control.get("integral_ratio", 0.0)),
             derivative_ratio=float(control.get("derivative_ratio", 0.0)),
-            output_limit=float(
-                control["max_duty"] if control["law"] == "voltage" else control["max_current"]
-            ),
+            output_limit=float(control["max_duty"] if control["law"] == "voltage" else control["max_current"]),
             damping=float(control.get("damping", 0.0)),
         )
         return ServoSpec(

@@ -64,9 +64,7 @@ class _Term:
 
 _TERMS: dict[str, _Term] = {
     "friction_base": _Term("K_c", "N·m", 0.02, 0.3, 1, 0, "Coulomb friction", (Slot.FRICTION_BASE,)),
-    "friction_viscous": _Term(
-        "K_v", "N·m·s/rad", 0.02, 1.0, 1, -1, "viscous friction", (Slot.FRICTION_VISCOUS,)
-    ),
+    "friction_viscous": _Term("K_v", "N·m·s/rad", 0.02, 1.0, 1, -1, "viscous friction", (Slot.FRICTION_VISCOUS,)),
     "friction_stribeck": _Term(
         "K_c^s", "N·m", 0.01, 0.3, 1, 0, "extra Coulomb friction at rest", (Slot.FRICTION_STRIBECK,)
     ),
@@ -88,9 +86,7 @@ _TERMS: dict[str, _Term] = {
         (Slot.LOAD_MOTOR_STRIBECK, Slot.LOAD_EXTERNAL_STRIBECK),
     ),
     "load_friction_motor": _Term("K_m", "1", 0.05, 1.0, 0, 0, "friction by motor torque", (Slot.LOAD_MOTOR,)),
-    "load_friction_external": _Term(
-        "K_e", "1", 0.05, 1.0, 0, 0, "friction by external torque", (Slot.LOAD_EXTERNAL,)
-    ),
+    "load_friction_external": _Term("K_e", "1", 0.05, 1.0, 0, 0, "friction by external torque", (Slot.LOAD_EXTERNAL,)),
     "load_friction_motor_stribeck": _Term(
         "K_m^s", "1", 0.05, 1.0, 0, 0, "extra friction by motor torque at rest", (Slot.LOAD_MOTOR_STRIBECK,)
     ),
@@ -215,9 +211,7 @@ def friction_budget(
         at_rest = at_rest + p["load_friction_stribeck"] * load
     elif name in ("m5", "m6"):
         budget = budget + np.abs(p["load_friction_motor"] * tm - p["load_friction_external"] * te)
-        at_rest = at_rest + np.abs(
-            p["load_friction_motor_stribeck"] * tm - p["load_friction_external_stribeck"] * te
-        )
+        at_rest = at_rest + np.abs(p["load_friction_motor_stribeck"] * tm - p["load_friction_external_stribeck"] * te)
     if name == "m6":
         quadratic = np.where(
             np.abs(tm) > np.abs(te),

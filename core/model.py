@@ -65,9 +65,7 @@ class ServoModel:
     def __post_init__(self) -> None:
         require_friction_model(self.friction)
         if self.quadratic_gate not in QUADRATIC_GATES:
-            raise ModelError(
-                f"no quadratic gate {self.quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}"
-            )
+            raise ModelError(f"no quadratic gate {self.quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}")
         if self.integrator not in INTEGRATORS:
             raise ModelError(f"no integrator {self.integrator!r}; there are {', '.join(INTEGRATORS)}")
         if not (math.isfinite(self.dt) and self.dt > 0 and self.substeps >= 1):
@@ -293,9 +291,7 @@ def model_to_bam(model: ServoModel) -> dict[str, Any]:
     backward = {ours: theirs for theirs, ours in _BAM_COMMAND_PATH.items()}
     lost = [name for name in model.command_path if name not in backward]
     if lost:
-        raise ModelError(
-            f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without the command path"
-        )
+        raise ModelError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without the command path")
     flat = {backward.get(name, name): value for name, value in model.values.items()}
     return {**flat, "model": model.friction, "actuator": model.servo}
 

@@ -34,9 +34,7 @@ class Parameter:
         if not self.name.isidentifier():
             raise InputError(f"parameter name {self.name!r} is not an identifier")
         if not (math.isfinite(self.lower) and math.isfinite(self.upper) and self.lower <= self.upper):
-            raise InputError(
-                f"parameter {self.name}: bounds [{self.lower}, {self.upper}] are not an interval"
-            )
+            raise InputError(f"parameter {self.name}: bounds [{self.lower}, {self.upper}] are not an interval")
         if not math.isfinite(self.value):
             raise InputError(f"parameter {self.name}: value {self.value} is not a finite number")
 
@@ -83,9 +81,7 @@ class Parameter:
 class ParameterSet(Mapping[str, Parameter]):
     """An ordered, immutable set of parameters; the free ones map to and from a vector."""
 
-    def __init__(
-        self, parameters: Iterator[Parameter] | list[Parameter] | tuple[Parameter, ...] = ()
-    ) -> None:
+    def __init__(self, parameters: Iterator[Parameter] | list[Parameter] | tuple[Parameter, ...] = ()) -> None:
         self._by_name = {parameter.name: parameter for parameter in parameters}
 
     def __getitem__(self, name: str) -> Parameter:
@@ -124,9 +120,7 @@ class ParameterSet(Mapping[str, Parameter]):
         values = np.asarray(vector, dtype=np.float64)
         names = [parameter.name for parameter in self.free]
         if values.shape != (len(names),):
-            raise InputError(
-                f"vector of shape {values.shape} for {len(names)} free parameters: {', '.join(names)}"
-            )
+            raise InputError(f"vector of shape {values.shape} for {len(names)} free parameters: {', '.join(names)}")
         return self.with_values(dict(zip(names, values.tolist(), strict=True)))
 
     def with_values(self, values: Mapping[str, float]) -> ParameterSet:

@@ -100,8 +100,8 @@ def simulate_trajectory(
     """Simulate a trajectory from rest at `position` [rad], one sample every dt [s] while t < duration."""
     if not (math.isfinite(dt) and dt > 0):
         raise ModelError(f"a step of {dt} s is not possible")
-    count = int(math.ceil(trajectory.duration / dt - 1e-9))
-    time = np.arange(count) * dt
+    count = math.ceil(trajectory.duration / dt - 1e-9)
+    time = np.arange(count, dtype=np.float64) * dt
     supply = np.full(count, settings.supply_voltage)
     enable = trajectory.torque_enable(time).astype(np.float64)
     return _run(
@@ -224,7 +224,21 @@ class Stepper:
         now[3] = hand_torque
         now[4] = 0.0 if motor_torque is None else motor_torque
         now[5] = motor_torque is not None
-        self._kernel(self._row, self._state, *self._inputs, self._past, self._h, n, self._out)
+        commands = self._inputs
+        self._kernel(
+            self._row,
+            self._state,
+            commands[0],
+            commands[1],
+            commands[2],
+            commands[3],
+            commands[4],
+            commands[5],
+            self._past,
+            self._h,
+            n,
+            self._out,
+        )
 
     @property
     def position(self) -> float:

@@ -42,7 +42,7 @@ class Trajectory:
 
     def preview(self, rate: float = 1000.0) -> TrajectoryPreview:
         """Curve and extremes of the goal, sampled at `rate` [Hz]."""
-        time = np.arange(int(round(self.duration * rate)) + 1) / rate
+        time = np.arange(round(self.duration * rate) + 1) / rate
         goal = self.goal(time)
         velocity = np.gradient(goal, time)
         return TrajectoryPreview(
@@ -66,9 +66,7 @@ class TrajectoryPreview:
 
 
 def _length(name: str, symbol: str, unit: str, value: float, upper: float, description: str) -> Parameter:
-    return Parameter(
-        name=name, symbol=symbol, unit=unit, value=value, lower=0.0, upper=upper, description=description
-    )
+    return Parameter(name=name, symbol=symbol, unit=unit, value=value, lower=0.0, upper=upper, description=description)
 
 
 def _angle(name: str, symbol: str, value: float, description: str) -> Parameter:
@@ -275,9 +273,7 @@ def make_trajectory(name: str, duration: float | None = None, **parameters: floa
     try:
         base = _LIBRARY[canonical_name(name)]
     except KeyError:
-        raise InputError(
-            f"no trajectory named {name!r}; there are {', '.join((*_LIBRARY, *ALIASES))}"
-        ) from None
+        raise InputError(f"no trajectory named {name!r}; there are {', '.join((*_LIBRARY, *ALIASES))}") from None
     length = base.duration if duration is None else float(duration)
     if not (math.isfinite(length) and length > 0):
         raise InputError(f"trajectory {name}: a duration of {length} s is not possible")

@@ -7,6 +7,4 @@ is part of the cache's key, so that a change of a function that was inlined is n
 import zlib
 from pathlib import Path
 
-KERNEL_FINGERPRINT = zlib.crc32(
-    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
-)
+KERNEL_FINGERPRINT = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))

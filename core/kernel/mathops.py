@@ -33,9 +33,7 @@ _INVERSE_PI = 1.0 / math.pi
 def log2(x):
     """Binary logarithm for normal x > 0."""
     bits = np.float64(x).view(np.int64)
-    exponent = np.int64((bits >> np.int64(52)) | _EXPONENT_MAGIC).view(np.float64) - (
-        4503599627370496.0 + 1023.0
-    )
+    exponent = np.int64((bits >> np.int64(52)) | _EXPONENT_MAGIC).view(np.float64) - (4503599627370496.0 + 1023.0)
     m = np.int64((bits & _MANTISSA) | _ONE_BITS).view(np.float64)
     large = m > _SQRT2
     m = 0.5 * m if large else m

@@ -178,9 +178,7 @@ def population_kernel(law: Law, full: bool):
                             newer = min(max(i - delay_steps[lane] + 1, first_step), last)
                             older = max(i - delay_steps[lane], first_step)
                             share = delay_share[lane]
-                            f[goal_ + np.uint64(lane)] = goal[older] + (1.0 - share) * (
-                                goal[newer] - goal[older]
-                            )
+                            f[goal_ + np.uint64(lane)] = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
                             f[enable_ + np.uint64(lane)] = enable[older] + (1.0 - share) * (
                                 enable[newer] - enable[older]
                             )

@@ -1,0 +1,74 @@
+"""Judging a finished model on recordings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from core.identification.objective import CHECKED_SUBSTEPS, Batch
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import simulate_recording
+
+
+@dataclass(frozen=True)
+class RunScore:
+    """Error of one run: mae, rmse [rad]; samples compared."""
+
+    id: str
+    mae: float
+    rmse: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors of a model on recordings: means over runs [rad] and each run."""
+
+    mean_mae: float
+    mean_rmse: float
+    runs: tuple[RunScore, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "mean_mae": self.mean_mae,
+            "mean_rmse": self.mean_rmse,
+            "runs": [dict(run.__dict__) for run in self.runs],
+        }
+
+
+def evaluate(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> Evaluation:
+    """Simulate each recording's commands and compare positions over the whole run."""
+    batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads)
+    scores = batch.scores()
+    runs = tuple(
+        RunScore(name, float(mae), float(rmse), int(samples))
+        for name, mae, rmse, samples in zip(batch.ids, scores.mae[:, 0], scores.rmse[:, 0], batch.samples, strict=True)
+    )
+    return Evaluation(float(scores.mae[:, 0].mean()), float(scores.rmse[:, 0].mean()), runs)
+
+
+def discretisation_error(
+    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: str = "logged"
+) -> float:
+    """Mean |θ(Δt) − θ(Δt/10)| over recordings [rad]: what the time step itself costs."""
+    finer = replace(model, substeps=model.substeps * CHECKED_SUBSTEPS)
+    differences = [
+        np.abs(
+            simulate_recording(model, recording, dt, supply).position
+            - simulate_recording(finer, recording, dt, supply).position
+        ).mean()
+        for recording in recordings
+    ]
+    return float(np.mean(differences))

@@ -1,0 +1,164 @@
+"""The objective: how far a population of candidates is from a set of recordings.
+
+Recordings of any length and sampling are laid out once, end to end; a population is then scored by a few calls into
+the kernel, spread over threads. Each recording's sum is written to its own place and added up in a fixed order, so
+that the result does not depend on the number of threads, bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.actuator import setup_row
+from core.errors import IdentificationError
+from core.kernel.population import LANES, SUMS, population_kernel
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import initial_velocity, on_grid, supply_of
+
+Array = NDArray[np.float64]
+
+METRICS = ("mae", "rmse", "mae_velocity")
+"""Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
+
+VELOCITY_WEIGHT = 0.02
+"""Share of the velocity's mean absolute error in "mae_velocity" [s]."""
+
+CHUNKS_PER_THREAD = 4
+"""Work is dealt out in this many portions a thread, so that an uneven machine does not leave one waiting."""
+
+CHECKED_SUBSTEPS = 10
+"""How much finer than the fit the comparison run is, whose difference states the discretisation error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Errors of candidates on recordings: mae, rmse [rad] and velocity_mae [rad/s], each (n_recordings, n)."""
+
+    mae: Array
+    rmse: Array
+    velocity_mae: Array
+
+    def combined(self, metric: str) -> Array:
+        """One number a candidate, (n,): the mean over recordings of the metric."""
+        if metric == "mae":
+            return self.mae.mean(axis=0)
+        if metric == "rmse":
+            return np.sqrt((self.rmse**2).mean(axis=0))
+        if metric == "mae_velocity":
+            return self.mae.mean(axis=0) + VELOCITY_WEIGHT * self.velocity_mae.mean(axis=0)
+        raise IdentificationError(f"no metric {metric!r}; there are {', '.join(METRICS)}")
+
+
+def available_threads() -> int:
+    """Processors this program may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def measured_velocity(recording: Recording) -> Array:
+    """Velocity by central differences of the measured position, (n,) rad/s: servos report theirs late."""
+    velocity = np.gradient(recording.position, recording.time)
+    velocity[0] = initial_velocity(recording)
+    return velocity
+
+
+class Batch:
+    """Recordings ready to be simulated for many candidates at once."""
+
+    def __init__(
+        self,
+        model: ServoModel,
+        recordings: Sequence[Recording],
+        *,
+        dt: float | None = None,
+        supply: str = "logged",
+        threads: int | None = None,
+    ) -> None:
+        """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones.
+
+        Raises IdentificationError for no recordings or recordings of another servo.
+        """
+        if not recordings:
+            raise IdentificationError("no recordings to compare with; record or import some")
+        others = sorted({r.settings.servo for r in recordings} - {model.servo})
+        if others:
+            raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
+        self.model = model
+        self.ids = tuple(recording.id for recording in recordings)
+        n = model.substeps
+        grids = [on_grid(recording, dt) for recording in recordings]
+        runs = [run for run, _ in grids]
+        self.samples = np.array([run.samples for run in runs])
+        self.steps = tuple(step for _, step in grids)
+        self._setups = np.array([setup_row(model.control, run.bench, run.settings, step / n) for run, step in grids])
+        self._first = np.concatenate([[0], np.cumsum(self.samples)])
+        self._goal = np.repeat(np.concatenate([run.goal_position for run in runs]).astype(np.float64), n)
+        self._enable = np.repeat(np.concatenate([run.torque_enable for run in runs]).astype(np.float64), n)
+        self._supply = np.repeat(np.concatenate([supply_of(run, supply) for run in runs]), n)
+        self._position = np.concatenate([run.position for run in runs]).astype(np.float64)
+        self._velocity = np.concatenate([measured_velocity(run) for run in runs])
+        full = any(model.needs_full_step(run.settings) for run in runs)
+        self._kernel = population_kernel(model.control.kernel_law, full)
+        self._threads = available_threads() if threads is None else max(1, threads)
+        self._chunks = self._deal()
+
+    @property
+    def total_samples(self) -> int:
+        """Samples of all recordings."""
+        return int(self.samples.sum())
+
+    def _deal(self) -> list[NDArray[np.int64]]:
+        """Portions of recordings of nearly equal length, the longest first."""
+        count = 1 if self._threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * self._threads)
+        loads = np.zeros(count)
+        portions: list[list[int]] = [[] for _ in range(count)]
+        for recording in np.argsort(-self.samples, kind="stable"):
+            lightest = int(np.argmin(loads))
+            portions[lightest].append(int(recording))
+            loads[lightest] += self.samples[recording]
+        return [np.array(portion) for portion in portions]
+
+    def scores(self, matrix: Array | None = None) -> Scores:
+        """Simulate candidates, matrix (n, n_free) in the order of the model's free parameters; None: the model."""
+        rows = self.model.rows(matrix)
+        count = len(rows)
+        padded = -(-count // LANES) * LANES
+        rows = np.concatenate([rows, np.repeat(rows[-1:], padded - count, axis=0)])
+        sums = np.empty((len(self.samples), padded, SUMS))
+
+        def simulate(chosen: NDArray[np.int64]) -> None:
+            self._kernel(
+                rows,
+                self._setups,
+                chosen,
+                self._first,
+                self._goal,
+                self._enable,
+                self._supply,
+                self._position,
+                self._velocity,
+                self.model.substeps,
+                sums,
+            )
+
+        if self._threads == 1:
+            simulate(self._chunks[0])
+        else:
+            list(_pool(self._threads).map(simulate, self._chunks))
+        mean = sums[:, :count] / self.samples[:, None, None]
+        return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
+
+
+_POOLS: dict[int, ThreadPoolExecutor] = {}
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    if threads not in _POOLS:
+        _POOLS[threads] = ThreadPoolExecutor(threads, thread_name_prefix="kernel")
+    return _POOLS[threads]
