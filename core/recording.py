@@ -153,13 +153,14 @@ class Recording:
     def resampled(self, dt: float) -> Recording:
         """Return the run on a regular grid of step dt [s] from its first to its last sample.
 
-        Measurements are interpolated linearly; commands (goal, torque enable) are held, never smeared.
+        Measurements are interpolated linearly; commands (goal, torque enable) are held, never smeared: each takes
+        effect at the grid point nearest to its sample, so that jitter of the times does not delay it by a step.
         """
         if not dt > 0:
             raise InputError(f"recording {self.id}: cannot resample with a step of {dt} s")
         t = self.time
         grid = t[0] + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
-        held = np.clip(np.searchsorted(t, grid + 1e-9 * dt, side="right") - 1, 0, len(t) - 1)
+        held = np.clip(np.searchsorted(t, grid + 0.5 * dt, side="right") - 1, 0, len(t) - 1)
         channels: dict[str, NDArray[Any]] = {"time": grid}
         for name, values in self.channels.items():
             if name in ("goal_position", "torque_enable", "skipped_cycles"):

@@ -1,0 +1,140 @@
+"""Limits of a servo on the bench: commands are clamped to them, measurements outside them trip the run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from core.catalogue import ServoSpec
+    from drivers.servo import Reading
+
+SPEED_MARGIN = 3.0
+"""A driven servo faster than this multiple of its no-load speed has run away."""
+CURRENT_MARGIN = 2.0
+"""A motor that is reversed at full speed draws up to twice its stall current for a moment."""
+TEMPERATURE_MARGIN = 5.0
+"""The run ends this far below the temperature at which the servo would shut itself down [degC]."""
+VOLTAGE_MARGIN = 0.05
+"""The rated supply range is widened by this share for sag and regeneration."""
+
+
+@dataclass(frozen=True)
+class LimitViolation:
+    """Which measured value lies outside which limit."""
+
+    name: str
+    value: float
+    limit: float
+    unit: str
+    remedy: str
+
+    def __str__(self) -> str:
+        if math.isnan(self.value):
+            return f"{self.name} unknown while the servo is driven; {self.remedy}"
+        return (
+            f"{self.name} {self.value:.4g} {self.unit} beyond the limit of {self.limit:.4g} {self.unit}; {self.remedy}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What the servo may be asked to do and may be seen doing. SI units; temperature in °C."""
+
+    lowest_position: float = -math.pi
+    """[rad]"""
+    highest_position: float = math.pi
+    """[rad]"""
+    speed: float = 30.0
+    """Largest speed of a driven servo [rad/s]; a released one may fall as fast as it likes."""
+    torque: float = math.inf
+    """Largest torque that may be commanded [N·m]."""
+    current: float = math.inf
+    """[A]"""
+    temperature: float = 70.0
+    """[degC]"""
+    lowest_voltage: float = 0.0
+    """[V]"""
+    highest_voltage: float = math.inf
+    """[V]"""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            if math.isnan(getattr(self, field.name)):
+                raise InputError(f"limits: {field.name} is not a number")
+        if not self.lowest_position < self.highest_position:
+            raise InputError(
+                f"limits: the lowest position {self.lowest_position} rad "
+                f"is not below the highest, {self.highest_position} rad"
+            )
+        if not self.lowest_voltage < self.highest_voltage:
+            raise InputError(
+                f"limits: the lowest voltage {self.lowest_voltage} V is not below the highest, {self.highest_voltage} V"
+            )
+        for name in ("speed", "torque", "current"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"limits: {name} = {getattr(self, name)} must be above 0")
+
+    @classmethod
+    def for_spec(cls, spec: ServoSpec) -> Limits:
+        """Return sane limits for a catalogue servo, from its ratings."""
+        lowest_voltage, highest_voltage = spec.supply_range
+        lowest_position, highest_position = spec.position_range
+        return cls(
+            lowest_position=lowest_position,
+            highest_position=highest_position,
+            speed=SPEED_MARGIN * spec.no_load_speed,
+            torque=spec.stall_torque,
+            current=CURRENT_MARGIN * spec.max_current,
+            temperature=spec.max_temperature - TEMPERATURE_MARGIN,
+            lowest_voltage=(1.0 - VOLTAGE_MARGIN) * lowest_voltage,
+            highest_voltage=(1.0 + VOLTAGE_MARGIN) * highest_voltage,
+        )
+
+    def clamp_position(self, position: float) -> float:
+        """Nearest allowed goal [rad]."""
+        return min(max(position, self.lowest_position), self.highest_position)
+
+    def clamp_torque(self, torque: float) -> float:
+        """Nearest allowed torque [N·m]."""
+        return min(max(torque, -self.torque), self.torque)
+
+    def check(self, reading: Reading, *, driven: bool) -> LimitViolation | None:
+        """Return the first violation of a reading, or None.
+
+        Position and speed are judged only while the motor is driven, since nothing can be done about them when it
+        is released. A value the servo does not give (NaN) is not judged, except the position of a driven servo.
+        """
+        if driven:
+            position = reading.position
+            if math.isnan(position):
+                return LimitViolation("position", position, math.nan, "rad", "check the encoder and the cable")
+            remedy = "look for a wrong mounting, direction or gain, or widen the angle limits"
+            if position < self.lowest_position:
+                return LimitViolation("position", position, self.lowest_position, "rad", remedy)
+            if position > self.highest_position:
+                return LimitViolation("position", position, self.highest_position, "rad", remedy)
+            if abs(reading.velocity) > self.speed:
+                return LimitViolation(
+                    "speed", abs(reading.velocity), self.speed, "rad/s", "lower the gain or raise the speed limit"
+                )
+        if abs(reading.current) > self.current:
+            return LimitViolation(
+                "current", abs(reading.current), self.current, "A", "look for a blocked arm or use a lighter load"
+            )
+        if reading.temperature > self.temperature:
+            return LimitViolation(
+                "temperature", reading.temperature, self.temperature, "degC", "let the servo cool down"
+            )
+        if reading.supply_voltage < self.lowest_voltage:
+            return LimitViolation(
+                "supply voltage", reading.supply_voltage, self.lowest_voltage, "V", "check the power supply"
+            )
+        if reading.supply_voltage > self.highest_voltage:
+            return LimitViolation(
+                "supply voltage", reading.supply_voltage, self.highest_voltage, "V", "check the power supply"
+            )
+        return None

@@ -1,0 +1,76 @@
+"""Flags, heartbeats and state shared by the recorder's process and the program that holds it.
+
+Every field is one aligned word with one writer, so each is read whole. Times are nanoseconds of
+`time.perf_counter_ns`, which is one monotonic clock for all processes of a machine.
+"""
+
+from __future__ import annotations
+
+import time
+from multiprocessing.context import SpawnContext
+
+import numpy as np
+
+_FIELDS = (
+    # Written by the program.
+    "beat",
+    "stop_requests",
+    "stop_requested_at",
+    "abort_requests",
+    "close_requested",
+    # Written by the recorder's process.
+    "recorder_beat",
+    "quiet_until",
+    "servo_state",
+    "phase",
+    "run",
+    "run_length",
+    "run_done",
+    "skipped_cycles",
+    "stop_released_at",
+)
+_INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}
+"""Each field has a cache line to itself, so that the two sides do not slow each other down."""
+
+
+class Control:
+    """The shared block. Picklable while a process starts; anonymous, so nothing can be left behind."""
+
+    def __init__(self, context: SpawnContext) -> None:
+        self._memory = context.RawArray("q", 8 * len(_FIELDS))
+
+    def view(self) -> ControlView:
+        """Map the block in this process."""
+        return ControlView(self)
+
+    @property
+    def words(self) -> np.ndarray:
+        """(8·fields,) the block as integers."""
+        return np.frombuffer(self._memory, dtype=np.int64)
+
+
+class ControlView:
+    """Named access to the block."""
+
+    def __init__(self, control: Control) -> None:
+        self._words = control.words
+
+    def get(self, name: str) -> int:
+        """Value of a field."""
+        return int(self._words[_INDEX[name]])
+
+    def set(self, name: str, value: int) -> None:
+        """Store a field."""
+        self._words[_INDEX[name]] = value
+
+    def stamp(self, name: str) -> None:
+        """Store the present moment in a field."""
+        self._words[_INDEX[name]] = time.perf_counter_ns()
+
+    def announce(self, name: str, seconds: float) -> None:
+        """Store the moment `seconds` from now in a field."""
+        self._words[_INDEX[name]] = time.perf_counter_ns() + int(1e9 * seconds)
+
+    def age(self, name: str) -> float:
+        """Seconds since the moment in a field."""
+        return 1e-9 * (time.perf_counter_ns() - int(self._words[_INDEX[name]]))

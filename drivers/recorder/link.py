@@ -1,0 +1,189 @@
+"""What the loop is connected to while it drives: who may stop it, and who watches.
+
+`SharedLink` is the recorder's process: stops, heartbeats and live rows go through shared memory. `Unlinked` is a
+run in the caller's own process, where the caller's exceptions stop it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol
+
+from drivers.recorder.control import ControlView
+from drivers.recorder.ring import RingWriter
+from drivers.recorder.run import Phase
+from drivers.servo import ServoState
+
+HEARTBEAT_LIMIT = 0.2
+"""A driven servo is released when the program gave no sign of life for this long [s]."""
+
+
+EMERGENCY = "emergency stop"
+
+
+class RunStopped(Exception):
+    """Raised inside the loop to end a run early."""
+
+    def __init__(self, exit_status: str, reason: str, *, fault: bool = False, gentle: bool = False) -> None:
+        super().__init__(reason)
+        self.exit_status = exit_status
+        self.reason = reason
+        self.fault = fault
+        """Whether a person has to acknowledge it before the servo moves again."""
+        self.gentle = gentle
+        """Whether the servo may be driven back slowly; otherwise it is released at once."""
+
+
+class Link(Protocol):
+    """The loop's view of the world outside it."""
+
+    def pending(self) -> RunStopped | None:
+        """Return why the run has to stop, or None; called every cycle and every few milliseconds between."""
+        ...
+
+    def abort_heeded(self) -> None:
+        """Note that every abort so far was heeded; a later one counts again."""
+        ...
+
+    def quiet_for(self, seconds: float) -> None:
+        """Announce that the next sign of life may take this long [s], the servo being released."""
+        ...
+
+    def state(self, state: ServoState) -> None:
+        """Tell the servo's state; called after each change, on a release once the servo has confirmed it."""
+        ...
+
+    def phase(self, phase: Phase) -> None:
+        """Tell what the loop is doing."""
+        ...
+
+    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+        """Tell how far the run is, in cycles."""
+        ...
+
+    def publish(self, row: tuple[Any, ...]) -> None:
+        """Hand out a live row of LIVE_DTYPE."""
+        ...
+
+
+class Unlinked:
+    """Nobody outside: a run in the caller's own process."""
+
+    def pending(self) -> RunStopped | None:
+        """Nothing ever is."""
+        return None
+
+    def abort_heeded(self) -> None:
+        """There never is one."""
+
+    def quiet_for(self, seconds: float) -> None:
+        """Nobody listens."""
+
+    def state(self, state: ServoState) -> None:
+        """Nobody watches."""
+
+    def phase(self, phase: Phase) -> None:
+        """Nobody watches."""
+
+    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+        """Nobody watches."""
+
+    def publish(self, row: tuple[Any, ...]) -> None:
+        """Nobody watches."""
+
+
+class SharedLink:
+    """The recorder's process: looks at the control block, stamps its own heartbeat, feeds the ring."""
+
+    def __init__(self, control: ControlView, ring: RingWriter, program: int, heartbeat_limit: float) -> None:
+        self._control = control
+        self._ring = ring
+        self._program = program
+        self.heartbeat_limit = heartbeat_limit
+        self._stops_handled = 0
+        self._aborts_handled = 0
+        self._ending = ""
+
+    def end(self, reason: str) -> None:
+        """Ask the loop to stop for good; called by a signal handler."""
+        self._ending = self._ending or reason
+
+    def ending(self) -> str:
+        """Return why this process has to end, or an empty text."""
+        if not self._ending:
+            if os.getppid() != self._program:
+                self._ending = "the program that ran the bench is gone"
+            elif self._control.get("close_requested"):
+                self._ending = "the program closed the recorder"
+        return self._ending
+
+    def stop_requested(self) -> bool:
+        """Whether an emergency stop has not been handled yet."""
+        return self._control.get("stop_requests") != self._stops_handled
+
+    def stop_handled(self) -> None:
+        """Note that the servo was released for every stop requested so far."""
+        self._stops_handled = self._control.get("stop_requests")
+
+    def may_acknowledge(self, stops_seen: int) -> bool:
+        """Whether the person who acknowledged had seen the last emergency stop."""
+        return self._control.get("stop_requests") == stops_seen == self._stops_handled
+
+    def begin_run(self, run: int, aborts_seen: int) -> None:
+        """Begin a run that was asked for after `aborts_seen` aborts: a later one counts, an older one does not."""
+        self._aborts_handled = aborts_seen
+        self._control.set("run", run)
+
+    def beat(self) -> None:
+        """Give a sign of life to the program."""
+        self._control.stamp("recorder_beat")
+
+    def quiet_for(self, seconds: float) -> None:
+        """Announce that the next sign of life may take this long [s], the servo being released."""
+        # In this order, so that whoever finds the announcement over finds a fresh sign of life.
+        self._control.stamp("recorder_beat")
+        self._control.announce("quiet_until", seconds)
+
+    def pending(self) -> RunStopped | None:
+        """Return the gravest reason to stop: emergency, end of the process, silent program, abort."""
+        self._control.stamp("recorder_beat")
+        if self.stop_requested():
+            return RunStopped("abort", EMERGENCY, fault=True)
+        if ending := self.ending():
+            return RunStopped("abort", ending)
+        silence = self._control.age("beat")
+        if silence > self.heartbeat_limit:
+            return RunStopped(
+                "fail",
+                f"the program gave no sign of life for {1e3 * silence:.0f} ms; the servo was released",
+                fault=True,
+            )
+        aborts = self._control.get("abort_requests")
+        if aborts != self._aborts_handled:
+            return RunStopped("abort", "aborted", gentle=True)
+        return None
+
+    def abort_heeded(self) -> None:
+        """Note that every abort so far was heeded."""
+        self._aborts_handled = self._control.get("abort_requests")
+
+    def state(self, state: ServoState) -> None:
+        """Publish the servo's state, and for the first release after an emergency stop its moment."""
+        self._control.set("servo_state", state)
+        asked = self._control.get("stop_requested_at")
+        if state is not ServoState.ENABLED and self._control.get("stop_released_at") < asked:
+            self._control.stamp("stop_released_at")
+
+    def phase(self, phase: Phase) -> None:
+        """Publish the phase."""
+        self._control.set("phase", phase)
+
+    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+        """Publish how far the run is."""
+        self._control.set("run_length", length)
+        self._control.set("run_done", done)
+        self._control.set("skipped_cycles", skipped_cycles)
+
+    def publish(self, row: tuple[Any, ...]) -> None:
+        """Push a row into the ring."""
+        self._ring.push(row)

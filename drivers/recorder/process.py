@@ -1,0 +1,198 @@
+"""The recorder's process: connects the servo, watches it between runs, makes runs, and never leaves it driven.
+
+It ends when told to (pipe, SIGTERM, SIGINT, SIGHUP) and when the program is gone; on every way out the servo is
+released first. Signal handlers only set a flag, which the loop looks at every few milliseconds.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import math
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from drivers.errors import NoAnswer
+from drivers.recorder.control import Control
+from drivers.recorder.link import EMERGENCY, SharedLink
+from drivers.recorder.loop import CONFIGURE_LIMIT, Loop, describe
+from drivers.recorder.messages import (
+    Acknowledged,
+    AcknowledgeRequest,
+    Connected,
+    ConnectFailed,
+    Event,
+    Faulted,
+    RecordRequest,
+    Request,
+    RunFinished,
+)
+from drivers.recorder.ring import Ring, RingWriter
+from drivers.recorder.run import Phase
+from drivers.recorder.storage import Immediately
+from drivers.registry import ServoSource
+from drivers.servo import Servo, ServoState
+
+FIFO_PRIORITY = 50
+WATCH_PERIOD = 0.02
+"""Between two looks at a released servo [s]."""
+SILENT_READS = 3
+"""A released servo that does not answer this often in a row is in FAULT."""
+CONNECT_LIMIT = 60.0
+"""Connecting may take this long [s]; a first start may compile the simulation."""
+ENDING_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+
+
+@dataclass(frozen=True)
+class ServeJob:
+    """What the recorder's process is started with."""
+
+    source: ServoSource
+    control: Control
+    ring: Ring
+    program: int
+    """Process id of the program."""
+    heartbeat_limit: float
+    """[s]"""
+
+
+def serve(job: ServeJob, pipe: Connection) -> None:
+    """Be the recorder's process until told to end."""
+    link = SharedLink(job.control.view(), RingWriter(job.ring), job.program, job.heartbeat_limit)
+    for name in ENDING_SIGNALS:
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda number, frame: link.end(signal.Signals(number).name))
+    link.phase(Phase.STARTING)
+    link.beat()
+    link.quiet_for(CONNECT_LIMIT)
+    servo: Servo | None = None
+    try:
+        servo = job.source.open()
+        atexit.register(servo.close)
+        identity = servo.connect()
+        if servo.clock.virtual:
+            # Nothing real moves and nothing waits: no priority, no thread, no heartbeat to miss.
+            link.heartbeat_limit = math.inf
+            priority, worker = "virtual clock", Immediately()
+        else:
+            priority, worker = raise_priority(), ThreadPoolExecutor(1, "store")
+        gc.freeze()
+        gc.disable()
+        loop = Loop(servo, link, worker)
+        link.quiet_for(0.0)
+        link.phase(Phase.IDLE)
+        pipe.send(Connected(identity, servo.limits, priority))
+    except Exception as error:
+        if servo is not None:
+            servo.close()
+        link.phase(Phase.CLOSED)
+        _tell(pipe, ConnectFailed(describe(error)))
+        return
+    try:
+        Service(servo, link, loop, pipe).run()
+    finally:
+        if not servo.release():
+            _tell(pipe, Faulted(servo.fault_reason))
+        servo.close()
+        link.state(servo.state)
+        link.phase(Phase.CLOSED)
+
+
+def raise_priority() -> str:
+    """Ask for real-time scheduling; return what was got, in words."""
+    if not hasattr(os, "sched_setscheduler"):
+        return "normal priority: this system has no SCHED_FIFO"
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
+    except OSError as error:
+        return f"normal priority: SCHED_FIFO was refused ({error.strerror}); allow it with an rtprio limit"
+    return f"SCHED_FIFO {FIFO_PRIORITY}"
+
+
+class Service:
+    """Answers requests and watches the released servo between runs."""
+
+    def __init__(self, servo: Servo, link: SharedLink, loop: Loop, pipe: Connection) -> None:
+        self._servo = servo
+        self._link = link
+        self._loop = loop
+        self._pipe = pipe
+        self._silent_reads = 0
+        self._told_fault = ""
+
+    def run(self) -> None:
+        """Serve until this process has to end or the program hangs up."""
+        while not self._link.ending():
+            self._link.beat()
+            if self._link.stop_requested():
+                self._stop()
+            try:
+                if self._pipe.poll(WATCH_PERIOD):
+                    self._answer(self._pipe.recv())
+                elif not self._servo.clock.virtual:
+                    self._watch()
+            except (EOFError, ConnectionError):
+                return
+            self._tell_fault()
+
+    def _answer(self, request: Request) -> None:
+        if isinstance(request, RecordRequest):
+            self._link.begin_run(request.job.run, request.aborts_seen)
+            result = self._loop.perform(request.job)
+            if self._link.stop_requested():
+                self._stop()
+            gc.collect()
+            self._tell_fault()
+            self._pipe.send(RunFinished(result))
+        elif isinstance(request, AcknowledgeRequest):
+            self._acknowledge(request.stops_seen)
+
+    def _stop(self) -> None:
+        """Release for an emergency stop, whatever state the servo is in."""
+        if self._servo.state is ServoState.FAULT:
+            self._loop.let_go(self._servo.fault_reason)
+        else:
+            self._loop.let_go(EMERGENCY)
+        self._link.stop_handled()
+
+    def _acknowledge(self, stops_seen: int) -> None:
+        if not self._link.may_acknowledge(stops_seen):
+            return
+        self._link.quiet_for(CONFIGURE_LIMIT)
+        try:
+            self._servo.acknowledge()
+        except Exception as error:
+            self._servo.fault(describe(error))
+        self._link.quiet_for(0.0)
+        self._loop.tell_state()
+        if self._servo.state is ServoState.READY:
+            self._told_fault = ""
+            self._silent_reads = 0
+            self._pipe.send(Acknowledged())
+
+    def _watch(self) -> None:
+        try:
+            self._loop.watch()
+            self._silent_reads = 0
+        except Exception as error:
+            self._silent_reads += 1
+            patient = isinstance(error, NoAnswer) and self._silent_reads < SILENT_READS
+            if self._servo.state is not ServoState.FAULT and not patient:
+                self._loop.let_go(describe(error))
+
+    def _tell_fault(self) -> None:
+        reason = self._servo.fault_reason
+        if reason and reason != self._told_fault:
+            self._told_fault = reason
+            self._pipe.send(Faulted(reason))
+
+
+def _tell(pipe: Connection, event: Event) -> None:
+    """Send an event to a program that may be gone."""
+    try:
+        pipe.send(event)
+    except (OSError, EOFError):
+        return

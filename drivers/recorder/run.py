@@ -1,0 +1,133 @@
+"""What a run is made of on its way through the recorder: the plan before it, rows during it, the result after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
+from core.trajectories import Trajectory
+from drivers.errors import CommandError
+from drivers.limits import Limits
+
+HIGHEST_RATE = 5000.0
+"""[Hz]"""
+
+
+class Phase(IntEnum):
+    """What the recorder is doing; each live row says in which phase it was read."""
+
+    STARTING = 0
+    IDLE = 1
+    """Released, watching."""
+    APPROACH = 2
+    """Going slowly to a run's first goal and coming to rest there."""
+    RUN = 3
+    RETURN = 4
+    """Hanging out and going slowly back to 0 rad."""
+    CLOSED = 5
+
+
+LIVE_DTYPE = np.dtype(
+    [
+        *((channel.name, channel.kind) for channel in CHANNELS),
+        ("clock", "f8"),
+        ("run", "u4"),
+        ("phase", "u1"),
+    ]
+)
+"""A row of the live ring: a sample, the moment on the servo's clock [s], the run's number and the phase.
+
+`time` is NaN outside the phase RUN."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunPlan:
+    """A trajectory sampled at the cycle rate: what travels to the recorder's process."""
+
+    name: str
+    rate: float
+    """[Hz]"""
+    goal: NDArray[np.float64]
+    """(n,) rad, held from one cycle to the next"""
+    torque_enable: NDArray[np.bool_]
+    """(n,)"""
+
+    @classmethod
+    def sample(cls, trajectory: Trajectory, rate: float) -> RunPlan:
+        """Sample a trajectory at `rate` [Hz]; the run lasts its duration. Raises CommandError."""
+        if not 0 < rate <= HIGHEST_RATE:
+            raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
+        count = round(trajectory.duration * rate)
+        if count < 2:
+            raise CommandError(
+                f"trajectory {trajectory.name} of {trajectory.duration} s has {count} samples at {rate} Hz; "
+                "at least 2 are needed"
+            )
+        time = np.arange(count) / rate
+        goal = np.ascontiguousarray(trajectory.goal(time), dtype=np.float64)
+        if not np.all(np.isfinite(goal)):
+            raise CommandError(f"trajectory {trajectory.name} holds goals that are not finite numbers")
+        return cls(trajectory.name, rate, goal, np.ascontiguousarray(trajectory.torque_enable(time), dtype=bool))
+
+    def check(self, limits: Limits) -> None:
+        """Raise CommandError if a driven goal lies outside the angle limits: it would be clamped, not followed."""
+        driven = self.goal[self.torque_enable]
+        if len(driven) and (driven.min() < limits.lowest_position or driven.max() > limits.highest_position):
+            raise CommandError(
+                f"trajectory {self.name} goes from {driven.min():.3f} to {driven.max():.3f} rad, outside the limits "
+                f"{limits.lowest_position:.3f} to {limits.highest_position:.3f} rad; reduce it or widen the limits"
+            )
+
+    def __len__(self) -> int:
+        return len(self.goal)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunResult:
+    """How a run ended."""
+
+    run: int
+    """Number of the run since the recorder was started, from 1."""
+    exit_status: str
+    """"success", "abort" or "fail", as the sink was told."""
+    reason: str = ""
+    id: str = ""
+    """What the sink's `finish` returned; empty without a sink or when storing failed."""
+    samples: int = 0
+    skipped_cycles: int = 0
+
+
+class MemorySink:
+    """A sink that keeps its rows, for runs in this process; it is its own description."""
+
+    def __init__(self) -> None:
+        self._blocks: list[NDArray[Any]] = []
+        self.header: RunHeader | None = None
+        self.exit_status = ""
+        self.reason = ""
+
+    def open(self, header: RunHeader) -> MemorySink:
+        """Begin a run, forgetting the one before."""
+        self._blocks = []
+        self.header = header
+        self.exit_status = self.reason = ""
+        return self
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Keep rows of SAMPLE_DTYPE, shape (k,)."""
+        self._blocks.append(rows.copy())
+
+    def finish(self, exit_status: str, reason: str = "") -> str:
+        """Note how the run ended."""
+        self.exit_status, self.reason = exit_status, reason
+        return ""
+
+    @property
+    def rows(self) -> NDArray[Any]:
+        """(n,) of SAMPLE_DTYPE, the run so far."""
+        return np.concatenate([np.empty(0, SAMPLE_DTYPE), *self._blocks])

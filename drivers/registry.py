@@ -1,0 +1,73 @@
+"""Servo addresses: the text a person types, and the picklable description a recorder's process opens.
+
+An address is FAMILY[:PART…][?NAME=VALUE&…], e.g. `simulated`, `simulated:mx106`, `simulated:mx106?seed=3`. Each
+family is one folder; what its parts and options mean is said there. A new family is one line in FAMILIES.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Protocol, runtime_checkable
+from urllib.parse import parse_qsl, urlencode
+
+from drivers.errors import AddressError
+from drivers.servo import Servo
+
+FAMILIES = {"simulated": "drivers.simulated"}
+"""Family to the module whose `from_address(address)` returns a ServoSource; imported when it is asked for."""
+
+
+@runtime_checkable
+class ServoSource(Protocol):
+    """A picklable description from which the recorder's process makes its servo."""
+
+    def open(self) -> Servo:
+        """Return a servo in state DISCONNECTED; must not touch the bus yet."""
+        ...
+
+
+@dataclass(frozen=True)
+class ServoAddress:
+    """A parsed address; a ServoSource."""
+
+    family: str
+    parts: tuple[str, ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> ServoAddress:
+        """Read an address; raises AddressError for an unknown family or an option without a value."""
+        place, _, query = text.strip().partition("?")
+        family, *parts = place.split(":")
+        if family not in FAMILIES:
+            raise AddressError(f"servo address {text!r}: no family {family!r}; there are {', '.join(FAMILIES)}")
+        try:
+            options = parse_qsl(query, keep_blank_values=True, strict_parsing=True) if query else []
+        except ValueError:
+            raise AddressError(f"servo address {text!r}: options are written ?name=value&name=value") from None
+        if len({name for name, _ in options}) != len(options):
+            raise AddressError(f"servo address {text!r}: an option is given twice; give each once")
+        return cls(family, tuple(parts), tuple(options))
+
+    def __str__(self) -> str:
+        text = ":".join((self.family, *self.parts))
+        return f"{text}?{urlencode(self.options)}" if self.options else text
+
+    def source(self) -> ServoSource:
+        """Return the family's own description; raises AddressError for parts or options it does not know."""
+        return import_module(FAMILIES[self.family]).from_address(self)
+
+    def open(self) -> Servo:
+        """Return the servo, not yet connected."""
+        return self.source().open()
+
+
+def open_servo(address: str | ServoSource) -> Servo:
+    """Return the servo at an address, in state DISCONNECTED; raises AddressError."""
+    return resolve(address).open()
+
+
+def resolve(address: str | ServoSource) -> ServoSource:
+    """Return the description behind an address, checked; descriptions pass through."""
+    return ServoAddress.parse(address).source() if isinstance(address, str) else address

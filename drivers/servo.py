@@ -1,0 +1,299 @@
+"""The contract every servo keeps, whatever bus it hangs on.
+
+    DISCONNECTED --connect--> READY --command--> ENABLED
+         ^                      ^ <----release------'
+         |                      | acknowledge
+         '------- close --------'------ FAULT <-- fault, from any state but DISCONNECTED
+
+`Servo` enforces these rules once; a driver fills in the methods that begin with an underscore and inherits the
+rest. Two of the rules carry the safety of the bench: a servo counts as ENABLED from before the first byte that may
+drive it is sent, and `release` may be called in any state, any number of times, and never raises.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, ClassVar, Self
+
+from core.recording import ServoSettings
+from drivers.clock import Clock, RealClock
+from drivers.errors import CommandError, DriverError, NotReady
+from drivers.limits import Limits
+
+if TYPE_CHECKING:
+    from core.bench import Bench
+
+ANSWER_LIMIT = 0.035
+"""A driver's read, command and release return or raise within this time [s]; an emergency stop waits for them."""
+RELEASE_ATTEMPTS = 3
+
+
+class ServoState(IntEnum):
+    """Where a servo is between unplugged and driven."""
+
+    DISCONNECTED = 0
+    READY = 1
+    """Connected and released."""
+    ENABLED = 2
+    """The motor is, or may be, driven."""
+    FAULT = 3
+    """Released after something went wrong; refuses commands until a person acknowledged it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoIdentity:
+    """Who answered."""
+
+    model: str
+    """Catalogue name, e.g. "mx106"."""
+    title: str
+    firmware: str = ""
+    serial: str = ""
+    id: str = ""
+    """Address on its bus, as text."""
+    position_step: float = 0.0
+    """Smallest difference of position the servo can report [rad]; 0 when unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PositionGoal:
+    """Hold this position by the servo's position law."""
+
+    position: float
+    """[rad]"""
+
+
+@dataclass(frozen=True, slots=True)
+class TorqueGoal:
+    """Drive the motor with this torque, whatever the position."""
+
+    torque: float
+    """[N·m]"""
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Let the motor go."""
+
+
+Command = PositionGoal | TorqueGoal | Release
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One block read from a servo; NaN marks what it does not give."""
+
+    position: float
+    """[rad]"""
+    velocity: float = math.nan
+    """[rad/s]"""
+    current: float = math.nan
+    """[A]"""
+    duty_cycle: float = math.nan
+    """Signed share of the supply voltage on the motor."""
+    supply_voltage: float = math.nan
+    """[V]"""
+    temperature: float = math.nan
+    """[degC]"""
+
+
+class Servo(ABC):
+    """One servo with one owner. Not thread-safe: whoever connected it does everything else with it."""
+
+    hazardous: ClassVar[bool] = True
+    """Whether it can move something real; such a servo is driven only from the recorder's own process."""
+
+    def __init__(self, limits: Limits | None = None) -> None:
+        self.clock: Clock = RealClock()
+        self.limits = Limits() if limits is None else limits
+        self._state = ServoState.DISCONNECTED
+        self._fault = ""
+        self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
+
+    # What a driver fills in.
+
+    @abstractmethod
+    def _connect(self) -> None:
+        """Open the bus and make sure the servo answers and is released; raise BusError or NoAnswer."""
+
+    @abstractmethod
+    def _identify(self) -> ServoIdentity:
+        """Ask the servo who it is."""
+
+    @abstractmethod
+    def _configure(self, settings: ServoSettings) -> None:
+        """Write gains and `self.limits` into the released servo and read them back."""
+
+    @abstractmethod
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        """Choose the mode for this kind of goal and switch the motor on without a jump."""
+
+    @abstractmethod
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        """Send a goal, already clamped, to the enabled servo."""
+
+    @abstractmethod
+    def _read(self) -> Reading:
+        """Read one block; raise NoAnswer, BusError or ServoFault, never return old data as new."""
+
+    @abstractmethod
+    def _release(self) -> None:
+        """Switch the motor off and make sure it is off; raise when that cannot be confirmed."""
+
+    @abstractmethod
+    def _close(self) -> None:
+        """Give the bus back. Called once, after a release."""
+
+    def _acknowledge(self) -> None:  # noqa: B027 (most servos have nothing to clear)
+        """Clear the servo's own fault, e.g. by a reboot; the motor stays off."""
+
+    def mount(self, bench: Bench) -> None:  # noqa: B027 (a real servo feels it)
+        """Say what hangs on the shaft, which only a simulated servo needs to be told."""
+
+    # What everybody uses.
+
+    @property
+    def state(self) -> ServoState:
+        """Where the servo is."""
+        return self._state
+
+    @property
+    def fault_reason(self) -> str:
+        """Why the servo is in FAULT; empty otherwise."""
+        return self._fault
+
+    def connect(self) -> ServoIdentity:
+        """Open the bus, find the servo released and return who it is. Raises BusError, NoAnswer, NotReady."""
+        self._require("connect", ServoState.DISCONNECTED)
+        try:
+            self._connect()
+            identity = self._identify()
+        except BaseException:
+            self._close()
+            raise
+        self._state = ServoState.READY
+        return identity
+
+    def identify(self) -> ServoIdentity:
+        """Ask a connected servo again who it is."""
+        self._require("identify", ServoState.READY, ServoState.ENABLED, ServoState.FAULT)
+        return self._identify()
+
+    def configure(self, settings: ServoSettings, limits: Limits | None = None) -> None:
+        """Write gains and limits into the released servo; limits None keeps those it has.
+
+        Raises NotReady while it is driven.
+        """
+        self._require("configure", ServoState.READY)
+        if limits is not None:
+            self.limits = limits
+        self._configure(settings)
+
+    def command(self, command: Command) -> None:
+        """Send a command, clamped to the limits; the first goal enables the servo.
+
+        A goal of the other kind releases the servo first, since changing its mode needs that. Raises NotReady in
+        DISCONNECTED and FAULT, CommandError for a goal that is not a number, and the errors of the bus.
+        """
+        if isinstance(command, Release):
+            self._require("release", ServoState.READY, ServoState.ENABLED)
+            if not self.release():
+                raise DriverError(self._fault)
+            return
+        self._require("command", ServoState.READY, ServoState.ENABLED)
+        goal = self._clamped(command)
+        if self._state is ServoState.ENABLED and type(goal) is not self._kind and not self.release():
+            raise DriverError(self._fault)
+        if self._state is ServoState.READY:
+            self._state = ServoState.ENABLED
+            self._kind = type(goal)
+            self._enable(goal)
+        self._command(goal)
+
+    def read(self) -> Reading:
+        """Read one block from a connected servo. Raises NotReady, NoAnswer, BusError, ServoFault."""
+        if self._state is ServoState.DISCONNECTED:
+            self._require("read", ServoState.READY)
+        return self._read()
+
+    def release(self) -> bool:
+        """Switch the motor off. Safe in every state, any number of times; never raises.
+
+        Returns whether the servo confirmed it. If it did not after several attempts the state is FAULT.
+        """
+        if self._state is ServoState.DISCONNECTED:
+            return True
+        problem: Exception | None = None
+        for _ in range(RELEASE_ATTEMPTS):
+            try:
+                self._release()
+            except Exception as error:
+                problem = error
+                continue
+            self._kind = None
+            if self._state is ServoState.ENABLED:
+                self._state = ServoState.READY
+            return True
+        self._state = ServoState.FAULT
+        self._fault = f"switching the motor off was not confirmed ({problem}); cut the servo's power supply"
+        return False
+
+    def fault(self, reason: str) -> None:
+        """Release the servo and refuse commands until `acknowledge`. Never raises."""
+        if self._state is ServoState.DISCONNECTED:
+            return
+        if self.release() or not self._fault:
+            self._fault = reason
+        self._state = ServoState.FAULT
+
+    def acknowledge(self) -> None:
+        """A person has seen the fault: return to READY. Raises what the servo raises if it still has a fault."""
+        if self._state is not ServoState.FAULT:
+            return
+        if not self.release():
+            raise DriverError(f"acknowledging the fault failed: {self._fault}")
+        self._acknowledge()
+        self._state = ServoState.READY
+        self._fault = ""
+
+    def close(self) -> None:
+        """Release the servo and give its bus back. Idempotent; never leaves it driven if it still answers."""
+        if self._state is ServoState.DISCONNECTED:
+            return
+        self.release()
+        self._state = ServoState.DISCONNECTED
+        self._kind = None
+        self._close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _require(self, act: str, *allowed: ServoState) -> None:
+        if self._state in allowed:
+            return
+        remedy = {
+            ServoState.DISCONNECTED: "connect it first",
+            ServoState.READY: "it is connected already",
+            ServoState.ENABLED: "release it first",
+            ServoState.FAULT: f"acknowledge the fault first: {self._fault}",
+        }[self._state]
+        raise NotReady(f"cannot {act} the servo in state {self._state.name}; {remedy}")
+
+    def _clamped(self, command: PositionGoal | TorqueGoal) -> PositionGoal | TorqueGoal:
+        if isinstance(command, PositionGoal):
+            wanted = command.position
+            allowed = self.limits.clamp_position(wanted)
+        elif isinstance(command, TorqueGoal):
+            wanted = command.torque
+            allowed = self.limits.clamp_torque(wanted)
+        else:
+            raise CommandError(f"{command!r} is no command; use PositionGoal, TorqueGoal or Release")
+        if not math.isfinite(wanted):
+            raise CommandError(f"a goal of {wanted} is not a number a servo can follow; send a finite one")
+        return command if allowed == wanted else type(command)(allowed)

@@ -1,0 +1,166 @@
+"""A servo of the catalogue that exists only here: known parameters, a clock of its own, what it reports made coarse."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING
+
+from core.catalogue import load_model, load_servo
+from core.recording import ServoSettings
+from drivers.clock import Clock, RealClock
+from drivers.errors import ServoFault
+from drivers.limits import Limits
+from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+from drivers.simulated.plant import TICK, Hand, Imperfections, Plant
+
+if TYPE_CHECKING:
+    from core.bench import Bench
+    from core.catalogue import ServoSpec
+    from core.model import ServoModel
+
+REST_LENGTH = 0.1
+"""Rod of the bench a simulated servo hangs on until it is told another one [m]."""
+GRAVITY_SHARE = 0.2
+"""Gravity torque of that bench as a share of the servo's stall torque."""
+
+
+def starting_bench(spec: ServoSpec) -> Bench:
+    """A bench a servo can lift with ease."""
+    from core.bench import STANDARD_GRAVITY, Bench
+
+    return Bench(mass=GRAVITY_SHARE * spec.stall_torque / (STANDARD_GRAVITY * REST_LENGTH), length=REST_LENGTH)
+
+
+def no_hand(time: float) -> float:
+    """Nobody touches the pendulum."""
+    return 0.0
+
+
+class SimulatedServo(Servo):
+    """Moves a `Plant` up to its clock's time whenever it is asked something."""
+
+    hazardous = False
+
+    def __init__(
+        self,
+        name: str = "mx106",
+        *,
+        model: ServoModel | None = None,
+        bench: Bench | None = None,
+        imperfections: Imperfections | None = None,
+        hand: Hand = no_hand,
+        clock: Clock | None = None,
+        seed: int = 0,
+    ) -> None:
+        """name: catalogue servo; model: the truth, the servo's M6 unless given; seed: of the read jitter.
+
+        Raises ModelError when the catalogue lacks the servo or its model.
+        """
+        self.spec = load_servo(name)
+        super().__init__(Limits.for_spec(self.spec))
+        self.clock = RealClock() if clock is None else clock
+        self.model = load_model(self.spec.name, "m6") if model is None else model
+        self._bench = starting_bench(self.spec) if bench is None else bench
+        self._imperfections = Imperfections() if imperfections is None else imperfections
+        step = self._imperfections.encoder_step
+        self._step = self.spec.encoder_step if step is None else step
+        self._hand = hand
+        self._seed = seed
+        self._random = random.Random(seed)
+        self._begin = 0.0
+        self._made: Plant | None = None
+
+    @property
+    def plant(self) -> Plant:
+        """The moving parts, for whoever wants the truth; there once the servo is connected."""
+        if self._made is None:
+            self._require("look into")
+        assert self._made is not None
+        return self._made
+
+    def mount(self, bench: Bench) -> None:
+        """Hang another load on the shaft."""
+        self._bench = bench
+        if self._made is not None:
+            self._advance()
+            self._made.mount(bench)
+
+    def _connect(self) -> None:
+        self._random.seed(self._seed)
+        self._made = Plant(self.spec, self.model, self._bench, self._imperfections, self._hand)
+        # The first steps load the compiled kernel; afterwards no cycle waits for that.
+        self._made.advance_to(2 * TICK)
+        self._begin = self.clock.now() - 2 * TICK
+
+    def _identify(self) -> ServoIdentity:
+        return ServoIdentity(
+            model=self.spec.name,
+            title=f"{self.spec.title} (simulated)",
+            firmware=self.model.title,
+            serial=f"seed {self._seed}",
+            id="simulated",
+            position_step=self._step,
+        )
+
+    def _configure(self, settings: ServoSettings) -> None:
+        self._advance()
+        self.plant.configure(settings)
+
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        """Nothing to prepare: the first goal drives the motor."""
+
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        self._advance()
+        self.plant.command(goal)
+
+    def _read(self) -> Reading:
+        lasting = self._imperfections.read_duration
+        if self._imperfections.read_jitter:
+            lasting = max(0.0, self._random.gauss(lasting, self._imperfections.read_jitter))
+        begin = self.clock.now()
+        if lasting:
+            self.clock.wait_until(begin + 0.5 * lasting, _never)
+        now = self._advance()
+        plant = self.plant
+        reading = Reading(
+            position=self._counted(plant.position_at(now)),
+            velocity=self._estimated_velocity(),
+            current=plant.current,
+            duty_cycle=plant.duty_cycle,
+            supply_voltage=plant.supply_voltage,
+            temperature=plant.temperature,
+        )
+        if lasting:
+            self.clock.wait_until(begin + lasting, _never)
+        return reading
+
+    def _release(self) -> None:
+        if self._made is not None:
+            self._advance()
+            self._made.release()
+
+    def _close(self) -> None:
+        self._made = None
+
+    def _advance(self) -> float:
+        """Move the plant up to now; returns the time since it was made [s]."""
+        now = self.clock.now() - self._begin
+        self.plant.advance_to(now)
+        if not math.isfinite(self.plant.position):
+            raise ServoFault("the simulated motion is no longer finite; look at the model's parameters and the bench")
+        return now
+
+    def _counted(self, position: float) -> float:
+        """What the encoder makes of a position [rad]."""
+        return round(position / self._step) * self._step if self._step else position
+
+    def _estimated_velocity(self) -> float:
+        past = self.plant.past_positions
+        if len(past) < 2:
+            return self.plant.velocity
+        return (self._counted(past[-1]) - self._counted(past[0])) / ((len(past) - 1) * TICK)
+
+
+def _never() -> bool:
+    return False

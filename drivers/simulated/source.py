@@ -1,0 +1,97 @@
+"""The simulated servo as a picklable description, and as an address a person types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
+
+from core.catalogue import load_model, load_servo
+from core.errors import ServoBenchError
+from drivers.clock import RealClock, VirtualClock
+from drivers.errors import AddressError
+from drivers.simulated.plant import Hand, Imperfections
+from drivers.simulated.servo import SimulatedServo, no_hand
+
+if TYPE_CHECKING:
+    from core.bench import Bench
+    from core.model import ServoModel
+    from drivers.registry import ServoAddress
+
+CLOCKS = {"real": RealClock, "virtual": VirtualClock}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedSource:
+    """Everything that makes a simulated servo; the same one moves the same way every time on the virtual clock."""
+
+    name: str = "mx106"
+    model: ServoModel | None = None
+    """The truth; None is the servo's M6."""
+    bench: Bench | None = None
+    """What hangs on it until a run says otherwise."""
+    imperfections: Imperfections = field(default_factory=Imperfections)
+    hand: Hand = no_hand
+    """A SharedHand, or a function of time defined in a module."""
+    clock: str = "real"
+    """"real" or "virtual" (as fast as possible)."""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.clock not in CLOCKS:
+            raise AddressError(f"simulated servo: no clock {self.clock!r}; there are {', '.join(CLOCKS)}")
+
+    def open(self) -> SimulatedServo:
+        """Return the servo, not yet connected."""
+        return SimulatedServo(
+            self.name,
+            model=self.model,
+            bench=self.bench,
+            imperfections=self.imperfections,
+            hand=self.hand,
+            clock=CLOCKS[self.clock](),
+            seed=self.seed,
+        )
+
+
+def from_address(address: ServoAddress) -> SimulatedSource:
+    """Read a simulated servo's address; raises AddressError."""
+    if len(address.parts) > 1:
+        raise AddressError(
+            f"servo address {address}: a simulated servo is written simulated:NAME, e.g. simulated:mx106"
+        )
+    numbers = {f.name for f in fields(Imperfections)}
+    imperfections: dict[str, float] = {}
+    try:
+        spec = load_servo(address.parts[0] if address.parts and address.parts[0] else "mx106")
+        model, clock, seed = None, "real", 0
+        for name, value in address.options:
+            if name == "model":
+                model = _model(spec.name, value)
+            elif name == "clock":
+                clock = value
+            elif name == "seed":
+                seed = int(value)
+            elif name in numbers:
+                imperfections[name] = float(value)
+            else:
+                known = ", ".join(("model", "clock", "seed", *sorted(numbers)))
+                raise AddressError(f"no option {name!r}; there are {known}")
+        if model is None:
+            model = load_model(spec.name, "m6")
+        return SimulatedSource(
+            name=spec.name,
+            model=model,
+            imperfections=Imperfections(**imperfections),
+            clock=clock,
+            seed=seed,
+        )
+    except (ServoBenchError, ValueError) as error:
+        raise AddressError(f"servo address {address}: {error}") from None
+
+
+def _model(servo: str, text: str) -> ServoModel:
+    if text.endswith(".json"):
+        from core.model import ServoModel
+
+        return ServoModel.read(text)
+    return load_model(servo, text)

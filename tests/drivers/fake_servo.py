@@ -1,0 +1,127 @@
+"""A servo for tests of the contract and the recorder: does what it is told at once, and writes down what was done.
+
+Its log lives in anonymous shared memory, so that a test sees what happened in the recorder's process, even one whose
+program was killed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+
+from core.recording import ServoSettings
+from drivers.errors import NoAnswer
+from drivers.limits import Limits
+from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+
+FIELDS = ("pid", "driven", "enables", "releases", "commands", "reads", "closes", "released_at", "commanded_at")
+
+
+class FakeLog:
+    """Integers by name, shared between processes; times are perf_counter nanoseconds."""
+
+    def __init__(self) -> None:
+        self._values = get_context("spawn").RawArray("q", len(FIELDS))
+
+    def __getitem__(self, name: str) -> int:
+        return self._values[FIELDS.index(name)]
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self._values[FIELDS.index(name)] = value
+
+    def wait_for(self, name: str, value: int, timeout: float = 20.0) -> bool:
+        """Whether a field took a value before the generous timeout [s]."""
+        deadline = time.monotonic() + timeout
+        while self[name] != value:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.001)
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class FakeSource:
+    """What the fake servo does wrong, and when."""
+
+    log: FakeLog = field(default_factory=FakeLog)
+    fail_read: int = -1
+    """Driven read with this number raises."""
+    mute: bool = False
+    """Connecting fails."""
+    jump: int = -1
+    """From this driven read on the position is far outside the limits."""
+    shaking: bool = False
+    """The position never rests."""
+    failing_releases: int = 0
+    """So many attempts to release raise."""
+    read_time: float = 0.0
+    """A read takes this long [s]."""
+
+    def open(self) -> FakeServo:
+        return FakeServo(self)
+
+
+class FakeServo(Servo):
+    hazardous = False
+
+    def __init__(self, source: FakeSource | None = None) -> None:
+        super().__init__(Limits(speed=1000.0))
+        self.source = source or FakeSource()
+        self.log = self.source.log
+        self.position = 0.0
+        self.sent: list[object] = []
+        self._failing = self.source.failing_releases
+        self._driven_reads = 0
+
+    def _connect(self) -> None:
+        if self.source.mute:
+            raise NoAnswer("fake servo 1: no answer to the ping; check its power")
+        self.log["pid"] = os.getpid()
+
+    def _identify(self) -> ServoIdentity:
+        return ServoIdentity(model="fake", title="Fake servo", position_step=0.001)
+
+    def _configure(self, settings: ServoSettings) -> None:
+        self.sent.append(settings)
+
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        self.log["driven"] = 1
+        self.log["enables"] += 1
+        self.sent.append("enable")
+
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        self.log["commands"] += 1
+        self.log["commanded_at"] = time.perf_counter_ns()
+        self.sent.append(goal)
+        if isinstance(goal, PositionGoal):
+            self.position = goal.position
+
+    def _read(self) -> Reading:
+        if self.source.read_time:
+            time.sleep(self.source.read_time)
+        self.log["reads"] += 1
+        position = self.position
+        if self.log["driven"]:
+            self._driven_reads += 1
+            if self._driven_reads == self.source.fail_read:
+                raise NoAnswer("fake servo 1: no answer to a read; check its cable")
+            if 0 <= self.source.jump <= self._driven_reads:
+                position = 9.0
+        if self.source.shaking:
+            position += 0.1 * math.sin(self.log["reads"])
+        return Reading(position=position, velocity=0.0, current=0.0, supply_voltage=12.0, temperature=30.0)
+
+    def _release(self) -> None:
+        if self._failing:
+            self._failing -= 1
+            raise NoAnswer("fake servo 1: no answer to torque off")
+        self.log["driven"] = 0
+        self.log["releases"] += 1
+        self.log["released_at"] = time.perf_counter_ns()
+        self.sent.append("release")
+
+    def _close(self) -> None:
+        self.log["closes"] += 1

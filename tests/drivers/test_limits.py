@@ -1,0 +1,88 @@
+"""Limits: what trips, when, and what the person is told."""
+
+import math
+
+import pytest
+
+from core.catalogue import load_servo, servos
+from core.errors import InputError
+from drivers.limits import Limits
+from drivers.servo import Reading
+
+LIMITS = Limits(
+    lowest_position=-1.0,
+    highest_position=2.0,
+    speed=5.0,
+    torque=0.5,
+    current=3.0,
+    temperature=70.0,
+    lowest_voltage=9.0,
+    highest_voltage=13.0,
+)
+GOOD = {"position": 0.0, "velocity": 0.0, "current": 0.0, "supply_voltage": 12.0, "temperature": 30.0}
+
+
+def reading(**changed):
+    return Reading(**{**GOOD, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "name"),
+    [
+        ({"position": -1.01}, "position"),
+        ({"position": 2.01}, "position"),
+        ({"velocity": 5.1}, "speed"),
+        ({"velocity": -5.1}, "speed"),
+        ({"current": -3.1}, "current"),
+        ({"temperature": 71.0}, "temperature"),
+        ({"supply_voltage": 8.9}, "supply voltage"),
+        ({"supply_voltage": 13.1}, "supply voltage"),
+    ],
+)
+def test_each_limit_trips_and_says_what_to_do(changed, name):
+    assert LIMITS.check(reading(), driven=True) is None
+    violation = LIMITS.check(reading(**changed), driven=True)
+    assert violation is not None
+    assert violation.name == name
+    text = str(violation)
+    assert f"{violation.value:.4g} {violation.unit}" in text
+    assert violation.remedy in text
+
+
+def test_a_released_servo_may_fall_as_far_and_as_fast_as_it_likes():
+    assert LIMITS.check(reading(position=3.0, velocity=40.0), driven=False) is None
+    assert LIMITS.check(reading(temperature=90.0), driven=False) is not None
+
+
+def test_unknown_values_are_not_judged_but_the_position_of_a_driven_servo_must_be_known():
+    assert LIMITS.check(Reading(position=0.0), driven=True) is None
+    assert LIMITS.check(Reading(position=math.nan), driven=False) is None
+    violation = LIMITS.check(Reading(position=math.nan), driven=True)
+    assert violation is not None
+    assert "unknown" in str(violation)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"lowest_position": 1.0, "highest_position": 1.0},
+        {"lowest_voltage": 13.0, "highest_voltage": 9.0},
+        {"speed": 0.0},
+        {"current": -1.0},
+        {"torque": math.nan},
+    ],
+)
+def test_limits_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(InputError, match="limits"):
+        Limits(**wrong)
+
+
+@pytest.mark.parametrize("name", sorted(servos()))
+def test_the_limits_of_a_catalogue_servo_hold_its_ratings(name):
+    spec = load_servo(name)
+    limits = Limits.for_spec(spec)
+    assert limits.speed > spec.no_load_speed
+    assert limits.current > spec.max_current
+    assert limits.torque == spec.stall_torque
+    assert limits.temperature < spec.max_temperature
+    assert limits.lowest_voltage < spec.supply_voltage < limits.highest_voltage

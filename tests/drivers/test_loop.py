@@ -1,0 +1,235 @@
+"""A run through the recorder's loop, in this process on the virtual clock: what is recorded, and every way it ends."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.recording import RunHeader, ServoSettings
+from core.trajectories import make_trajectory, recorded_trajectory, trajectory_names
+from drivers.clock import RealClock, VirtualClock
+from drivers.errors import CommandError, NotReady
+from drivers.recorder import MemorySink, record_inline
+from drivers.recorder.loop import MOVE_SPEED
+from drivers.servo import PositionGoal, Reading, ServoState
+from drivers.simulated import Imperfections, SimulatedServo
+from tests.drivers.fake_servo import FakeServo, FakeSource
+
+BENCH = Bench(mass=0.5, length=0.15)
+RATE = 100.0
+HEADER = RunHeader(
+    trajectory="test", bench=BENCH, settings=ServoSettings(servo="mx106", kp=16.0, supply_voltage=12.0), rate=RATE
+)
+STEPS = make_trajectory("steps", 1.0, hold_time=0.5)
+
+
+def fake(**faults):
+    servo = FakeServo(FakeSource(**faults))
+    servo.clock = VirtualClock()
+    servo.connect()
+    return servo
+
+
+class BrokenSink(MemorySink):
+    """Fails where it is told to."""
+
+    def __init__(self, broken="nowhere"):
+        super().__init__()
+        self.broken = broken
+
+    def open(self, header):
+        if self.broken == "open":
+            raise PermissionError("read-only folder")
+        return self
+
+    def append(self, rows):
+        if self.broken == "append":
+            raise OSError("disk full")
+        super().append(rows)
+
+    def finish(self, exit_status, reason=""):
+        super().finish(exit_status, reason)
+        if self.broken == "finish":
+            raise OSError("disk full")
+        return "007"
+
+
+@pytest.mark.parametrize("name", trajectory_names())
+def test_every_trajectory_is_recorded_from_rest_and_ends_released(name):
+    servo = SimulatedServo("mx106", clock=VirtualClock())
+    servo.connect()
+    sink = MemorySink()
+    trajectory = make_trajectory(name)
+    header = RunHeader(trajectory=name, bench=BENCH, settings=load_model("mx106", "m6").default_settings(), rate=200.0)
+    result = record_inline(servo, trajectory, header, sink)
+    rows = sink.rows
+    assert (result.exit_status, result.reason, result.skipped_cycles) == ("success", "", 0)
+    assert result.samples == len(rows) == trajectory.duration * 200
+    assert sink.exit_status == "success"
+    time = np.arange(len(rows)) / 200.0
+    np.testing.assert_allclose(rows["time"], time, atol=1e-3)
+    np.testing.assert_array_equal(rows["goal_position"], trajectory.goal(time))
+    np.testing.assert_array_equal(rows["torque_enable"], trajectory.torque_enable(time))
+    assert abs(rows["velocity"][0]) < 0.1
+    assert servo.state is ServoState.READY
+    assert abs(servo.read().position) < 0.05
+
+
+def test_the_way_to_the_start_and_back_is_slow():
+    time = np.arange(100) / RATE
+    trajectory = recorded_trajectory("held", time, np.full(100, 1.5), np.ones(100))
+    servo = fake()
+    result = record_inline(servo, trajectory, HEADER)
+    assert result.exit_status == "success"
+    goals = np.array([0.0, *(c.position for c in servo.sent if isinstance(c, PositionGoal))])
+    assert goals.max() == 1.5
+    assert goals[-1] == 0.0
+    assert np.abs(np.diff(goals)).max() <= 1.001 * MOVE_SPEED / RATE
+    assert servo.sent[-1] == "release"
+
+
+def test_a_run_that_ended_released_is_let_hang_before_it_is_brought_back():
+    servo = fake()
+    trajectory = make_trajectory("lift_and_drop", 2.0, lift_time=1.0)
+    sink = MemorySink()
+    assert record_inline(servo, trajectory, HEADER, sink).exit_status == "success"
+    np.testing.assert_array_equal(sink.rows["torque_enable"], np.repeat([1, 0], 100))
+    # The fake servo stays where it was let go: released, at rest there, then driven back, then released again.
+    acts = [act for act in servo.sent if act in ("enable", "release")]
+    assert acts == ["enable", "release", "enable", "release"]
+
+
+def test_late_cycles_are_skipped_and_counted_and_the_goal_keeps_to_the_time():
+    """Reads of 12 ms in cycles of 5 ms: made as often as possible, the cycles between are missed, not made up for."""
+    imperfections = Imperfections(read_duration=0.012, read_jitter=0.0)
+    servo = SimulatedServo("mx106", clock=VirtualClock(), imperfections=imperfections)
+    servo.connect()
+    sink = MemorySink()
+    trajectory = make_trajectory("sin_sin", 3.0)
+    header = RunHeader(trajectory="sin_sin", bench=BENCH, settings=HEADER.settings, rate=200.0)
+    result = record_inline(servo, trajectory, header, sink)
+    rows = sink.rows
+    cycle = np.cumsum(rows["skipped_cycles"] + 1) - 1
+    assert result.skipped_cycles >= rows["skipped_cycles"].sum() > len(rows)
+    assert result.samples + result.skipped_cycles == pytest.approx(600, abs=3)
+    np.testing.assert_allclose(np.diff(rows["time"]), 0.012, atol=1e-9)
+    np.testing.assert_array_equal(rows["goal_position"], trajectory.goal(cycle / 200.0))
+    # A cycle begins when it is due or at most a period later; the middle of its read is 6 ms after that.
+    begin = rows["time"] - 0.006
+    assert np.all((begin >= cycle / 200.0 - 1e-9) & (begin < (cycle + 1) / 200.0 + 1e-9))
+
+
+def test_a_servo_that_does_not_rest_is_not_recorded():
+    servo, sink = fake(shaking=True), MemorySink()
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert result.exit_status == sink.exit_status == "fail"
+    assert "did not come to rest" in result.reason
+    assert len(sink.rows) == 0
+    assert servo.state is ServoState.READY
+    assert servo.log["driven"] == 0
+
+
+def test_a_tripped_limit_releases_marks_the_run_and_waits_for_a_person():
+    servo, sink = fake(jump=60), MemorySink()
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert result.exit_status == sink.exit_status == "fail"
+    assert "limit tripped: position 9 rad beyond the limit of 3.142 rad" in result.reason
+    assert sink.reason == result.reason
+    assert sink.rows["position"][-1] == 9.0
+    assert servo.log["driven"] == 0
+    assert servo.state is ServoState.FAULT
+    again = record_inline(servo, STEPS, HEADER)
+    assert again.exit_status == "fail"
+    assert "acknowledge" in again.reason
+    assert servo.log["enables"] == 1
+
+
+def test_a_read_that_fails_releases_and_keeps_what_was_recorded():
+    servo, sink = fake(fail_read=70), MemorySink()
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert result.exit_status == sink.exit_status == "fail"
+    assert "no answer to a read" in result.reason
+    assert 0 < len(sink.rows) == result.samples < 100
+    assert servo.log["driven"] == 0
+    assert servo.state is ServoState.FAULT
+
+
+def test_a_limit_tripped_on_the_way_back_is_a_fault_but_the_run_is_kept():
+    servo, sink = fake(jump=150), MemorySink()
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert result.exit_status == "success"
+    assert servo.state is ServoState.FAULT
+    assert "after the run: limit tripped" in servo.fault_reason
+    assert servo.log["driven"] == 0
+
+
+def test_an_interrupted_run_is_released_and_sealed_before_the_interrupt_goes_on(monkeypatch):
+    servo, sink = fake(), MemorySink()
+    read = servo._read
+
+    def interrupted():
+        if servo.log["reads"] == 120:
+            raise KeyboardInterrupt
+        return read()
+
+    monkeypatch.setattr(servo, "_read", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        record_inline(servo, STEPS, HEADER, sink)
+    assert servo.log["driven"] == 0
+    assert sink.exit_status == "abort"
+    assert len(sink.rows) > 0
+
+
+def test_a_run_that_cannot_be_stored_does_not_move_the_servo():
+    servo = fake()
+    result = record_inline(servo, STEPS, HEADER, BrokenSink("open"))
+    assert result.exit_status == "fail"
+    assert "read-only folder" in result.reason
+    assert servo.log["enables"] == 0
+    assert servo.state is ServoState.READY
+
+
+def test_a_store_that_fails_during_the_run_stops_it():
+    servo, sink = fake(), BrokenSink("append")
+    result = record_inline(servo, STEPS, HEADER, sink)
+    assert result.exit_status == sink.exit_status == "fail"
+    assert "disk full" in result.reason
+    assert result.samples < 100
+    assert servo.log["driven"] == 0
+
+
+def test_a_run_whose_file_cannot_be_closed_is_not_called_a_success():
+    result = record_inline(fake(), STEPS, HEADER, BrokenSink("finish"))
+    assert result.exit_status == "fail"
+    assert "closing the run's file failed" in result.reason
+    assert record_inline(fake(), STEPS, HEADER, BrokenSink()).id == "007"
+
+
+def test_an_unknown_position_is_a_trip():
+    servo = fake()
+    servo._read = lambda: Reading(position=math.nan)
+    result = record_inline(servo, STEPS, HEADER)
+    assert result.exit_status == "fail"
+    assert servo.log["driven"] == 0
+
+
+def test_what_could_be_dangerous_or_endless_is_refused_before_anything_moves():
+    servo = fake()
+    wide = recorded_trajectory("wide", [0.0, 0.5, 1.0], [0.0, 4.0, 0.0], [1, 1, 1])
+    with pytest.raises(CommandError, match="outside the limits"):
+        record_inline(servo, wide, HEADER)
+    with pytest.raises(CommandError, match="rate"):
+        record_inline(servo, STEPS, HEADER, rate=0.0)
+    with pytest.raises(CommandError, match="at least 2"):
+        record_inline(servo, STEPS, HEADER, rate=1.0)
+    servo.clock = RealClock()
+    with pytest.raises(NotReady, match="real clock"):
+        record_inline(servo, STEPS, HEADER)
+    servo.hazardous = True
+    with pytest.raises(NotReady, match="Recorder"):
+        record_inline(servo, STEPS, HEADER, virtual=False)
+    with pytest.raises(NotReady, match="connect"):
+        record_inline(SimulatedServo("mx106", clock=VirtualClock()), STEPS, HEADER)
+    assert servo.log["enables"] == 0

@@ -1,0 +1,401 @@
+"""The recorder's process: whatever ends the program, the process or the person's patience, the servo is released.
+
+Where a time is the requirement (emergency stop 50 ms, heartbeat 200 ms) it is taken from time stamps of the processes
+themselves and compared with five times the requirement, since these tests share their machine with others.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from multiprocessing import get_context
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.recording import RunHeader
+from core.trajectories import make_trajectory
+from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
+from drivers.limits import Limits
+from drivers.recorder import MemorySink, Phase, Recorder, record_inline
+from drivers.recorder.messages import Acknowledged, RunFinished
+from drivers.registry import open_servo
+from drivers.servo import ServoState
+from drivers.simulated import SharedHand, SimulatedSource
+from tests.drivers.fake_servo import FakeLog, FakeSource
+from tests.drivers.recording_program import HEADER, LONG, FileSink, program
+
+CONTEXT = get_context("spawn")
+NOISE = 5.0
+"""How much longer than required a shared machine may take."""
+SHORT = make_trajectory("half_sine", 0.4, period=0.4)
+
+needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP and SIGKILL on this system")
+
+
+def wait_until(condition, recorder=None, timeout=20.0):
+    """Wait for a condition, beating for a recorder's sake; whether it came true."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if recorder is not None:
+            recorder.beat()
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.002)
+    return True
+
+
+def gone(pid):
+    """Whether a process has ended; one that nobody waited for has ended too."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as stat:
+            return stat.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+@pytest.fixture
+def log():
+    return FakeLog()
+
+
+@pytest.fixture
+def recorder(log):
+    # A late beat of these tests is not what most of them are about.
+    with Recorder(FakeSource(log=log), heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        yield recorder
+
+
+def start_run(recorder, log, sink=None):
+    recorder.record(LONG, HEADER, sink)
+    assert wait_until(lambda: recorder.phase is Phase.RUN and log["driven"], recorder)
+
+
+def test_a_run_is_recorded_streamed_and_stored(recorder, log, tmp_path):
+    reader = recorder.reader()
+    assert recorder.identity.model == "fake"
+    assert recorder.state is ServoState.READY
+    assert recorder.status.priority
+    assert recorder.record(SHORT, HEADER, FileSink(tmp_path)) == 1
+    seen = []
+    result = recorder.wait(20.0, progress=seen.append)
+    assert (result.exit_status, result.reason, result.id) == ("success", "", "sin_sin")
+    stored = np.load(tmp_path / "rows.npy")
+    live = reader.read()
+    run = live.rows[live.rows["phase"] == Phase.RUN]
+    assert live.lost == 0
+    assert len(stored) == result.samples == len(run) == 80 - result.skipped_cycles
+    for name in stored.dtype.names:
+        np.testing.assert_array_equal(stored[name], run[name])
+    assert np.all(np.diff(stored["time"]) > 0)
+    cycle = np.cumsum(stored["skipped_cycles"] + 1) - 1
+    np.testing.assert_array_equal(stored["goal_position"], SHORT.goal(cycle / 200.0))
+    assert recorder.state is ServoState.READY
+    assert seen[-1].length in (0, 80)
+    assert log["driven"] == 0
+
+
+def test_one_recorder_makes_many_runs_and_watches_between_them(recorder):
+    for run in (1, 2):
+        assert recorder.record(SHORT, HEADER) == run
+        assert recorder.wait(20.0).run == run
+    newest = recorder.latest()["clock"]
+    assert wait_until(lambda: recorder.latest()["clock"] > newest)
+    assert recorder.latest()["phase"] == Phase.IDLE
+
+
+def test_a_run_on_the_virtual_clock_is_the_same_here_and_in_the_process(tmp_path):
+    address = "simulated:xl330?clock=virtual&seed=5"
+    trajectory = make_trajectory("sin_sin")
+    header = RunHeader(
+        trajectory="sin_sin",
+        bench=Bench(mass=0.1, length=0.1),
+        settings=load_model("xl330", "m6").default_settings(),
+        rate=200.0,
+    )
+    servo, sink = open_servo(address), MemorySink()
+    servo.connect()
+    assert record_inline(servo, trajectory, header, sink).exit_status == "success"
+    with Recorder(address) as recorder:
+        recorder.start()
+        recorder.record(trajectory, header, FileSink(tmp_path))
+        assert recorder.wait(30.0).exit_status == "success"
+    assert np.load(tmp_path / "rows.npy").tobytes() == sink.rows.tobytes()
+
+
+def test_a_hand_in_this_process_is_felt_by_the_pendulum_in_the_other():
+    hand = SharedHand()
+    with Recorder(SimulatedSource(name="mx106", hand=hand)) as recorder:
+        recorder.start()
+        assert wait_until(lambda: recorder.latest() is not None)
+        assert abs(recorder.latest()["position"]) < 0.01
+        hand.torque = 1.2
+        assert wait_until(lambda: recorder.latest()["position"] > 0.2)
+
+
+@pytest.mark.parametrize("phase", [Phase.IDLE, Phase.APPROACH, Phase.RUN, Phase.RETURN])
+def test_an_emergency_stop_releases_in_every_phase_and_holds_until_acknowledged(recorder, log, phase):
+    if phase is not Phase.IDLE:
+        recorder.record(LONG, HEADER)
+        if phase is Phase.RETURN:
+            assert wait_until(lambda: recorder.phase is Phase.RUN and recorder.status.done > 60, recorder)
+            recorder.abort()
+        assert wait_until(lambda: recorder.phase is phase and log["driven"], recorder)
+    releases = log["releases"]
+    recorder.emergency_stop()
+    assert log.wait_for("driven", 0)
+    if phase is not Phase.IDLE:
+        result = recorder.wait(20.0)
+        assert result.exit_status == "abort"
+    assert wait_until(lambda: recorder.state is ServoState.FAULT)
+    assert log["releases"] > releases
+    assert recorder.stop_latency < NOISE * 0.050
+    assert wait_until(lambda: recorder.poll() is not None and "emergency stop" in recorder.fault)
+    with pytest.raises(NotReady, match="acknowledge"):
+        recorder.record(SHORT, HEADER)
+    recorder.acknowledge()
+    assert wait_until(lambda: any(isinstance(event, Acknowledged) for event in recorder.poll()))
+    assert (recorder.state, recorder.fault) == (ServoState.READY, "")
+    recorder.record(SHORT, HEADER)
+    assert recorder.wait(20.0).exit_status == "success"
+
+
+def test_an_emergency_stop_does_not_wait_for_a_slow_cycle(log):
+    """At 2 Hz the loop sleeps half a second; the stop is heeded between cycles."""
+    with Recorder(FakeSource(log=log), heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        slow = RunHeader(trajectory="slow", bench=HEADER.bench, settings=HEADER.settings, rate=2.0)
+        recorder.record(LONG, slow)
+        assert wait_until(lambda: log["driven"], recorder)
+        recorder.emergency_stop()
+        recorder.wait(20.0)
+        assert recorder.stop_latency < NOISE * 0.050
+
+
+@needs_signals
+def test_an_acknowledgement_does_not_cover_a_stop_that_came_after_it(recorder):
+    recorder.emergency_stop()
+    assert wait_until(lambda: recorder.state is ServoState.FAULT)
+    os.kill(recorder._process.pid, signal.SIGSTOP)
+    recorder.acknowledge()
+    recorder.emergency_stop()
+    reader = recorder.reader()
+    os.kill(recorder._process.pid, signal.SIGCONT)
+    rows = []
+    assert wait_until(lambda: rows.extend(reader.read().rows) or len(rows) >= 3)
+    assert recorder.state is ServoState.FAULT
+
+
+def test_an_abort_keeps_the_samples_and_returns_slowly(recorder, log, tmp_path):
+    start_run(recorder, log, FileSink(tmp_path))
+    assert wait_until(lambda: recorder.status.done > 50, recorder)
+    recorder.abort()
+    result = recorder.wait(20.0)
+    assert (result.exit_status, result.reason) == ("abort", "aborted")
+    assert len(np.load(tmp_path / "rows.npy")) == result.samples > 40
+    assert (tmp_path / "end.txt").read_text().startswith("abort")
+    assert recorder.state is ServoState.READY
+    assert log["driven"] == 0
+
+
+def test_a_second_abort_releases_where_it_is(recorder, log):
+    start_run(recorder, log)
+    assert wait_until(lambda: recorder.status.done > 60, recorder)
+    recorder.abort()
+    assert wait_until(lambda: recorder.phase is Phase.RETURN, recorder)
+    recorder.abort()
+    assert recorder.wait(20.0).exit_status == "abort"
+    assert log["driven"] == 0
+    assert recorder.state is ServoState.READY
+
+
+def test_a_program_that_stops_beating_loses_the_servo(log, tmp_path):
+    with Recorder(FakeSource(log=log)) as recorder:
+        recorder.start()
+        start_run(recorder, log, FileSink(tmp_path))
+        recorder.beat()
+        last_beat = time.perf_counter_ns()
+        assert log.wait_for("driven", 0)
+        assert 0.19 < 1e-9 * (log["released_at"] - last_beat) < NOISE * 0.2
+        result = recorder.wait(20.0)
+        assert result.exit_status == "fail"
+        assert "no sign of life" in result.reason
+        assert recorder.state is ServoState.FAULT
+    assert (tmp_path / "end.txt").read_text().startswith("fail\nthe program gave no sign of life")
+
+
+def test_an_exception_in_the_servo_releases_it_and_marks_the_run(log, tmp_path):
+    with Recorder(FakeSource(log=log, fail_read=150), heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        recorder.record(LONG, HEADER, FileSink(tmp_path))
+        result = recorder.wait(20.0)
+        assert result.exit_status == "fail"
+        assert "no answer to a read" in result.reason
+        assert recorder.state is ServoState.FAULT
+        assert "no answer to a read" in recorder.fault
+    assert log["driven"] == 0
+    assert (tmp_path / "end.txt").read_text().startswith("fail")
+
+
+def test_limits_given_to_the_recorder_trip_there(log):
+    limits = Limits(lowest_position=-0.5, highest_position=3.0, speed=1000.0)
+    with Recorder(FakeSource(log=log, jump=100), limits=limits, heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        with pytest.raises(CommandError, match=r"outside the limits -0\.500"):
+            recorder.record(LONG, HEADER)
+        recorder.record(SHORT, HEADER)
+        result = recorder.wait(20.0)
+        assert "limit of 3 rad" in result.reason
+    assert log["driven"] == 0
+
+
+def test_a_store_that_fails_stops_the_run(recorder, log, tmp_path):
+    start_run(recorder, log, FileSink(tmp_path, broken=True))
+    result = recorder.wait(20.0)
+    assert result.exit_status == "fail"
+    assert "disk full" in result.reason
+    assert log["driven"] == 0
+
+
+def test_a_program_leaves_nothing_behind_and_says_nothing():
+    """Warnings of leaked processes, files or shared memory would be errors on stderr."""
+    text = (
+        "from drivers.recorder import Recorder; from tests.drivers.fake_servo import FakeSource; "
+        "from tests.drivers.recording_program import HEADER, make_trajectory\n"
+        "with Recorder(FakeSource()) as recorder:\n"
+        "    recorder.start()\n"
+        "    recorder.record(make_trajectory('nothing', 0.1), HEADER)\n"
+        "    print(recorder.wait(20.0).exit_status)\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error", "-c", text], capture_output=True, text=True, check=False
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "success\n", "")
+
+
+def test_a_servo_that_does_not_answer_is_an_error_with_its_reason():
+    recorder = Recorder(FakeSource(mute=True))
+    with pytest.raises(DriverError, match="no answer to the ping"):
+        recorder.start()
+    assert recorder.state is ServoState.DISCONNECTED
+    recorder.close()
+
+
+def test_only_one_run_at_a_time_and_none_before_the_start(recorder, log):
+    fresh = Recorder(FakeSource())
+    with pytest.raises(NotReady, match="start"):
+        fresh.record(SHORT, HEADER)
+    with pytest.raises(NotReady, match="record one first"):
+        fresh.wait()
+    with pytest.raises(NotReady, match="already"):
+        recorder.launch()
+    start_run(recorder, log)
+    with pytest.raises(NotReady, match="a run is on"):
+        recorder.record(SHORT, HEADER)
+    with pytest.raises(TimeoutError):
+        recorder.wait(0.05)
+
+
+def test_closing_during_a_run_releases_and_ends_the_process(log, tmp_path):
+    recorder = Recorder(FakeSource(log=log), heartbeat_limit=2.0)
+    recorder.start()
+    start_run(recorder, log, FileSink(tmp_path))
+    assert wait_until(lambda: recorder.status.done > 60, recorder)
+    recorder.close()
+    assert log["driven"] == 0
+    assert log["closes"] == 1
+    assert gone(log["pid"])
+    assert recorder.state is ServoState.DISCONNECTED
+    assert (tmp_path / "end.txt").read_text() == "abort\nthe program closed the recorder\n"
+    recorder.close()
+
+
+@needs_signals
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_releases_seals_the_run_and_ends_the_process(recorder, log, tmp_path, number):
+    start_run(recorder, log, FileSink(tmp_path))
+    os.kill(log["pid"], number)
+    result = recorder.wait(20.0)
+    assert (result.exit_status, result.reason) == ("abort", number.name)
+    assert log["driven"] == 0
+    assert wait_until(lambda: recorder.poll() is not None and "exit code 0" in recorder.fault)
+    assert recorder.state is ServoState.FAULT
+    with pytest.raises(RecorderDied):
+        recorder.record(SHORT, HEADER)
+
+
+@needs_signals
+def test_a_killed_recorder_is_seen_at_once(recorder, log):
+    start_run(recorder, log)
+    os.kill(log["pid"], signal.SIGKILL)
+    with pytest.raises(RecorderDied, match="exit code -9"):
+        recorder.wait(20.0)
+    assert recorder.state is ServoState.FAULT
+    with pytest.raises(RecorderDied):
+        recorder.record(SHORT, HEADER)
+
+
+@needs_signals
+def test_a_recorder_that_stood_still_is_seen_and_releases_as_soon_as_it_goes_on(recorder, log):
+    start_run(recorder, log)
+    os.kill(log["pid"], signal.SIGSTOP)
+    assert wait_until(lambda: recorder.state is ServoState.FAULT, recorder)
+    with pytest.raises(RecorderDied, match="cut the servo's power supply"):
+        recorder.wait(20.0)
+    os.kill(log["pid"], signal.SIGCONT)
+    assert log.wait_for("driven", 0)
+    events = []
+    assert wait_until(lambda: events.extend(recorder.poll()) or events, recorder)
+    result = next(event.result for event in events if isinstance(event, RunFinished))
+    assert "stood still" in result.reason
+
+
+@needs_signals
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (signal.SIGKILL, "the program that ran the bench is gone"),
+        (signal.SIGTERM, "the program that ran the bench is gone"),
+        (signal.SIGSTOP, "the program gave no sign of life"),
+    ],
+    ids=["SIGKILL", "SIGTERM", "SIGSTOP"],
+)
+def test_whatever_ends_the_program_releases_the_servo(log, tmp_path, number, reason):
+    owner = CONTEXT.Process(target=program, args=(FakeSource(log=log), tmp_path, 60.0, False))
+    owner.start()
+    try:
+        assert log.wait_for("driven", 1, 30.0)
+        assert wait_until(lambda: log["commands"] > 150)
+        sent = time.perf_counter_ns()
+        os.kill(owner.pid, number)
+        assert log.wait_for("driven", 0)
+        assert 1e-9 * (log["released_at"] - sent) < NOISE * 0.2
+        assert wait_until(lambda: (tmp_path / "end.txt").exists())
+        assert wait_until(lambda: reason in (tmp_path / "end.txt").read_text())
+        assert len(np.load(tmp_path / "rows.npy")) > 50
+    finally:
+        os.kill(owner.pid, signal.SIGKILL)
+        owner.join()
+    assert wait_until(lambda: gone(log["pid"]))
+    assert log["driven"] == 0
+
+
+@needs_signals
+@pytest.mark.parametrize("leave", [True, False], ids=["ends without closing", "hangs"])
+def test_a_program_that_ends_or_hangs_in_a_run_releases_the_servo(log, tmp_path, leave):
+    owner = CONTEXT.Process(target=program, args=(FakeSource(log=log), tmp_path, 1.5, leave))
+    owner.start()
+    try:
+        assert log.wait_for("driven", 1, 30.0)
+        assert log.wait_for("driven", 0)
+        if leave:
+            owner.join(20.0)
+            assert owner.exitcode == 0
+    finally:
+        owner.kill()
+        owner.join()
+    assert wait_until(lambda: gone(log["pid"]))

@@ -1,0 +1,208 @@
+"""The simulated servo: the theory's motion, seen through an imperfect servo, the same every time."""
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo, shipped_models
+from core.recording import RunHeader
+from core.simulation import Stepper
+from core.trajectories import make_trajectory
+from drivers.clock import VirtualClock
+from drivers.recorder import MemorySink, record_inline
+from drivers.servo import PositionGoal, TorqueGoal
+from drivers.simulated import Imperfections, SharedHand, SimulatedServo
+from drivers.simulated.plant import AMBIENT, CONTINUOUS_SHARE, IDEAL, SUBSTEPS, THERMAL_TIME, TICK
+
+BENCH = Bench(mass=0.5, length=0.15, arm_mass=0.1)
+MODEL = load_model("mx106", "m6")
+SETTINGS = MODEL.default_settings()
+RATE = 200.0
+STEP = load_servo("mx106").encoder_step
+
+
+def connected(**options):
+    options.setdefault("imperfections", IDEAL)
+    servo = SimulatedServo("mx106", clock=VirtualClock(), bench=BENCH, **options)
+    servo.connect()
+    servo.configure(SETTINGS)
+    return servo
+
+
+def recorded(name, **options):
+    sink = MemorySink()
+    header = RunHeader(trajectory=name, bench=BENCH, settings=SETTINGS, rate=RATE)
+    result = record_inline(connected(**options), make_trajectory(name), header, sink)
+    assert result.exit_status == "success", result.reason
+    return sink.rows
+
+
+def stepped(name, shift=0.0):
+    """Positions by `core` alone, a sample before each cycle; commands take effect `shift` [s] later."""
+    trajectory = make_trajectory(name)
+    time = np.arange(round(trajectory.duration * RATE)) / RATE
+    stepper = Stepper(MODEL, BENCH, SETTINGS, TICK, substeps=SUBSTEPS)
+    ticks = round(1 / RATE / TICK)
+    late = round(shift / TICK)
+    goals = np.repeat(trajectory.goal(time), ticks)
+    goals = np.concatenate([np.full(late, goals[0]), goals])
+    enables = np.repeat(trajectory.torque_enable(time), ticks)
+    positions = []
+    for k in range(len(time)):
+        positions.append(stepper.position)
+        for i in range(k * ticks, (k + 1) * ticks):
+            stepper.step(float(goals[i]), bool(enables[i]))
+    return np.array(positions)
+
+
+@pytest.mark.parametrize("name", ["sin_time_square", "sin_sin", "up_and_down", "lift_and_drop", "steps"])
+def test_an_ideal_servo_moves_as_core_simulates(name):
+    np.testing.assert_allclose(recorded(name)["position"], stepped(name), atol=1e-12)
+
+
+def test_the_encoder_reports_the_nearest_step():
+    imperfections = Imperfections(read_duration=0.0, read_jitter=0.0, supply_resistance=0.0)
+    rows = recorded("sin_sin", imperfections=imperfections)
+    np.testing.assert_allclose(rows["position"], stepped("sin_sin"), atol=0.5 * STEP + 1e-12)
+    counts = rows["position"] / STEP
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+
+
+def test_a_command_delay_shifts_the_commands():
+    imperfections = Imperfections(
+        encoder_step=0.0,
+        read_duration=0.0,
+        read_jitter=0.0,
+        supply_resistance=0.0,
+        velocity_window=0.0,
+        command_delay=0.003,
+    )
+    rows = recorded("sin_time_square", imperfections=imperfections)
+    np.testing.assert_allclose(rows["position"], stepped("sin_time_square", 0.003), atol=1e-12)
+
+
+def test_the_same_seed_gives_the_same_recording_and_another_one_other_moments():
+    once, again = (recorded("sin_sin", seed=3, imperfections=Imperfections()) for _ in range(2))
+    other = recorded("sin_sin", seed=4, imperfections=Imperfections())
+    assert once.tobytes() == again.tobytes()
+    assert np.all(np.diff(once["time"]) > 0)
+    assert not np.array_equal(once["time"], other["time"])
+    assert np.std(np.diff(once["time"])) == pytest.approx(0.5 * math.sqrt(2.0) * 5e-5, rel=0.1)
+
+
+def test_position_and_time_of_a_sample_belong_together():
+    """A read that takes long reports where the servo was in its middle."""
+    imperfections = Imperfections(
+        encoder_step=0.0, read_duration=3e-3, read_jitter=5e-4, supply_resistance=0.0, velocity_window=0.0
+    )
+    rows = recorded("up_and_down", imperfections=imperfections)
+    truth = recorded("up_and_down")
+    at_moment = np.interp(rows["time"], truth["time"], truth["position"])
+    # Within what a straight line between two samples leaves of the motion's curvature.
+    assert np.abs(rows["position"] - at_moment).max() < 2e-4
+    assert np.mean(rows["read_duration"]) == pytest.approx(3e-3, rel=0.02)
+
+
+def test_the_supply_sags_by_the_bridges_share_of_the_current():
+    rows = recorded("steps", imperfections=Imperfections(supply_resistance=0.2))
+    sag = SETTINGS.supply_voltage - rows["supply_voltage"]
+    assert sag.max() > 0.2
+    # The sag follows the current one tick later, hence not where the current jumps.
+    steady = np.abs(np.gradient(rows["current"])) < 0.02
+    expected = 0.2 * np.abs(rows["current"] * rows["duty_cycle"])
+    np.testing.assert_allclose(sag[steady], expected[steady], atol=0.02)
+
+
+def test_the_velocity_is_the_difference_of_encoder_positions_over_its_window():
+    rows = recorded("sin_sin", imperfections=Imperfections(read_jitter=0.0))
+    truth = recorded("sin_sin")
+    window, resolution = 0.016, STEP / 0.016
+    delayed = np.interp(truth["time"] - 0.5 * window, truth["time"], truth["velocity"])
+    assert np.abs(rows["velocity"] - delayed)[10:].mean() < resolution
+    counts = rows["velocity"] / resolution
+    np.testing.assert_allclose(counts, np.round(counts), atol=1e-6)
+
+
+def test_a_constant_torque_goal_is_the_motors_torque():
+    servo = connected()
+    stepper = Stepper(MODEL, BENCH, SETTINGS, TICK, substeps=SUBSTEPS)
+    for _ in range(200):
+        servo.command(TorqueGoal(0.4))
+        servo.clock.wait_until(servo.clock.now() + 0.005, lambda: False)
+        for _ in range(5):
+            stepper.step(0.0, True, motor_torque=0.4)
+        assert servo.read().position == pytest.approx(stepper.position, abs=1e-12)
+    assert servo.read().position > 0.3
+
+
+def test_a_hand_moves_the_released_pendulum_and_letting_go_brings_it_back():
+    hand = SharedHand()
+    servo = connected(hand=hand)
+    hand.torque = 0.6
+
+    def after(seconds):
+        servo.clock.wait_until(servo.clock.now() + seconds, lambda: False)
+        return servo.read().position
+
+    for _ in range(5):
+        pushed = after(0.8)
+    assert pushed > 0.5
+    hand.torque = 0.0
+    for _ in range(5):
+        back = after(0.8)
+    assert abs(back) < 0.2
+
+
+def test_a_held_load_heats_the_servo_with_its_losses():
+    """T(t) = T_a + I²·R·R_th·(1 − exp(−t/τ)), the ratings fixing R_th."""
+    servo = connected()
+    servo.command(PositionGoal(1.0))
+    for _ in range(60):
+        servo.clock.wait_until(servo.clock.now() + 0.999, lambda: False)
+        reading = servo.read()
+    spec = servo.spec
+    share = reading.current / (CONTINUOUS_SHARE * spec.max_current)
+    rise = (spec.max_temperature - AMBIENT) * share**2 * (1.0 - math.exp(-60.0 / THERMAL_TIME))
+    assert reading.temperature - AMBIENT == pytest.approx(rise, rel=0.05)
+    hot = reading.temperature
+    servo.release()
+    for _ in range(30):
+        servo.clock.wait_until(servo.clock.now() + 0.999, lambda: False)
+        reading = servo.read()
+    assert reading.temperature - AMBIENT == pytest.approx((hot - AMBIENT) * math.exp(-30.0 / THERMAL_TIME), rel=0.01)
+
+
+def test_another_load_is_felt_without_a_jump():
+    servo = connected()
+    servo.command(PositionGoal(0.8))
+    servo.clock.wait_until(0.9, lambda: False)
+    before = servo.read()
+    servo.mount(Bench(mass=3.0, length=0.15))
+    after = servo.read()
+    assert after.position == before.position
+    assert after.velocity == before.velocity
+    servo.clock.wait_until(1.8, lambda: False)
+    assert servo.read().position < before.position - 0.005
+
+
+@pytest.mark.parametrize("name", ["mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100"])
+def test_every_servo_with_a_published_m6_lifts_its_starting_bench(name):
+    assert "m6" in shipped_models(name)
+    servo = SimulatedServo(name, clock=VirtualClock())
+    servo.connect()
+    for _ in range(20):
+        servo.command(PositionGoal(0.5))
+        servo.clock.wait_until(servo.clock.now() + 0.1, lambda: False)
+        reading = servo.read()
+        assert servo.limits.check(reading, driven=True) is None
+    assert reading.position > 0.25
+    servo.release()
+
+
+def test_importing_the_drivers_compiles_and_loads_no_kernel():
+    program = "import sys, drivers.recorder, drivers.simulated; sys.exit('numba' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
