@@ -1,0 +1,1 @@
+"""The window and its headless twin `bench`: one folder per task a person does; no physics, protocol or HDF5."""

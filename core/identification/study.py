@@ -43,6 +43,7 @@ class StudyRecord:
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         journal = str(folder / JOURNAL)
         try:
+            folder.mkdir(parents=True, exist_ok=True)
             storage = JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
             study = optuna.create_study(storage=storage, study_name=name, direction="minimize", load_if_exists=resume)
         except optuna.exceptions.DuplicatedStudyError:

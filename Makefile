@@ -1,0 +1,29 @@
+# Two commands do everything on a fresh machine: `make run` and `make test`.
+VENV := .venv
+BIN := $(VENV)/bin
+SETUP := .setup/environment
+
+.PHONY: run test check bench clean
+
+run: ## open the window on the simulated servo and the example session; without a display run the demo
+	@$(SETUP) run
+	@.setup/start
+
+test: ## all tests, headless
+	@$(SETUP) test
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest
+
+check: ## lint, format, types, room rules
+	@$(SETUP) test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: ## figures and ratios of this machine
+	@$(SETUP) test
+	$(BIN)/python -m tests.bench
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

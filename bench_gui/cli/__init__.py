@@ -1,0 +1,96 @@
+"""`bench`: the window's headless twin. Each task is a sub-command with the same code under it as the window's.
+
+Sub-commands live in modules of their own that import nothing heavy until they run, so that `bench --help` is instant.
+Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib import import_module
+
+from core.errors import ServoBenchError
+
+COMMANDS: dict[str, str] = {
+    "demo": "simulate, record, identify, validate, export and report, without hardware",
+    "import": "import recordings of other tools into a session",
+    "runs": "list the runs of a session",
+    "record": "record trajectories with a servo",
+    "simulate": "simulate the recordings of a session with a model",
+    "rollout": "simulate a trajectory with a model",
+    "identify": "identify friction and motor models from a session",
+    "evaluate": "judge a model on the recordings of a session",
+    "drive-backdrive": "drive and backdrive torques of a model",
+    "export": "export a model to a simulator, or a session to other formats",
+    "models": "list the servo catalogue and its models, or show one model",
+    "benchmark": "measure how fast simulation and identification are here",
+    "doctor": "check this machine and say what to mend",
+}
+"""Sub-command → what it does; its module is bench_gui.cli.<name, dashes as underscores>_command."""
+
+TRACEBACK_VARIABLE = "SERVOBENCH_TRACEBACK"
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    parser = argparse.ArgumentParser(
+        prog="bench",
+        description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
+        epilog="bench COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 wrong usage.",
+    )
+    parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
+    parser.add_argument(
+        "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
+    )
+    parser.add_argument("--example", action="store_true", help="open the window on the example session")
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        module = import_module(f"bench_gui.cli.{name.replace('-', '_')}_command")
+        command = subparsers.add_parser(name, help=summary, description=module.__doc__)
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line and return the exit code."""
+    parser = build_parser()
+    arguments = parser.parse_args(argv)
+    try:
+        if arguments.command is None:
+            return _open_window(arguments)
+        return int(arguments.run(arguments) or 0)
+    except ServoBenchError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return _fail("stopped by the user")
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _fail(f"{error.filename or arguments.command}: {error.strerror or error}")
+    except Exception as error:
+        if os.environ.get(TRACEBACK_VARIABLE):
+            raise
+        return _fail(
+            f"internal error in bench {arguments.command}: {type(error).__name__}: {error} "
+            f"(set {TRACEBACK_VARIABLE}=1 for the details)"
+        )
+
+
+def _fail(message: str) -> int:
+    line = " ".join(message.split())
+    print(f"bench: {line}", file=sys.stderr)
+    return 1
+
+
+def _open_window(arguments: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from bench_gui.app import run_window
+    from bench_gui.examples import example_session
+
+    session = Path(arguments.session) if arguments.session else None
+    return run_window(session, servo=arguments.servo, example=example_session() if arguments.example else None)

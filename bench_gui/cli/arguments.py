@@ -1,0 +1,115 @@
+"""Arguments that several sub-commands share, and how their text becomes what core understands."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.bench import Bench
+    from core.model import ServoModel
+    from core.recording import Recording
+
+INTEGRATOR_CHOICES = ("algorithm1", "bam")
+FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
+
+
+def positive_int(text: str) -> int:
+    """A whole number of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not at least 1")
+    return value
+
+
+def positive_float(text: str) -> float:
+    """A finite number above 0."""
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Offer --model."""
+    parser.add_argument(
+        "--model",
+        required=True,
+        metavar="FILE|SERVO:VARIANT",
+        help="a model file (ours or Rhoban/bam's), or a shipped one such as mx106:m6",
+    )
+
+
+def add_simulation(parser: argparse.ArgumentParser) -> None:
+    """Offer how a model is simulated."""
+    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, help="default: the model's own")
+    parser.add_argument("--substeps", type=positive_int, metavar="N", help="parts of a step; default: the model's own")
+
+
+def add_recordings(parser: argparse.ArgumentParser) -> None:
+    """Offer a session and how its recordings are used."""
+    parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
+    parser.add_argument("--runs", nargs="+", metavar="ID", help="only these runs; default: all that ended well")
+    parser.add_argument(
+        "--dt",
+        type=positive_float,
+        metavar="S",
+        help="grid of the simulation; default: a regular recording's own, else 5 ms",
+    )
+    parser.add_argument(
+        "--supply",
+        choices=("logged", "header"),
+        default="logged",
+        help="measured supply voltage where there is one, or the nominal one (%(default)s)",
+    )
+    parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+
+
+def add_bench(parser: argparse.ArgumentParser) -> None:
+    """Offer the pendulum and the servo's settings."""
+    parser.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
+    parser.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the uniform rod (%(default)s)")
+    parser.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
+    parser.add_argument(
+        "--kp", type=float, metavar="P", help="proportional gain in the servo's unit; default: the catalogue's"
+    )
+    parser.add_argument(
+        "--ki", type=float, default=0.0, metavar="I", help="integral gain in the servo's unit (%(default)s)"
+    )
+    parser.add_argument(
+        "--kd", type=float, default=0.0, metavar="D", help="derivative gain in the servo's unit (%(default)s)"
+    )
+    parser.add_argument("--vin", type=positive_float, metavar="V", help="supply voltage; default: the model's")
+    parser.add_argument("--damping", type=float, metavar="D", help="velocity gain of laws that have one (eRob)")
+
+
+def bench_from(arguments: argparse.Namespace) -> Bench:
+    """The bench of `add_bench`."""
+    from core.bench import Bench
+
+    return Bench(mass=arguments.mass, length=arguments.length, arm_mass=arguments.arm_mass)
+
+
+def model_from(text: str, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
+    """Read a model given as a file or as SERVO:VARIANT; raises ModelError."""
+    from core.catalogue import load_model
+    from core.model import ServoModel
+    from core.simulation import as_settings
+
+    servo, colon, variant = text.partition(":")
+    shipped = colon and not Path(text).exists() and variant.lower() in FRICTION_CHOICES
+    model = load_model(servo, variant) if shipped else ServoModel.read(text)
+    return as_settings(model, integrator, substeps)
+
+
+def recordings_from(session_path: str, ids: list[str] | None) -> tuple[list[Recording], str]:
+    """Recordings of a session and their hash; runs that did not end well are left out unless named."""
+    from core.errors import InputError
+    from sessions import Session
+
+    session = Session.open(session_path)
+    chosen = ids or [run.id for run in session.runs() if run.exit_status == "success"]
+    if not chosen:
+        raise InputError(f"{session_path}: the session has no finished runs; record or import some")
+    return session.load_all(chosen), session.data_hash(chosen)

@@ -1,0 +1,24 @@
+"""Measure this machine: simulation in ns per step, threads, and the time of an identification."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench_gui.cli.terminal import add_json, print_json, print_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench benchmark`."""
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure and print."""
+    from core.benchmark import run_benchmark
+
+    figures = run_benchmark()
+    if arguments.json:
+        print_json([figure.to_json() for figure in figures])
+        return 0
+    print_table(["figure", "value", "unit"], [[figure.name, figure.value, figure.unit] for figure in figures])
+    return 0

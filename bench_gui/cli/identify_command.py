@@ -1,0 +1,140 @@
+"""Identify models from a session's recordings; writes one model file each, the result and the Optuna study."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench_gui.cli.arguments import FRICTION_CHOICES, INTEGRATOR_CHOICES, add_recordings, positive_int, recordings_from
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench identify`."""
+    add_recordings(parser)
+    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the recordings'")
+    parser.add_argument(
+        "--model", nargs="+", default=["all"], choices=(*FRICTION_CHOICES, "all"), help="friction models (all)"
+    )
+    parser.add_argument(
+        "--command-path",
+        action="store_true",
+        help="identify delay, gain ratio, slew, dead band, lag and torque-off too",
+    )
+    parser.add_argument(
+        "--terms",
+        nargs="+",
+        metavar="TERM",
+        help="identify these command path terms only, e.g. command_delay supply_sag",
+    )
+    parser.add_argument(
+        "--trials", type=positive_int, metavar="N", help="evaluations per model and repeat; default: by parameters"
+    )
+    parser.add_argument("--repeats", type=positive_int, default=1, metavar="K", help="searches per model (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    parser.add_argument(
+        "--validation",
+        default="25%",
+        metavar="V",
+        help='held out: a share ("25%%"), a condition ("kp=200"), "none" (%(default)s)',
+    )
+    parser.add_argument("--metric", choices=("mae", "rmse", "mae_velocity"), default="mae", help="(%(default)s)")
+    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, default="algorithm1", help="(%(default)s)")
+    parser.add_argument("--substeps", type=positive_int, default=1, metavar="N", help="parts of a step (%(default)s)")
+    parser.add_argument(
+        "--gate",
+        choices=("larger_torque", "opposing"),
+        default="larger_torque",
+        help="reading of M6's quadratic term (%(default)s)",
+    )
+    parser.add_argument("--fix", nargs="+", default=[], metavar="NAME=VALUE", help="hold parameters at a value")
+    parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
+    )
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Identify, save and print."""
+    from pathlib import Path
+
+    from bench_gui.interrupt import Interrupt
+    from bench_gui.results import save_identification
+    from core.actuator import COMMAND_PATH_TERMS
+    from core.errors import IdentificationError
+    from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress, identify
+
+    recordings, data_hash = recordings_from(arguments.session, arguments.runs)
+    terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
+    if any(term not in COMMAND_PATH_TERMS for term in terms):
+        raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    request = IdentificationRequest(
+        servo=arguments.servo or recordings[0].settings.servo,
+        models=FRICTION_CHOICES if "all" in arguments.model else tuple(arguments.model),
+        command_path=terms,
+        trials=arguments.trials,
+        repeats=arguments.repeats,
+        seed=arguments.seed,
+        validation=arguments.validation,
+        metric=arguments.metric,
+        quadratic_gate=arguments.gate,
+        integrator=arguments.integrator,
+        substeps=arguments.substeps,
+        dt=arguments.dt,
+        supply=arguments.supply,
+        frozen=tuple(_fixed(text) for text in arguments.fix),
+        threads=arguments.jobs,
+        data_hash=data_hash,
+    )
+    folder = Path(arguments.output)
+    bar = ProgressBar(arguments.quiet or arguments.json)
+
+    def progress(step: Progress) -> None:
+        best = step.generation.overall_best_value * 1e3
+        text = f"{step.model.upper()} {best:.2f} mrad, {step.generation.evaluations} evaluations, "
+        bar.show(step.done, text + f"at most {duration(step.remaining)} left (Ctrl+C keeps the best)")
+
+    with Interrupt() as interrupt:
+        found = identify(
+            request,
+            recordings,
+            folder=folder,
+            resume=arguments.resume,
+            on_progress=progress,
+            should_stop=lambda: interrupt.asked,
+        )
+    bar.clear()
+    files = save_identification(found, folder)
+    by_model = {path.stem: path for path in files}
+    if arguments.json:
+        print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
+        return 0
+    print_table(
+        ["model", "training/mrad", "validation/mrad", "evaluations", "time/s", "at a bound"],
+        [
+            [
+                result.model.friction.upper(),
+                milliradians(result.train_mae),
+                milliradians(result.validation_mae),
+                result.evaluations,
+                result.wall_seconds,
+                ", ".join(p.name for p in result.model.parameters.values() if p.at_bound) or "–",
+            ]
+            for result in found.results
+        ],
+    )
+    if found.stopped:
+        print("stopped before the end; the best found so far was kept")
+    print(f"recommended: {found.recommended.model.friction.upper()}; models and study are in {folder}")
+    return 0
+
+
+def _fixed(text: str) -> tuple[str, float]:
+    from core.errors import IdentificationError
+
+    name, equals, value = text.partition("=")
+    try:
+        return name, float(value if equals else "")
+    except ValueError:
+        raise IdentificationError(f"--fix {text}: expected NAME=NUMBER") from None

@@ -1,0 +1,61 @@
+"""Simulate a trajectory from rest at 0 with a model; writes arrays time, goal_position, position, velocity, control.
+
+Control is what the control law asks for (V or A), whether or not torque is enabled.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from bench_gui.cli.arguments import add_bench, add_model, add_simulation, bench_from, model_from, positive_float
+from bench_gui.cli.terminal import add_json, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench rollout`."""
+    add_model(parser)
+    parser.add_argument(
+        "--trajectory", required=True, metavar="T", help="e.g. sin_time_square, sin_sin, up_and_down, lift_and_drop"
+    )
+    parser.add_argument("--duration", type=positive_float, metavar="S", help="default: the trajectory's own")
+    parser.add_argument(
+        "--dt", type=positive_float, default=0.005, metavar="S", help="step between samples (%(default)s)"
+    )
+    add_bench(parser)
+    add_simulation(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write."""
+    from bench_gui.cli.motion_files import write_motion
+    from core.recording import ServoSettings
+    from core.simulation import simulate_trajectory
+    from core.trajectories import make_trajectory
+
+    model = model_from(arguments.model, arguments.integrator, arguments.substeps)
+    settings = ServoSettings(
+        servo=model.servo,
+        kp=model.default_settings(arguments.kp).kp,
+        ki=arguments.ki,
+        kd=arguments.kd,
+        supply_voltage=arguments.vin or model.supply_voltage,
+        damping=arguments.damping,
+    )
+    trajectory = make_trajectory(arguments.trajectory, arguments.duration)
+    motion = simulate_trajectory(model, trajectory, bench_from(arguments), settings, arguments.dt)
+    path = write_motion(arguments.output, {"": motion})
+    summary = {
+        "file": str(path),
+        "model": model.title,
+        "integrator": model.integrator,
+        "substeps": model.substeps,
+        "samples": len(motion.time),
+        "control_unit": model.control.control_unit,
+    }
+    if arguments.json:
+        print_json(summary)
+    else:
+        print(f"{summary['samples']} samples of {model.title} ({model.integrator}) written to {path}")
+    return 0

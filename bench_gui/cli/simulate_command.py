@@ -1,0 +1,34 @@
+"""Simulate the commands of a session's recordings with a model; writes <run id>/position and so on for each run."""
+
+from __future__ import annotations
+
+import argparse
+
+from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
+from bench_gui.cli.terminal import add_json, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench simulate`."""
+    add_recordings(parser)
+    add_model(parser)
+    add_simulation(parser)
+    parser.add_argument("-o", "--output", required=True, metavar="OUT.npz")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate and write."""
+    from bench_gui.cli.motion_files import write_motion
+    from core.simulation import on_grid, simulate_recording
+
+    model = model_from(arguments.model, arguments.integrator, arguments.substeps)
+    recordings, _ = recordings_from(arguments.session, arguments.runs)
+    motions = {r.id: simulate_recording(model, r, arguments.dt, arguments.supply) for r in recordings}
+    measured = {r.id: on_grid(r, arguments.dt)[0].position for r in recordings}
+    path = write_motion(arguments.output, motions, measured)
+    if arguments.json:
+        print_json({"file": str(path), "model": model.title, "runs": list(motions)})
+    else:
+        print(f"{len(motions)} runs of {model.title} ({model.integrator}) written to {path}")
+    return 0

@@ -1,0 +1,92 @@
+"""What every sub-command prints with: JSON for machines, tables for people, a progress bar on a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Offer --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON for machines")
+
+
+def add_progress(parser: argparse.ArgumentParser) -> None:
+    """Offer --quiet."""
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+
+
+def print_json(data: Any) -> None:
+    """Print data as JSON; numbers that are not finite become null."""
+    print(json.dumps(_finite(data), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    if isinstance(data, dict):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    return data
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Print aligned columns; numbers to the right."""
+    cells = [[_cell(value) for value in row] for row in rows]
+    widths = [max(len(str(line[i])) for line in [headings, *cells]) for i in range(len(headings))]
+    numeric = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) for i in range(len(headings))]
+    for line in [list(headings), *cells]:
+        texts = (
+            text.rjust(width) if right else text.ljust(width)
+            for text, width, right in zip(line, widths, numeric, strict=True)
+        )
+        print("  ".join(texts).rstrip())
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:.5g}"
+    return str(value)
+
+
+def milliradians(value: float | None) -> float | None:
+    """Radians to the unit errors are read in."""
+    return None if value is None else value * 1e3
+
+
+class ProgressBar:
+    """One line on a terminal's standard error, rewritten in place; silent elsewhere."""
+
+    WIDTH = 28
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._active = not quiet and sys.stderr.isatty()
+        self._length = 0
+
+    def show(self, share: float, text: str) -> None:
+        """Draw the bar at a share of 0 … 1 with a text behind it."""
+        if not self._active:
+            return
+        full = round(self.WIDTH * min(max(share, 0.0), 1.0))
+        line = f"[{'█' * full}{'·' * (self.WIDTH - full)}] {100 * share:3.0f} % {text}"
+        print("\r" + line.ljust(self._length), end="", file=sys.stderr, flush=True)
+        self._length = len(line)
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._active and self._length:
+            print("\r" + " " * self._length + "\r", end="", file=sys.stderr, flush=True)
+            self._length = 0
+
+
+def duration(seconds: float) -> str:
+    """A time a person reads: 8 s, 3 min 20 s."""
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"

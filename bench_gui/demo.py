@@ -1,0 +1,151 @@
+"""The whole path in one go, without hardware: what a newcomer runs first, and what CI runs as a person would."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench_gui.recording import RecordingPlan, record_plan
+from bench_gui.report import ReportContents, write_report
+from bench_gui.results import save_identification
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import InputError
+from core.export import export_model
+from core.identification.identify import Identification, IdentificationRequest, Progress, identify
+from core.recording import Recording
+from core.simulation import as_settings, simulate_recording
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from sessions import Session
+
+SERVO = "mx106"
+SUBSTEPS = 4
+"""Of the identification: the simulated servo's physics is finer than its sampling, as a real one's is."""
+
+
+@dataclass(frozen=True)
+class DemoRow:
+    """One model against the recordings and against the truth behind them [mrad]."""
+
+    model: str
+    train_mrad: float
+    validation_mrad: float
+    truth_mrad: float
+
+
+@dataclass(frozen=True)
+class DemoOutcome:
+    """What the demo found and where it put it."""
+
+    rows: tuple[DemoRow, ...]
+    recommended: str
+    report: Path
+    seconds: float
+    files: tuple[Path, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "models": [dict(row.__dict__) for row in self.rows],
+            "recommended": self.recommended,
+            "report": str(self.report),
+            "seconds": self.seconds,
+            "files": [str(file) for file in self.files],
+        }
+
+
+def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float, str], None]) -> DemoOutcome:
+    """Record a small grid with a simulated MX-106, identify M1–M6, export the best and write the report.
+
+    fast: fewer conditions and a smaller budget. show: share done, text. Raises ServoBenchError; refuses a folder in
+    which a demo has been before.
+    """
+    started = time.monotonic()
+    folder = Path(output)
+    session_path = folder / "session"
+    if session_path.exists():
+        raise InputError(f"{folder} already holds a demo; choose another folder")
+    conditions = _conditions(fast)
+    for number, (mass, length, kp) in enumerate(conditions):
+        base = 0.1 * number / len(conditions)
+        plan = RecordingPlan(
+            servo=f"simulated:{SERVO}?seed={seed}",
+            trajectories=tuple(make_trajectory(name) for name in PAPER_TRAJECTORIES),
+            bench=Bench(mass=mass, length=length),
+            kp=kp,
+            fast=True,
+        )
+        record_plan(
+            plan,
+            session_path,
+            lambda share, text, base=base: show(base + 0.1 * share / len(conditions), f"recording: {text}"),
+        )
+    session = Session.open(session_path)
+    recordings = session.load_all()
+    request = IdentificationRequest(
+        servo=SERVO,
+        seed=seed,
+        substeps=SUBSTEPS,
+        trials=3000 if fast else 6000,
+        data_hash=session.data_hash(),
+    )
+
+    def progress(step: Progress) -> None:
+        best = step.generation.overall_best_value * 1e3
+        show(0.1 + 0.75 * step.done, f"identifying {step.model.upper()}: {best:.2f} mrad")
+
+    results = folder / "results"
+    found = identify(request, recordings, folder=results, on_progress=progress)
+    files = save_identification(found, results)
+    show(0.88, "exporting")
+    best = found.recommended.model
+    for target in ("json", "bam", "mujoco"):
+        files += export_model(best, target, folder / "export" / target).files
+    show(0.93, "report")
+    report = write_report(
+        folder / "report.html",
+        ReportContents(
+            title="Demo: simulated Dynamixel MX-106",
+            found=found,
+            recordings=recordings,
+            truth=load_model(SERVO, "m6"),
+            command="bench demo" + (" --fast" if fast else "") + f" --seed {seed} -o DIR",
+        ),
+    )
+    show(1.0, "done")
+    return DemoOutcome(
+        rows=tuple(_rows(found, recordings)),
+        recommended=best.friction,
+        report=report,
+        seconds=time.monotonic() - started,
+        files=tuple(files),
+    )
+
+
+def _conditions(fast: bool) -> list[tuple[float, float, float]]:
+    """Masses [kg] × lengths [m] × gains of Table I of seed 004, in small."""
+    if fast:
+        return [(0.5, 0.15, 8.0), (1.0, 0.15, 16.0)]
+    return [(mass, length, kp) for mass, length in ((0.5, 0.1), (1.0, 0.15), (1.5, 0.2)) for kp in (8.0, 32.0)]
+
+
+def _rows(found: Identification, recordings: list[Recording]) -> list[DemoRow]:
+    truth = load_model(SERVO, "m6")
+    fine = {r.id: simulate_recording(as_settings(truth, substeps=10), r) for r in recordings}
+    rows = []
+    for result in found.results:
+        distance = [
+            float(abs(simulate_recording(result.model, r).position - fine[r.id].position).mean()) for r in recordings
+        ]
+        rows.append(
+            DemoRow(
+                model=result.model.friction,
+                train_mrad=result.train_mae * 1e3,
+                validation_mrad=(result.validation_mae or result.train_mae) * 1e3,
+                truth_mrad=1e3 * sum(distance) / len(distance),
+            )
+        )
+    return rows

@@ -1,0 +1,30 @@
+"""Ctrl+C as a wish to stop at the next good moment, keeping what was found; a second one stops at once."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Self
+
+
+class Interrupt:
+    """While the context is open, the first interrupt sets `asked`; the second raises KeyboardInterrupt."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        self._previous: signal.Handlers | None = None
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.asked:
+            raise KeyboardInterrupt
+        self.asked = True
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self._previous = signal.signal(signal.SIGINT, self._handle)  # type: ignore[assignment]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)

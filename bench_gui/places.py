@@ -1,0 +1,31 @@
+"""Where the window puts what a person did not name a place for."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+HOME_VARIABLE = "SERVOBENCH_HOME"
+"""Environment variable that moves everything elsewhere."""
+
+
+def home() -> Path:
+    """The folder that holds unnamed sessions; need not exist yet."""
+    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / "ServoBench")
+
+
+def new_session_folder(servo: str) -> Path:
+    """A free place for a new session with a servo."""
+    stem = f"{datetime.now():%Y-%m-%d_%H-%M}_{servo}"
+    number = 1
+    folder = home() / stem
+    while folder.exists():
+        number += 1
+        folder = home() / f"{stem}_{number}"
+    return folder
+
+
+def results_home(session: Path) -> Path:
+    """The folder under which results of a session are kept: itself, or for one exported file a place of its own."""
+    return session if session.is_dir() else home() / session.stem

@@ -1,0 +1,90 @@
+"""Results of an identification as files: one model file each, and a summary that names them.
+
+The window, `bench identify` and the demo write them by the same function; a session keeps those of its own runs
+under `results/`, one folder an identification.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.errors import InputError, ServoBenchError
+
+if TYPE_CHECKING:
+    from core.identification.identify import Identification
+    from core.model import ServoModel
+
+SUMMARY = "result.json"
+FOLDER = "results"
+
+
+def save_identification(identification: Identification, folder: Path) -> list[Path]:
+    """Write `<model>.json` for each model and `result.json` with what was found; returns the paths, summary last.
+
+    Each file appears whole or not at all. Raises InputError when the folder cannot be written.
+    """
+    files: list[Path] = []
+    rows: list[dict[str, Any]] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for result in identification.results:
+            file = folder / f"{result.model.friction}.json"
+            _write(file, result.model.to_json_text())
+            files.append(file)
+            rows.append(result.to_json(file))
+        summary = folder / SUMMARY
+        _write(summary, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "
+            "choose another folder"
+        ) from None
+    return [*files, summary]
+
+
+def new_result_folder(session: Path) -> Path:
+    """A folder for the next identification of a session that can be written to; not created yet."""
+    stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
+    wanted = session / FOLDER / stamp
+    number = 1
+    while wanted.exists():
+        number += 1
+        wanted = session / FOLDER / f"{stamp}_{number}"
+    return wanted
+
+
+def load_latest(session: Path) -> list[ServoModel]:
+    """Models of the newest identification a session keeps; none when there is no readable one."""
+    from core.model import ServoModel
+
+    try:
+        folders = sorted((f for f in (session / FOLDER).iterdir() if (f / SUMMARY).is_file()), reverse=True)
+    except OSError:
+        return []
+    for folder in folders:
+        models: list[ServoModel] = []
+        for name in ("m1", "m2", "m3", "m4", "m5", "m6"):
+            try:
+                models.append(ServoModel.read(folder / f"{name}.json"))
+            except ServoBenchError:
+                continue
+        if models:
+            return models
+    return []
+
+
+def _write(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,85 @@
+"""The global search on functions whose minimum is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.identification.search import Generation, search
+
+BOUNDS = np.array([[-3.0, 3.0]] * 4)
+START = np.array([2.5, -2.5, 2.5, -2.5])
+
+
+def sphere(x: np.ndarray) -> np.ndarray:
+    return ((x - 0.7) ** 2).sum(axis=1) + 1.0
+
+
+def rastrigin(x: np.ndarray) -> np.ndarray:
+    """Ten local minima along each axis, the global one at 0."""
+    return 1.0 + (x**2 + 2.0 * (1.0 - np.cos(2.0 * np.pi * x))).sum(axis=1)
+
+
+def test_finds_the_minimum() -> None:
+    found = search(sphere, BOUNDS, [START], 3000, seed=0)
+    assert found.best == pytest.approx(np.full(4, 0.7), abs=1e-3)
+    assert not found.stopped
+
+
+def test_finds_a_minimum_at_a_bound() -> None:
+    found = search(lambda x: 10.0 + (x + 5.0).sum(axis=1), BOUNDS, [np.zeros(4)], 4000, seed=0)
+    assert found.best == pytest.approx(np.full(4, -3.0), abs=0.02)
+
+
+def test_restarts_leave_local_minima() -> None:
+    found = search(rastrigin, BOUNDS, [START], 30000, seed=1)
+    assert found.descents > 1
+    assert found.value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_never_worse_than_any_start() -> None:
+    starts = [START, np.full(4, 0.7), np.zeros(4)]
+    assert search(sphere, BOUNDS, starts, 3, seed=0).value == 1.0
+
+
+def test_ends_when_descents_agree() -> None:
+    assert search(sphere, BOUNDS, [START], 10**6, seed=0).evaluations < 10**5
+
+
+def test_a_candidate_that_cannot_be_simulated_is_only_bad() -> None:
+    def broken(x: np.ndarray) -> np.ndarray:
+        return np.where(x[:, 0] > 0.0, np.nan, ((x + 1.0) ** 2).sum(axis=1) + 1.0)
+
+    assert search(broken, BOUNDS, [START], 3000, seed=0).value == pytest.approx(1.0, abs=1e-3)
+
+
+def test_the_record_replays_to_the_same_search() -> None:
+    generations: list[Generation] = []
+    whole = search(rastrigin, BOUNDS, [START], 2000, seed=3, on_generation=generations.append)
+    calls = []
+
+    def counted(x: np.ndarray) -> np.ndarray:
+        calls.append(len(x))
+        return rastrigin(x)
+
+    recorded = [generation.values for generation in generations[:50]]
+    again = search(counted, BOUNDS, [START], 2000, seed=3, recorded=recorded)
+    assert np.array_equal(again.best, whole.best)
+    assert again.evaluations == whole.evaluations
+    assert sum(calls) == whole.evaluations - sum(len(values) for values in recorded)
+
+
+def test_stops_between_generations() -> None:
+    generations: list[Generation] = []
+    found = search(
+        sphere,
+        BOUNDS,
+        [START],
+        10**6,
+        seed=0,
+        on_generation=generations.append,
+        should_stop=lambda: len(generations) == 5,
+    )
+    assert found.stopped
+    assert len(generations) == 5
+    assert found.value == generations[-1].overall_best_value

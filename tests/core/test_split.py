@@ -1,0 +1,84 @@
+"""Splits: seed 004 trains on 75 % and judges on 25 %; transfer is judged by conditions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.split import split_recordings
+from core.recording import Recording, ServoSettings
+
+
+def run(number: int, trajectory: str, kp: float, mass: float) -> Recording:
+    channels = {
+        "time": np.array([0.0, 0.005]),
+        "goal_position": np.zeros(2),
+        "torque_enable": np.ones(2),
+        "position": np.zeros(2),
+    }
+    return Recording(
+        id=str(number),
+        trajectory=trajectory,
+        bench=Bench(mass=mass, length=0.1),
+        settings=ServoSettings(servo="mx106", kp=kp, supply_voltage=15.0),
+        channels=channels,
+    )
+
+
+RUNS = [
+    run(i, trajectory, kp, mass)
+    for i, (trajectory, kp, mass) in enumerate(
+        (t, kp, mass) for t in ("sin_sin", "up_and_down") for kp in (8.0, 16.0) for mass in (0.5, 0.741)
+    )
+]
+
+
+def test_a_quarter_is_held_out_by_seed() -> None:
+    split = split_recordings(RUNS, "25%", seed=1)
+    assert len(split.train) == 6
+    assert len(split.validation) == 2
+    assert set(split.train) | set(split.validation) == {r.id for r in RUNS}
+    assert split == split_recordings(RUNS, "25%", seed=1)
+    assert any(split != split_recordings(RUNS, "25%", seed=s) for s in range(2, 6))
+
+
+@pytest.mark.parametrize(
+    ("rule", "held"),
+    [
+        ("kp=16", {"2", "3", "6", "7"}),
+        ("mass=0.741", {"1", "3", "5", "7"}),
+        ("trajectory=sin_sin", {"0", "1", "2", "3"}),
+        ("trajectory=raise_and_lower", {"4", "5", "6", "7"}),
+    ],
+)
+def test_a_condition_is_held_out(rule: str, held: set[str]) -> None:
+    assert set(split_recordings(RUNS, rule).validation) == held
+
+
+def test_none_trains_on_all() -> None:
+    split = split_recordings(RUNS, "none")
+    assert len(split.train) == 8
+    assert split.validation == ()
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("kp=17", "matches no recording; kp takes 16.0, 8.0"),
+        ("colour=red", "no condition 'colour'"),
+        ("kp=high", "not a number"),
+        ("half", "neither a share"),
+        ("150%", "neither a share"),
+        ("vin=15", "leaves none to be trained on"),
+    ],
+)
+def test_rules_that_make_no_sense_say_why(rule: str, message: str) -> None:
+    with pytest.raises(IdentificationError, match=message):
+        split_recordings(RUNS, rule)
+
+
+def test_one_recording_cannot_be_split() -> None:
+    with pytest.raises(IdentificationError, match="leaves none"):
+        split_recordings(RUNS[:1], "25%")
