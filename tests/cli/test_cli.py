@@ -1,0 +1,229 @@
+"""The command line, as scripts use it: contracts, exit codes, one clear line for what went wrong."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import COMMANDS, main
+from bench_gui.examples import example_session
+from core.model import ServoModel
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+
+@pytest.fixture(scope="module")
+def session() -> str:
+    return str(example_session())
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """Standard output of a command that must succeed."""
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return captured.out
+
+
+def fails(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    """The one line on standard error of a command that must fail."""
+    assert main([str(argument) for argument in arguments]) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("bench: ")
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_help_is_there_for_every_command(capsys) -> None:
+    for command in COMMANDS:
+        with pytest.raises(SystemExit) as exit_:
+            main([command, "--help"])
+        assert exit_.value.code == 0
+        assert "usage: bench" in capsys.readouterr().out
+
+
+def test_help_imports_nothing_heavy() -> None:
+    code = "import sys, bench_gui.cli as c; c.build_parser().format_help(); print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "numba", "scipy", "PySide6", "optuna", "h5py", "matplotlib"} & set(modules)
+
+
+def test_wrong_usage_exits_with_2(capsys) -> None:
+    for arguments in (["rollout"], ["no-such-command"], ["identify", "x", "--model", "m7", "-o", "y"]):
+        with pytest.raises(SystemExit) as exit_:
+            main(arguments)
+        assert exit_.value.code == 2
+
+
+def test_runs_lists_what_scripts_need(capsys, session) -> None:
+    runs = json.loads(run(capsys, "runs", session, "--json"))
+    assert len(runs) == 8
+    assert {"id", "trajectory", "duration", "samples", "mass", "length", "kp"} <= set(runs[0])
+    assert {r["kp"] for r in runs} == {100.0, 400.0}
+    assert "sin_sin" in run(capsys, "runs", session)
+
+
+@pytest.mark.parametrize("extra", [[], ["--integrator", "bam", "--substeps", "2"]])
+def test_rollout_writes_the_arrays(capsys, tmp_path, extra) -> None:
+    out = tmp_path / "deep" / "out.npz"
+    run(
+        capsys, "rollout", "--model", "mx106:m6", "--trajectory", "lift_and_drop", "--duration", "4", "--dt", "0.01",
+        "--mass", "1", "--arm-mass", "0.1", "--length", "0.15", "--kp", "16", "--vin", "14", *extra, "-o", out,
+    )  # fmt: skip
+    arrays = np.load(out)
+    assert {"time", "goal_position", "position", "velocity", "control"} <= set(arrays.files)
+    assert all(len(arrays[name]) == 400 for name in arrays.files)
+    assert np.abs(arrays["control"]).max() <= 14 * 0.9625 + 1e-12
+
+
+def test_rollout_matches_the_published_simulator(capsys, tmp_path) -> None:
+    """A case with arm mass and one with its own damping, through the command line; all 52 are in tests/core."""
+    reference = SHARED / "reference"
+    if not reference.exists():
+        pytest.skip("the reference rollouts are not part of the project")
+    cases = json.loads((reference / "bam_rollouts.json").read_text())
+    arrays = np.load(reference / "bam_rollouts.npz")
+    for case in (c for c in cases if c["case"] in ("case023", "case047", "case051")):
+        out = tmp_path / f"{case['case']}.npz"
+        damping = [] if case["damping"] is None else ["--damping", str(case["damping"])]
+        run(
+            capsys, "rollout", "--model", reference / "bam_params" / case["motor"] / f"{case['model']}.json",
+            "--trajectory", case["trajectory"], "--dt", case["dt"], "--duration", "6", "--mass", case["mass"],
+            "--arm-mass", case["arm_mass"], "--length", case["length"], "--kp", case["kp"], "--vin", case["vin"],
+            "--integrator", "bam", *damping, "-o", out,
+        )  # fmt: skip
+        ours = np.load(out)
+        for name in ("position", "velocity", "control"):
+            assert np.abs(ours[name] - arrays[f"{case['case']}_{name}"]).max() < 1e-9
+
+
+def test_simulate_writes_every_run(capsys, tmp_path, session) -> None:
+    out = tmp_path / "out.npz"
+    summary = json.loads(run(capsys, "simulate", session, "--model", "xl330:m6", "-o", out, "--json"))
+    arrays = np.load(out)
+    for run_id in summary["runs"]:
+        assert arrays[f"{run_id}/position"].shape == arrays[f"{run_id}/time"].shape
+
+
+def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
+    """The path of a user, with a tiny budget."""
+    result = tmp_path / "result"
+    found = json.loads(
+        run(capsys, "identify", session, "--servo", "xl330", "--model", "m1", "m3", "--trials", "400", "--repeats", "2",
+            "--seed", "3", "--validation", "kp=400", "-o", result, "--json")
+    )  # fmt: skip
+    assert [entry["model"] for entry in found] == ["m1", "m3"]
+    for entry in found:
+        assert len(entry["repeats"]) == 2
+        for name, p in entry["parameters"].items():
+            assert set(p) >= {"value", "unit", "lower", "upper", "at_bound"}, name
+        assert ServoModel.read(entry["file"]).provenance["train_mae"] == entry["train_mae"]
+    assert (result / "study.journal").exists()
+    model = found[1]["file"]
+    held = json.loads(run(capsys, "evaluate", session, "--model", model, "--json"))
+    assert set(held) == {"mean_mae", "mean_rmse", "runs"}
+    by_id = {entry["id"]: entry["mae"] for entry in held["runs"]}
+    kp400 = [mae for name, mae in by_id.items() if name.endswith("kp400")]
+    assert sum(kp400) / len(kp400) == pytest.approx(found[1]["validation_mae"], rel=1e-12)
+    for target in ("json", "bam", "mujoco"):
+        files = json.loads(run(capsys, "export", model, "--to", target, "-o", tmp_path / target, "--json"))["files"]
+        assert all(Path(file).stat().st_size for file in files)
+
+
+def test_import_and_export_round_trip(capsys, tmp_path, session) -> None:
+    run(capsys, "export", session, "--to", "bam", "-o", tmp_path / "bam")
+    run(capsys, "import", tmp_path / "bam", "-o", tmp_path / "again")
+    original = json.loads(run(capsys, "runs", session, "--json"))
+    again = json.loads(run(capsys, "runs", tmp_path / "again", "--json"))
+    keys = ("trajectory", "duration", "samples", "kp", "mass")
+    assert [[r[k] for k in keys] for r in original] == [[r[k] for k in keys] for r in again]
+
+
+def test_record_fast_is_reproducible(capsys, tmp_path) -> None:
+    for name in ("a", "b"):
+        run(capsys, "record", "--servo", "simulated:xl330?seed=5", "--fast", "--trajectory", "sin_sin", "--mass", "0.1",
+            "--length", "0.1", "-o", tmp_path / name)  # fmt: skip
+        run(capsys, "simulate", tmp_path / name, "--model", "xl330:m6", "-o", tmp_path / f"{name}.npz")
+    first, second = (np.load(tmp_path / f"{name}.npz") for name in ("a", "b"))
+    (key,) = {n for n in first.files if n.endswith("measured_position")}
+    assert np.array_equal(first[key], second[key])
+    assert np.abs(first[key]).max() > 0.3
+
+
+def test_drive_backdrive(capsys, tmp_path) -> None:
+    picture = tmp_path / "d.svg"
+    data = json.loads(
+        run(capsys, "drive-backdrive", "--model", "mx106:m1", "--torque-max", "2", "--points", "3", "-o", picture, "--json")
+    )  # fmt: skip
+    coulomb = 0.10352026623606064
+    assert data["drive"][0][2] == pytest.approx(-(2.0 - coulomb))
+    assert data["backdrive"][0][2] == pytest.approx(-(2.0 + coulomb))
+    assert picture.read_text().startswith("<?xml")
+
+
+def test_models(capsys) -> None:
+    servos = {entry["servo"]: entry for entry in json.loads(run(capsys, "models", "--json"))}
+    assert {"mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100", "sts3215", "sts3250"} <= set(servos)
+    assert servos["sts3250"]["error_gain"] == 0.16382926
+    assert "friction_viscous" in run(capsys, "models", "erob80_100:m6")
+
+
+def test_doctor_finds_this_machine_fit(capsys) -> None:
+    findings = json.loads(run(capsys, "doctor", "--json"))
+    assert all(finding["remedy"] for finding in findings if finding["status"] == "error")
+
+
+def bad_files(folder: Path) -> dict[str, bytes]:
+    return {
+        "empty.json": b"",
+        "text.json": b"hello",
+        "list.json": b"[1, 2, 3]",
+        "cut.json": (b'{"mass": 1, "length": 0.1, "kp": 8, "vin": 12, "motor": "mx106", "entries": [{"timestamp": 0'),
+        "foreign.json": b'{"name": "a web page", "version": 3}',
+        "deep.json": b"[" * 100_000,
+        "broken.json.gz": b"\x1f\x8b\x08\x00rubbish",
+        "broken.h5": b"\x89HDF\r\n\x1a\nrubbish",
+        "broken.csv": b"a,b\n1,2\n",
+    }
+
+
+def test_bad_files_give_one_line_and_leave_nothing(capsys, tmp_path) -> None:
+    for name, content in bad_files(tmp_path).items():
+        file = tmp_path / name
+        file.write_bytes(content)
+        fails(capsys, "import", file, "-o", tmp_path / "session")
+        fails(capsys, "evaluate", file, "--model", "mx106:m1")
+        fails(capsys, "rollout", "--model", file, "--trajectory", "sin_sin", "-o", tmp_path / "out.npz")
+        fails(capsys, "identify", file, "-o", tmp_path / "result")
+        assert sorted(path.name for path in tmp_path.iterdir()) == [name]
+        file.unlink()
+
+
+def test_errors_name_the_remedy(capsys, tmp_path, session) -> None:
+    assert "there are mx106" not in fails(capsys, "models", "mx106:m1.json")
+    assert "no servo 'mx999'" in fails(capsys, "models", "mx999:m1")
+    assert "no trajectory named 'loop'" in fails(
+        capsys, "rollout", "--model", "mx106:m1", "--trajectory", "loop", "-o", tmp_path / "x.npz"
+    )
+    assert "recordings of xl330" in fails(capsys, "evaluate", session, "--model", "mx106:m1")
+    assert "kp takes" in fails(capsys, "identify", session, "--validation", "kp=3", "-o", tmp_path / "r")
+    assert not (tmp_path / "r").exists()
+
+
+def test_demo_goes_the_whole_way(capsys, tmp_path) -> None:
+    outcome = json.loads(run(capsys, "demo", "--fast", "-o", tmp_path / "demo", "--json"))
+    errors = {row["model"]: row["truth_mrad"] for row in outcome["models"]}
+    assert min(errors.values()) < 0.6 * errors["m1"]
+    page = Path(outcome["report"]).read_text("utf-8")
+    assert page.count("<svg") == 5
+    assert "http://" not in page.replace("http://www.w3.org", "").replace("http://purl.org", "").replace(
+        "http://creativecommons.org", ""
+    )
+    assert "https://" not in page
+    fails(capsys, "demo", "--fast", "-o", tmp_path / "demo")
