@@ -1,16 +1,14 @@
-"""Colours with a fixed meaning, the same live, in overlays, thumbnails and reports.
+"""Colours of curves on white paper, for reports and files: the light palette of the window, read without Qt."""
 
-The models' sequence is that of Okabe and Ito (2008), chosen to be told apart with any colour vision; measured motion
-is solid, goals are thin, simulated motion is dashed, so that nothing hangs on colour alone.
-"""
+from __future__ import annotations
 
-MEASURED_COLOUR = "#1a1a1a"
-GOAL_COLOUR = "#9a9a9a"
-MODEL_COLOURS = {
-    "m1": "#d55e00",
-    "m2": "#b8860b",
-    "m3": "#009e73",
-    "m4": "#0072b2",
-    "m5": "#56a4d8",
-    "m6": "#b0508a",
-}
+import tomllib
+from importlib.resources import files
+
+from core.friction import FRICTION_MODELS
+
+_CURVES = tomllib.loads((files("resources") / "palettes" / "light.toml").read_text("utf-8"))["curve"]
+
+MEASURED_COLOUR: str = _CURVES["measured"]
+GOAL_COLOUR: str = _CURVES["goal"]
+MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, _CURVES["models"], strict=True))
