@@ -104,7 +104,7 @@ def make_step(law: Law, full: bool):
             raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
             error = new_error
             control = clip(raw, output_limit)
-            output = output + lag_share * (control * enable - output)
+            output = output + lag_share * (control - output) if enable > 0.0 else 0.0
             supply = max(supply - sag * bus_current, 0.0)
             slewed = slewed if enable > 0.0 else q
         else:

@@ -1,0 +1,163 @@
+"""Drive/backdrive diagrams: what a servo can move, hold, and be moved by (seed 004, sections II-C and III-F).
+
+The motor torque τ_m and the external torque τ_e oppose each other. For one τ_m, and seen along it, the external torque
+passes three areas as it grows against the motor:
+
+    drive    |τ_m| − |τ_e| > τ_f^m      the servo moves along τ_m
+    static   ||τ_m| − |τ_e|| ≤ τ_f^m    friction holds
+    backdrive |τ_e| − |τ_m| > τ_f^m     the servo moves along τ_e
+
+The **drive torque** is the τ_e between drive and static, the **backdrive torque** the τ_e between static and backdrive;
+on both |τ_m + τ_e| = τ_f^m(τ_m, τ_e, θ̇). They are signed torques: for τ_m ≥ 0 both are ≤ 0 and backdrive lies below
+drive ("highest" and "smallest" in section II-C speak of the magnitude against the motor); for τ_m < 0 everything is
+mirrored. A τ_e along the motor is outside the diagram, and τ_m = 0 is read as the limit from above.
+
+Every model has a closed form. With m = |τ_m|, e = |τ_e| and opposing signs, K·τ_m − K'·τ_e = ±(K·m + K'·e), so no
+absolute value of eqs (7)–(10) changes its branch; M1–M5 are M6 with zeros (`lift_friction`). With s = exp(−|θ̇/v_s|^α),
+
+    a₀ = K_v·|θ̇| + K_c + K_m·m + s·(K_c^s + K_m^s·m),   a₁ = K_e + s·K_e^s,   q = s·K_e^q,
+
+    drive (e < m):      m − e = a₀ + a₁·e + q·e²          one root, as the left falls and the right grows with e;
+    backdrive (e > m):  e − m = a₀ + a₁·e + s·K_m^q·m²    e = (m + a₀ + s·K_m^q·m²)/(1 − a₁) if a₁ < 1, else none.
+
+Each boundary is therefore the only one, and the static area has no gap. The two readings of the quadratic term
+(`ServoModel.quadratic_gate`) differ only where the torques help each other: both give the same diagram.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from core.errors import ModelError
+from core.friction import lift_friction
+from core.model import ServoModel
+
+Array = NDArray[np.float64]
+
+CURVE_POINTS = 201
+"""Motor torques of a diagram nobody chose them for; odd, so that 0 is one of them."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DriveBackdriveDiagram:
+    """Both boundaries over motor torque, at several speeds."""
+
+    motor_torque: Array
+    """(n,) N·m"""
+    velocity: Array
+    """(k,) rad/s"""
+    drive: Array
+    """(n, k) N·m; NaN where the motor cannot move even the unloaded shaft."""
+    backdrive: Array
+    """(n, k) N·m; −inf (for a motor torque ≥ 0) or inf where no external torque moves the servo back."""
+    self_locking: NDArray[np.bool_]
+    """(k,) whether no external torque, however large, moves the servo against its motor at that speed."""
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Budget along opposing torques: a₀ + a₁·e + q·e² below the diagonal, a₀ + a₁·e + r above it."""
+
+    constant: Array
+    slope: Array
+    drive_square: Array
+    backdrive_constant: Array
+
+
+def _budget_line(model: ServoModel, motor_torque: Array, velocity: Array) -> _Line:
+    p: Mapping[str, float] = {"dtheta_stribeck": 1.0, "alpha": 1.0} | lift_friction(model.values, model.friction, "m6")
+    m = np.abs(motor_torque)
+    speed = np.abs(velocity)
+    stribeck = np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"]))
+    constant = (
+        p["friction_viscous"] * speed
+        + p["friction_base"]
+        + p["load_friction_motor"] * m
+        + stribeck * (p["friction_stribeck"] + p["load_friction_motor_stribeck"] * m)
+    )
+    return _Line(
+        constant=constant,
+        slope=p["load_friction_external"] + stribeck * p["load_friction_external_stribeck"],
+        drive_square=stribeck * p["load_friction_external_quad"],
+        backdrive_constant=stribeck * p["load_friction_motor_quad"] * m * m,
+    )
+
+
+def _against(motor_torque: Array, magnitude: Array) -> Array:
+    return np.where(motor_torque < 0.0, magnitude, -magnitude)
+
+
+def _finite(motor_torque: ArrayLike, velocity: ArrayLike) -> tuple[Array, Array]:
+    tm, v = np.asarray(motor_torque, dtype=np.float64), np.asarray(velocity, dtype=np.float64)
+    if not (np.isfinite(tm).all() and np.isfinite(v).all()):
+        raise ModelError("a drive/backdrive diagram needs finite motor torques and speeds")
+    return tm, v
+
+
+def drive_torque(model: ServoModel, motor_torque: ArrayLike, velocity: ArrayLike = 0.0) -> Array:
+    """External torque up to which the motor moves the servo along itself [N·m], with the sign against the motor.
+
+    motor_torque [N·m] and velocity [rad/s] broadcast. NaN: friction holds even the unloaded shaft, there is no drive.
+    Raises ModelError for numbers that are not finite.
+    """
+    tm, v = _finite(motor_torque, velocity)
+    line = _budget_line(model, tm, v)
+    spare = np.abs(tm) - line.constant
+    linear = 1.0 + line.slope
+    # The root that stays exact when the quadratic term vanishes.
+    discriminant = linear * linear + 4.0 * line.drive_square * np.maximum(spare, 0.0)
+    magnitude = 2.0 * spare / (linear + np.sqrt(discriminant))
+    return _against(tm, np.where(spare >= 0.0, magnitude, np.nan))
+
+
+def backdrive_torque(model: ServoModel, motor_torque: ArrayLike, velocity: ArrayLike = 0.0) -> Array:
+    """External torque from which on the servo moves against its motor [N·m], with the sign against the motor.
+
+    motor_torque [N·m] and velocity [rad/s] broadcast. Infinite: the servo locks itself (K_e + s·K_e^s ≥ 1). Raises
+    ModelError for numbers that are not finite.
+    """
+    tm, v = _finite(motor_torque, velocity)
+    line = _budget_line(model, tm, v)
+    share = np.broadcast_to(1.0 - line.slope, np.broadcast_shapes(tm.shape, v.shape))
+    needed = np.abs(tm) + line.constant + line.backdrive_constant
+    magnitude = np.divide(needed, share, out=np.full(share.shape, np.inf), where=share > 0.0)
+    return _against(tm, magnitude)
+
+
+def self_locking(model: ServoModel, velocity: ArrayLike = 0.0) -> NDArray[np.bool_]:
+    """Whether no external torque moves the servo against its motor at a speed [rad/s], shape of velocity."""
+    _, v = _finite(0.0, velocity)
+    return _budget_line(model, np.zeros(()), v).slope >= 1.0
+
+
+def peak_torque(model: ServoModel) -> float:
+    """Largest motor torque of a standing servo at its nominal supply [N·m]."""
+    stall_current = model.supply_voltage / model.values["R"]
+    limit = model.control.output_limit
+    current = min(limit, stall_current) if model.control.law == "current" else limit * stall_current
+    return model.values["kt"] * current
+
+
+def drive_backdrive_diagram(
+    model: ServoModel, motor_torque: ArrayLike | None = None, velocity: Sequence[float] | ArrayLike = (0.0,)
+) -> DriveBackdriveDiagram:
+    """Both boundaries at each motor torque (n,) [N·m] and speed (k,) [rad/s].
+
+    Without motor torques the diagram spans what the servo's motor can give, both ways. Raises ModelError.
+    """
+    peak = peak_torque(model)
+    given = np.linspace(-peak, peak, CURVE_POINTS) if motor_torque is None else motor_torque
+    tm, v = _finite(np.atleast_1d(given), np.atleast_1d(velocity))
+    if tm.ndim != 1 or v.ndim != 1:
+        raise ModelError("a drive/backdrive diagram takes one list of motor torques and one of speeds")
+    return DriveBackdriveDiagram(
+        motor_torque=tm,
+        velocity=v,
+        drive=drive_torque(model, tm[:, None], v[None, :]),
+        backdrive=backdrive_torque(model, tm[:, None], v[None, :]),
+        self_locking=self_locking(model, v),
+    )

@@ -1,0 +1,104 @@
+"""Files of an export: safe names, replacement in one piece, and the README that belongs to each folder.
+
+A model's name comes from outside. `slug` makes a file name of it, `printable` one line of text; nothing else of a
+name reaches a path or a file.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from core.errors import ExportError
+from core.model import ServoModel
+
+README = "README.md"
+LONGEST_SLUG = 60
+LONGEST_TITLE = 120
+_RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
+"""Names a Windows folder cannot hold."""
+_MARK = "<!-- servobench export: {} -->"
+_MARK_LINE = re.compile(r"^<!-- servobench export: ([a-z0-9_.-]+) -->$", re.MULTILINE)
+
+CONVENTIONS = """\
+- SI units and radians. Angle 0 hangs down, counter-clockwise is positive, seen onto the output shaft; torques that
+  turn the shaft counter-clockwise are positive.
+- Torque constant, armature and friction are at the output shaft: they contain the reducer. The gear ratio between
+  motor and joint is 1 in every engine.
+"""
+
+
+def slug(name: str) -> str:
+    """A file name of a-z, 0-9, "_" and "-" for any text; never empty, hidden, reserved or longer than 60 characters."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    safe = re.sub(r"[^a-z0-9_]+", "-", plain)[:LONGEST_SLUG].strip("-_")
+    return f"model-{safe}" if safe in _RESERVED else safe or "model"
+
+
+def printable(text: str) -> str:
+    """One line of printable text without markup characters, at most 120 characters."""
+    kept = "".join(c if c.isprintable() and c not in "<>&`|\\" else " " for c in text)
+    return " ".join(kept.split())[:LONGEST_TITLE] or "unnamed"
+
+
+def write_files(folder: Path, contents: Mapping[str, str], model: ServoModel, target: str, readme: str) -> list[Path]:
+    """Write files into a folder and describe them in its README.md; returns their paths, README last.
+
+    Each file appears whole or not at all. The README holds one section per model and target; a README of somebody
+    else keeps its text and gets the section at its end. Raises ExportError when the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in contents.items():
+            _replace(folder / name, text)
+        present = folder / README
+        before = present.read_text("utf-8", errors="replace") if present.exists() else ""
+        _replace(present, _with_section(before, f"{slug(model.title)}.{target}", readme))
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{folder}: cannot write the export: {error}") from None
+    return [*(folder / name for name in contents), folder / README]
+
+
+def readme_section(
+    model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
+) -> str:
+    """Text of one export: what it is, its files with their meaning, what to know, and how to use it."""
+    source = model.provenance.get("source") or model.provenance.get("data_hash")
+    origin = f"; from {printable(str(source))}" if source else ""
+    listed = "".join(f"- `{name}`: {meaning}\n" for name, meaning in files.items())
+    known = "".join(f"- {note}\n" for note in notes)
+    return (
+        f"# {printable(model.title)}: {what}\n\n"
+        f"Servo {printable(model.servo)}, friction {model.friction.upper()}, identified with integrator "
+        f"{model.integrator} at {model.dt * 1e3:g} ms in {model.substeps} part(s){origin}.\n\n"
+        f"{listed}\n## To know\n\n{CONVENTIONS}{known}" + (f"\n## Use\n\n{usage.rstrip()}\n" if usage else "")
+    )
+
+
+def _with_section(before: str, key: str, section: str) -> str:
+    marks = list(_MARK_LINE.finditer(before))
+    head = before[: marks[0].start()] if marks else before
+    parts = {}
+    ends = [mark.start() for mark in marks[1:]] + [len(before)]
+    for mark, end in zip(marks, ends, strict=False):
+        parts[mark[1]] = before[mark.end() : end].strip("\n")
+    parts[key] = section.strip("\n")
+    written = "\n\n".join(f"{_MARK.format(name)}\n{text}" for name, text in parts.items())
+    return (head.rstrip("\n") + "\n\n" if head.strip() else "") + written + "\n"
+
+
+def _replace(path: Path, text: str) -> None:
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            # A lone surrogate in a name becomes its escape, which JSON reads back as the same character.
+            file.write(text.encode("utf-8", errors="backslashreplace"))
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,36 @@
+"""Export to our own model file: everything the model holds, bit for bit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.errors import ExportError
+from core.export.contract import Exporter, ExportResult
+from core.export.files import readme_section, slug, write_files
+from core.model import ServoModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class JsonOptions:
+    """Nothing to choose."""
+
+
+def write_json(model: ServoModel, folder: Path, options: JsonOptions) -> ExportResult:
+    """Write `<name>.json`; raises ExportError."""
+    name = f"{slug(model.title)}.json"
+    try:
+        text = model.to_json_text()
+    except (TypeError, ValueError) as error:
+        raise ExportError(f"{model.title}: its provenance cannot be written as JSON: {error}") from None
+    readme = readme_section(model, "model file", {name: "the model with units, bounds and provenance"}, ())
+    return ExportResult(files=tuple(write_files(folder, {name: text}, model, "json", readme)))
+
+
+EXPORTER = Exporter(
+    target="json",
+    title="ServoBench model",
+    description="The model with units, bounds and provenance, read back bit for bit.",
+    options=JsonOptions,
+    write=write_json,
+)

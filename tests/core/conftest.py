@@ -1,0 +1,66 @@
+"""What several tests of this room need: servos with known numbers, models of every law, and random candidates."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import settings as hypothesis_settings
+
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.model import ServoModel
+from core.recording import Recording
+
+# A first example may compile a kernel.
+hypothesis_settings.register_profile("core", deadline=None)
+hypothesis_settings.load_profile("core")
+
+PENDULUM = Bench(mass=0.5, length=0.15)
+
+
+def catalogue_model(servo, friction, *, bridge="brake", command_path=(), values=None, **options):
+    """A model of a catalogue servo at its start values, with some of them changed."""
+    spec = load_servo(servo)
+    spec = replace(spec, control=replace(spec.control, bridge=bridge))
+    return ServoModel(
+        servo=spec.name,
+        friction=friction,
+        control=spec.control,
+        supply_voltage=spec.supply_voltage,
+        parameters=spec.parameters(friction, command_path).with_values(values or {}),
+        **options,
+    )
+
+
+def settings_for(model, **changes):
+    return replace(model.default_settings(), **changes)
+
+
+def commands(model, goal, *, enable=None, step=1.0 / 256.0, bench=PENDULUM, settings=None, **channels):
+    """A recording that holds nothing but commands, every step [s], from rest at 0."""
+    goal = np.asarray(goal, dtype=float)
+    return Recording(
+        id="commands",
+        trajectory="commands",
+        bench=bench,
+        settings=settings or model.default_settings(),
+        channels={
+            "time": step * np.arange(len(goal)),
+            "goal_position": goal,
+            "torque_enable": np.ones(len(goal)) if enable is None else np.asarray(enable, dtype=float),
+            "position": np.zeros(len(goal)),
+            **channels,
+        },
+    )
+
+
+LAW_MODELS = {
+    "voltage": {"servo": "mx106", "bridge": "brake"},
+    "current": {"servo": "erob80_100", "bridge": "brake"},
+    "coast": {"servo": "mx106", "bridge": "coast"},
+}
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(20240)

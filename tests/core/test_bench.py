@@ -1,0 +1,76 @@
+"""The pendulum of seed 004, section II-A, eq. (1): inertia, gravity torque, and refusals."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.bench import STANDARD_GRAVITY, Bench
+from core.errors import InputError
+
+size = st.floats(0.0, 100.0)
+
+
+@given(size, size, size, st.floats(-10.0, 10.0))
+def test_point_mass_and_rod(mass, length, rod, angle):
+    """J = (m + m_a/3)·l², τ_e = −(m + m_a/2)·g·l·sin θ."""
+    bench = Bench(mass=mass, length=length, arm_mass=rod)
+
+    assert bench.inertia == pytest.approx((mass + rod / 3) * length**2)
+    assert bench.gravity_torque == pytest.approx((mass + rod / 2) * 9.80665 * length)
+    assert bench.external_torque(angle) == pytest.approx(-bench.gravity_torque * math.sin(angle))
+
+
+def test_signs():
+    """0 hangs down; counter-clockwise is positive, so gravity pulls a raised arm clockwise."""
+    bench = Bench(mass=1.0, length=0.1)
+
+    assert bench.external_torque(0.0) == 0.0
+    assert bench.external_torque(math.pi / 2) == pytest.approx(-0.980665)
+    assert STANDARD_GRAVITY == 9.80665
+
+
+def test_measured_values_replace_the_formula():
+    bench = Bench(mass=1.0, length=0.1, arm_mass=0.3, measured_inertia=0.02, measured_gravity_torque=1.3)
+
+    assert bench.inertia == 0.02
+    assert bench.gravity_torque == 1.3
+
+
+def test_offset_turns_gravity():
+    bench = Bench(mass=1.0, length=0.1, angle_offset=0.1)
+
+    assert bench.external_torque(-0.1) == pytest.approx(0.0)
+    assert bench.external_torque(math.pi / 2 - 0.1) == pytest.approx(-0.980665)
+
+
+@given(size, size, size, st.none() | size, st.none() | size)
+def test_json_round_trip(mass, length, rod, inertia, gravity_torque):
+    bench = Bench(
+        mass=mass, length=length, arm_mass=rod, measured_inertia=inertia, measured_gravity_torque=gravity_torque
+    )
+
+    assert Bench.from_json(bench.to_json()) == bench
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"mass": -0.1},
+        {"length": math.nan},
+        {"arm_mass": math.inf},
+        {"gravity": "down"},
+        {"angle_offset": -7.0},
+        {"measured_inertia": -1.0},
+    ],
+)
+def test_impossible_benches_are_refused(wrong):
+    with pytest.raises(InputError, match=next(iter(wrong))):
+        Bench(**{"mass": 1.0, "length": 0.1, **wrong})
+
+
+@pytest.mark.parametrize("data", [{}, {"mass": 1.0}, {"mass": 1.0, "length": 0.1, "colour": "red"}])
+def test_broken_json_is_refused(data):
+    with pytest.raises(InputError):
+        Bench.from_json(data)

@@ -1,0 +1,161 @@
+"""The servo catalogue: every file, the published models, and a servo nobody has made yet."""
+
+import math
+import tomllib
+from importlib.resources import files
+
+import numpy as np
+import pytest
+
+from core.catalogue import load_model, load_servo, parse_servo, servos, shipped_models
+from core.errors import ModelError
+from core.friction import FRICTION_MODELS
+from core.model import build_model
+
+MADE_UP = """
+name = "hs42"
+title = "Hypothetical Servo 42"
+vendor = "Nobody"
+aliases = ["hs-42"]
+model_number = 42
+
+[control]
+law = "voltage"
+bridge = "coast"
+error_gain = 0.1
+max_duty = 0.9
+default_kp = 10
+
+[ratings]
+supply_voltage = 6.0
+supply_range = [4.8, 7.4]
+stall_torque = 1.2
+no_load_speed = 6.5
+max_current = 2.0
+max_temperature = 75.0
+encoder_counts_per_turn = 1024
+position_range = [-1.5, 1.5]
+
+[motor]
+kt = [0.6, 0.2, 1.8]
+R = [3.0, 1.0, 9.0]
+armature = [0.003, 0.001, 0.01]
+
+[sources]
+gains = "made up"
+"""
+
+# Gains and limits of the reference table of published rollouts, and of the 12 V Feetech servos.
+LAWS = {
+    "mx64": (0.158, 0.9625, 15.0),
+    "mx106": (0.158, 0.9625, 15.0),
+    "xl320": (0.05048199, 1.0, 7.5),
+    "xl330": ((4096 / (2 * math.pi)) / (256 * 885), 1.0, 7.5),
+    "sts3215_7v4": (0.166, 0.97, 7.4),
+    "sts3215": (0.16489, 0.9965, 12.1),
+    "sts3250": (0.16382926, 0.9965, 12.1),
+    "erob80_50": (1.0, 12.0, 48.0),
+    "erob80_100": (1.0, 12.0, 48.0),
+}
+
+
+def test_laws_are_the_published_ones():
+    assert set(servos()) == set(LAWS)
+    for name, (gain, limit, supply) in LAWS.items():
+        spec = load_servo(name)
+        assert (spec.control.error_gain, spec.control.output_limit, spec.supply_voltage) == (gain, limit, supply)
+    assert load_servo("erob80_50").control.damping == 1.0
+    assert load_servo("erob80_100").control.damping == 2.0
+
+
+@pytest.mark.parametrize("name", list(LAWS))
+def test_every_servo_is_complete_and_plausible(name):
+    spec = load_servo(name)
+
+    assert spec.name == name
+    assert spec.title
+    assert spec.vendor
+    assert spec.sources
+    assert spec.supply_range[0] <= spec.supply_voltage <= spec.supply_range[1]
+    assert spec.position_range[0] < 0 < spec.position_range[1]
+    assert spec.encoder_step == pytest.approx(2 * math.pi / spec.encoder_counts_per_turn)
+    for start, low, high in spec.motor.values():
+        assert 0 < low < start < high
+    for friction in FRICTION_MODELS:
+        for parameter in spec.parameters(friction).values():
+            assert parameter.lower <= parameter.value <= parameter.upper
+        assert build_model(name, friction).rows().shape[0] == 1
+    # Rated stall torque within a factor of three of the motor's start values.
+    kt, resistance = spec.motor["kt"][0], spec.motor["R"][0]
+    current = 12.0 if spec.control.law == "current" else spec.supply_voltage / resistance
+    assert 1 / 3 < kt * current / spec.stall_torque < 3
+
+
+def test_names_and_aliases_in_any_case():
+    assert load_servo("MX106") is load_servo("mx106")
+    assert load_servo("STS3215_12V").name == "sts3215"
+    assert load_servo("feetech_sts3215_7_4V").name == "sts3215_7v4"
+    every = [alias for spec in servos().values() for alias in (spec.name, *spec.aliases)]
+    assert len(every) == len(set(every))
+    with pytest.raises(ModelError, match="mx106"):
+        load_servo("mx9000")
+
+
+@pytest.mark.parametrize("servo", list(LAWS))
+def test_shipped_models_load(servo):
+    for friction in shipped_models(servo):
+        model = load_model(servo, friction)
+        assert (model.servo, model.friction) == (servo, friction)
+        assert np.isfinite(model.rows()).all()
+
+
+def test_published_servos_ship_all_models():
+    for servo in ("mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100"):
+        assert shipped_models(servo) == FRICTION_MODELS
+    with pytest.raises(ModelError, match="none"):
+        load_model("sts3250", "m1")
+    with pytest.raises(ModelError):
+        load_model("mx106", "../../secret")
+
+
+def test_a_new_servo_is_a_file():
+    spec = parse_servo(MADE_UP)
+
+    assert spec.aliases == ("hs-42",)
+    assert spec.control.bridge == "coast"
+    assert spec.control.integral_ratio == 0.0
+    names = list(spec.parameters("m6", ("command_delay",)))
+    assert names[:6] == ["kt", "R", "armature", "inductance", "pwm_period", "q_offset"]
+    assert names[-1] == "command_delay"
+    assert spec.parameters("m1")["friction_base"].upper == pytest.approx(0.3 * 1.2)
+
+
+def test_stored_files_hold_only_known_entries():
+    """A misspelt entry would be ignored in silence."""
+    known = tomllib.loads(MADE_UP)
+    control = set(known["control"]) | {"integral_ratio", "derivative_ratio", "max_current", "damping"}
+    for entry in (files("resources") / "servos").iterdir():
+        data = tomllib.loads(entry.read_text("utf-8"))
+        assert set(data) <= set(known), entry.name
+        assert set(data["control"]) <= control, entry.name
+        for table in ("ratings", "motor"):
+            assert set(data[table]) == set(known[table]), entry.name
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('name = "hs42"', "", "name"),
+        ("kt = [0.6, 0.2, 1.8]", "", "kt"),
+        ("kt = [0.6, 0.2, 1.8]", "kt = [0.6, 0.2]", "values to unpack"),
+        ("max_duty = 0.9", "", "max_duty"),
+        ("error_gain = 0.1", 'error_gain = "lots"', "lots"),
+        ('law = "voltage"', 'law = "magic"', "max_current"),
+        ("[ratings]", "[rating]", "ratings"),
+        ("model_number = 42", "model_number = ", "hs.toml"),
+    ],
+)
+def test_broken_servo_files_are_refused(old, new, named):
+    assert old in MADE_UP
+    with pytest.raises(ModelError, match=named):
+        parse_servo(MADE_UP.replace(old, new), "hs.toml")

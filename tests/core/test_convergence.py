@@ -1,0 +1,223 @@
+"""Algorithm 1 against a solution whose stops and breakaways are located to rounding: its observed order.
+
+The exact motion of M1, eqs (1)–(3), is a chain of phases. Sliding: J·θ̈ = τ_m + τ_e − sign(θ̇)·(K_c + K_v·|θ̇|) until
+θ̇ = 0. There the shaft sticks if |τ_m + τ_e| ≤ K_c, until that no longer holds. scipy integrates each phase and locates
+its end.
+
+Expected order: the velocity is integrated by an explicit Euler step, a stop or a breakaway is found to within one
+step, and the goal is held for one step. Each is an error of order Δt, so halving the step must halve the error:
+order 1, with the second-order remainder allowing 0.8 to 1.3 at the steps used. The position's ½·θ̈·Δt² makes each step
+exact for a constant torque, which lowers the constant and not the order.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from core.catalogue import load_model, shipped_models
+from core.friction import friction_budget
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+from tests.core.conftest import PENDULUM, catalogue_model, settings_for
+
+STEPS = (0.002, 0.001, 0.0005, 0.00025)
+SAMPLE = 0.004
+KP = 8.0
+MODEL = catalogue_model("mx106", "m1", values={"friction_base": 0.15, "friction_viscous": 0.04})
+
+
+def torque(model, trajectory, t, q, v, driven):
+    """τ_m + τ_e of the voltage law away from its limit, eqs (12, 13)."""
+    p = model.values
+    external = PENDULUM.external_torque(q)
+    if not driven:
+        return external
+    voltage = 0.158 * KP * (float(trajectory.goal(t)) - q) * 15.0
+    return p["kt"] / p["R"] * voltage - p["kt"] ** 2 / p["R"] * v + external
+
+
+def exact_motion(model, trajectory, times, position, velocity):
+    """Positions at `times` [s] and the number of stops at which the shaft stuck."""
+    p = model.values
+    inertia = PENDULUM.inertia + p["armature"]
+    driven = bool(trajectory.torque_enable([0.0])[0])
+    kc, kv = p["friction_base"], p["friction_viscous"]
+    out = np.empty(len(times))
+    t, q, v, stuck, breaking = 0.0, position, velocity, 0, False
+    end = times[-1] + 1e-9
+    while t < end:
+        load = torque(model, trajectory, t, q, 0.0, driven)
+        if abs(v) < 1e-12 and abs(load) <= kc and not breaking:
+            stuck += 1
+
+            def breakaway(s, y, q=q):
+                return abs(torque(model, trajectory, s, q, 0.0, driven)) - kc
+
+            breakaway.terminal, breakaway.direction = True, 1
+            phase = solve_ivp(
+                lambda s, y: [0.0, 0.0], (t, end), [q, 0.0], events=breakaway, max_step=0.002, dense_output=True
+            )
+            v, breaking = 0.0, True
+        else:
+            sign = math.copysign(1.0, load if abs(v) < 1e-12 else v)
+
+            def slide(s, y, sign=sign):
+                net = torque(model, trajectory, s, y[0], y[1], driven) - sign * (kc + kv * sign * y[1])
+                return [y[1], net / inertia]
+
+            def stop(s, y, sign=sign):
+                return sign * y[1] + 1e-15
+
+            stop.terminal, stop.direction = True, -1
+            phase = solve_ivp(
+                slide, (t, end), [q, v], events=stop, rtol=1e-10, atol=1e-13, max_step=0.02, dense_output=True
+            )
+            stopped = phase.t_events[0].size
+            q, v = float(phase.y[0, -1]), 0.0 if stopped else float(phase.y[1, -1])
+            breaking = False
+        within = (times >= t) & (times <= phase.t[-1])
+        if within.any():
+            out[within] = phase.sol(times[within])[0]
+        t = float(phase.t[-1])
+    return out, stuck
+
+
+def errors(model, trajectory, *, position=0.0, velocity=0.0):
+    """Largest position error at the common samples for each step [rad], and how often the shaft stuck."""
+    times = SAMPLE * np.arange(math.ceil(trajectory.duration / SAMPLE - 1e-9))
+    exact, stuck = exact_motion(model, trajectory, times, position, velocity)
+    found = []
+    for step in STEPS:
+        motion = simulate_trajectory(
+            model, trajectory, PENDULUM, settings_for(model, kp=KP), step, position=position, velocity=velocity
+        )
+        assert np.abs(motion.duty_cycle).max() < 0.9625
+        stride = round(SAMPLE / step)
+        found.append(np.abs(motion.position[::stride] - exact).max())
+    return np.array(found), stuck
+
+
+def orders(found):
+    return np.log2(found[:-1] / found[1:])
+
+
+SLIDING = {
+    # Released at 86°, moving down: no stop within the time.
+    "falling": (make_trajectory("nothing", 0.24), 1.5, -0.5),
+    # Behind a goal that moves one way only.
+    "driven": (make_trajectory("sin_sin", 0.5, slow_amplitude=0.6, slow_frequency=2.0, fast_amplitude=0.0), 0.0, 1.0),
+}
+STICKING = {
+    "stick-slip": (make_trajectory("sin_sin", 4.0, slow_amplitude=0.4, fast_amplitude=0.1), 0.0, 0.0),
+    "raise-and-lower": (
+        make_trajectory("up_and_down", 5.0, top=0.6, end=0.3, raise_time=2.0, lower_time=2.5),
+        0.0,
+        0.0,
+    ),
+    "swinging out": (make_trajectory("nothing", 2.0), 1.5, 0.0),
+}
+
+
+@pytest.mark.parametrize("integrator", ["algorithm1", "bam"])
+@pytest.mark.parametrize("case", list(SLIDING))
+def test_order_while_sliding(case, integrator):
+    found, stuck = errors(replace(MODEL, integrator=integrator), SLIDING[case][0],
+                          position=SLIDING[case][1], velocity=SLIDING[case][2])  # fmt: skip
+    print(f"{case}, {integrator}: {found * 1e3} mrad, orders {orders(found)}")
+
+    assert stuck == 0
+    assert np.all((orders(found) > 0.8) & (orders(found) < 1.3))
+
+
+@pytest.mark.parametrize("case", list(STICKING))
+def test_order_while_sticking_and_breaking_away(case):
+    trajectory, position, velocity = STICKING[case]
+    found, stuck = errors(MODEL, trajectory, position=position, velocity=velocity)
+    order = math.log2(found[0] / found[-1]) / math.log2(STEPS[0] / STEPS[-1])
+    print(f"{case}: {found * 1e3} mrad, orders {orders(found)}, {order:.2f} overall, stuck {stuck} times")
+
+    assert stuck >= 1
+    assert 0.8 < order < 1.3
+    assert found[-1] < 2e-3
+
+
+def test_both_integrators_have_the_same_limit_and_another_error():
+    """ "bam" adds θ̈·Δt² a step, Δt·(θ̇(t) − θ̇(0)) in all: its error is larger, its limit the same."""
+    trajectory, position, velocity = SLIDING["falling"]
+    ours, _ = errors(MODEL, trajectory, position=position, velocity=velocity)
+    theirs, _ = errors(replace(MODEL, integrator="bam"), trajectory, position=position, velocity=velocity)
+    print(f"algorithm1 {ours * 1e3}, bam {theirs * 1e3} mrad")
+
+    assert np.all(theirs > 2.0 * ours)
+    fine = [
+        simulate_trajectory(replace(MODEL, integrator=i, substeps=100), trajectory, PENDULUM, settings_for(MODEL),
+                            0.001, position=position, velocity=velocity).position
+        for i in ("algorithm1", "bam")
+    ]  # fmt: skip
+    assert np.abs(fine[0] - fine[1]).max() < 1e-4
+
+
+def test_one_step_is_exact_for_a_constant_torque():
+    """Line 9 of Algorithm 1: θ += θ̇·Δt + ½·θ̈·Δt², the parabola."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.2, "friction_viscous": 0.0, "kt": 1e-6})
+    weightless = replace(PENDULUM, gravity=0.0)
+    motion = simulate_trajectory(
+        model, make_trajectory("nothing", 0.05), weightless, model.default_settings(), 0.01, velocity=3.0
+    )
+    deceleration = 0.2 / (weightless.inertia + model.values["armature"])
+
+    np.testing.assert_allclose(motion.position, 3.0 * motion.time - 0.5 * deceleration * motion.time**2, rtol=1e-12)
+
+
+@pytest.mark.parametrize("step", [0.005, 0.001])
+@pytest.mark.parametrize("friction", ["m1", "m6"])
+def test_what_sticks_for_good_does_not_drift(friction, step):
+    """Within the static area the stopping torque of eq. (4) is exactly what holds: ten seconds without drift."""
+    model = catalogue_model("mx106", friction, values={"friction_base": 0.15})
+    hold = 0.36 * 0.15 / PENDULUM.gravity_torque
+    motion = simulate_trajectory(
+        model, make_trajectory("nothing", 10.0), PENDULUM, model.default_settings(), step, position=math.asin(hold)
+    )
+
+    np.testing.assert_array_equal(motion.position, motion.position[0])
+    assert np.abs(motion.velocity).max() < 1e-15
+
+
+def test_a_swing_that_ended_stays_where_it_ended():
+    motion = simulate_trajectory(
+        MODEL, make_trajectory("nothing", 6.0), PENDULUM, settings_for(MODEL), 0.001, position=1.2
+    )
+    last = motion.position[-2000:]
+
+    np.testing.assert_array_equal(last, last[0])
+    assert abs(PENDULUM.external_torque(float(last[0]))) <= MODEL.values["friction_base"]
+
+
+@pytest.mark.parametrize("friction", shipped_models("mx106"))
+def test_energy_never_grows_with_the_torque_off(friction):
+    """½·J·θ̇² + G·(1 − cos θ) falls in every step in which the shaft keeps its direction: the step's own error,
+    ½·G·(θ̇·Δt)² at most, is far less than friction takes.
+
+    A step in which it stops or turns back applies friction against the new direction from its start (line 5). The way
+    it goes on before is ½·θ̈·Δt² at most, so it can gain τ_f^m·θ̈·Δt², far less than the swing has lost.
+    """
+    step = 0.001
+    model = replace(load_model("mx106", friction), integrator="algorithm1")
+    motion = simulate_trajectory(
+        model, make_trajectory("nothing", 4.0), PENDULUM, model.default_settings(), step, position=2.5
+    )
+    inertia = PENDULUM.inertia + model.values["armature"]
+    height = 1.0 - np.cos(motion.position + model.values["q_offset"])
+    energy = 0.5 * inertia * motion.velocity**2 + PENDULUM.gravity_torque * height
+    change = np.diff(energy)
+    direction = np.where(np.abs(motion.velocity) < 1e-12, 0.0, np.sign(motion.velocity))
+    turns = direction[:-1] != direction[1:]
+    budget = float(friction_budget(friction, model.values, 0.0, PENDULUM.gravity_torque, 0.0))
+
+    assert change[~turns].max() <= 1e-15
+    assert 2 <= turns.sum() <= 10
+    assert change[turns].max() <= budget * (PENDULUM.gravity_torque + budget) / inertia * step**2
+    assert energy[-1] < 0.1 * energy[0]

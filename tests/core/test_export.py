@@ -1,0 +1,459 @@
+"""Exporters: what is written says the same as the model, to a stated error, whatever the model is called.
+
+MuJoCo is really run: M1 within 0.3 mrad of converged Algorithm 1 at 0.1 ms, the refit of M6 within what it states.
+"""
+
+import importlib
+import importlib.util
+import json
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.bench import Bench
+from core.catalogue import load_model, servos
+from core.errors import ExportError
+from core.export import export_model, exporters
+from core.export.approximation import FRICTION, MOTOR, approximate_as_m1, as_m1
+from core.export.files import README, printable, slug
+from core.export.grid import GAINS, LOADS, bench_grid, default_bench, held_back_grid, loaded, mean_errors
+from core.export.mujoco import MujocoOptions, lost_terms, pendulum_inertial, read_setup
+from core.export.mujoco_check import check_mujoco, scene_of, simulate_in_mujoco
+from core.model import ServoModel, build_model, model_from_bam
+from tests.core.conftest import PENDULUM, catalogue_model
+
+mujoco: Any = None
+if importlib.util.find_spec("mujoco"):
+    mujoco = importlib.import_module("mujoco")
+needs_mujoco = pytest.mark.skipif(mujoco is None, reason="MuJoCo is not installed")
+
+M1_BAR = 0.3
+"""mrad at 0.1 ms"""
+
+hostile_names = st.one_of(
+    st.text(st.characters(), max_size=30),
+    st.sampled_from(
+        [
+            "../../etc/passwd",
+            "..",
+            ".",
+            "",
+            "CON",
+            "a/b\\c:d*e?f",
+            '"><script>alert(1)</script>',
+            "]]>--><!-- &amp; ' \"",
+            "nul\x00byte\n<!-- servobench export: x.y -->",
+            "\ud800 lone",
+            "伺服 été ﬁne Ω",
+            "x" * 500,
+        ]
+    ),
+)
+
+
+def named(name, friction="m1"):
+    return replace(build_model("mx106", friction), name=name)
+
+
+@pytest.fixture(scope="module")
+def m6_export(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("m6")
+    model = load_model("mx106", "m6")
+    return model, folder, export_model(model, "mujoco", folder)
+
+
+class TestRegistry:
+    def test_targets(self):
+        assert list(exporters()) == ["json", "bam", "mujoco"]
+        for target, exporter in exporters().items():
+            assert exporter.target == target
+            assert exporter.title
+            assert exporter.description
+            exporter.options()
+
+    def test_unknown_targets_and_options_are_named(self, tmp_path):
+        with pytest.raises(ExportError, match="json, bam, mujoco"):
+            export_model(named("a"), "cad", tmp_path)
+        with pytest.raises(ExportError, match="no option colour; it takes none"):
+            export_model(named("a"), "json", tmp_path, colour="red")
+        with pytest.raises(ExportError, match="bench, damping, ki, kp, supply_voltage, timestep"):
+            export_model(named("a"), "mujoco", tmp_path, gain=3)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestFiles:
+    @given(hostile_names)
+    def test_slugs_are_safe(self, name):
+        safe = slug(name)
+
+        assert 1 <= len(safe) <= 66
+        assert set(safe) <= set("abcdefghijklmnopqrstuvwxyz0123456789-_")
+        assert safe[0] not in "-_"
+        assert safe not in ("con", "nul", "aux", "prn", "com1")
+        assert slug(safe) == safe
+
+    @given(hostile_names)
+    def test_titles_are_one_clean_line(self, name):
+        title = printable(name)
+
+        assert 1 <= len(title) <= 120
+        assert title.isprintable()
+        assert not set(title) & set("<>&`|\\")
+        title.encode("utf-8")
+
+    @settings(max_examples=15)
+    @given(hostile_names)
+    def test_no_name_leaves_the_folder_or_breaks_a_file(self, tmp_path_factory, name):
+        folder = tmp_path_factory.mktemp("outer") / "inner"
+        model = named(name)
+
+        for target in ("json", "mujoco"):
+            result = export_model(model, target, folder)
+            assert all(path.parent == folder and path.is_file() for path in result.files)
+        assert [path.name for path in folder.parent.iterdir()] == ["inner"]
+        assert len(list(folder.iterdir())) == 4
+        assert ServoModel.read(folder / f"{slug(model.title)}.json") == model
+        for path in folder.glob("*.xml"):
+            root = ET.parse(path).getroot()
+            assert root.tag == "mujoco"
+            assert not root.findall(".//script")
+        assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 2
+
+    def test_files_are_replaced(self, tmp_path):
+        first = export_model(named("arm"), "json", tmp_path)
+        changed = replace(named("arm"), supply_voltage=12.0)
+
+        second = export_model(changed, "json", tmp_path)
+
+        assert first.files == second.files
+        assert ServoModel.read(first.files[0]) == changed
+        assert sorted(path.name for path in tmp_path.iterdir()) == [README, "arm.json"]
+
+    def test_the_readme_holds_a_section_for_each_export(self, tmp_path):
+        (tmp_path / README).write_text("# My project\n\nMine.\n")
+        export_model(named("one"), "json", tmp_path)
+        export_model(named("two"), "json", tmp_path)
+        export_model(named("one"), "bam", tmp_path)
+        export_model(named("one"), "json", tmp_path)
+
+        text = (tmp_path / README).read_text()
+
+        assert text.startswith("# My project\n\nMine.\n")
+        marks = [line for line in text.splitlines() if line.startswith("<!--")]
+        assert marks == [f"<!-- servobench export: {key} -->" for key in ("one.json", "two.json", "one.bam")]
+        for section in text.split("<!-- ")[1:]:
+            for word in ("SI units", "counter-clockwise is positive", "gear ratio", "output shaft"):
+                assert section.count(word) >= 1
+
+    def test_a_folder_that_cannot_be_written_is_named(self, tmp_path):
+        (tmp_path / "file").write_text("")
+
+        with pytest.raises(ExportError, match="file"):
+            export_model(named("a"), "json", tmp_path / "file")
+        with pytest.raises(ExportError):
+            export_model(named("a"), "json", tmp_path / "nul\x00")
+
+
+class TestJson:
+    @pytest.mark.parametrize("friction", ["m1", "m6"])
+    def test_bit_for_bit(self, tmp_path, friction):
+        model = load_model("erob80_100", friction)
+
+        result = export_model(model, "json", tmp_path)
+
+        assert ServoModel.read(result.files[0]) == model
+        assert result.files[0].read_text("utf-8") == model.to_json_text()
+        assert result.error_mrad is None
+
+    def test_provenance_that_is_not_json_is_refused(self, tmp_path):
+        with pytest.raises(ExportError, match="provenance"):
+            export_model(replace(named("a"), provenance={"score": math.nan}), "json", tmp_path)
+
+
+class TestBam:
+    def test_published_models_come_back(self, tmp_path):
+        """They were fitted with the peer's integrator: nothing is lost."""
+        model = load_model("mx106", "m6")
+
+        result = export_model(model, "bam", tmp_path)
+
+        assert model_from_bam(json.loads(result.files[0].read_text())).values == model.values
+        assert result.error_mrad == 0.0
+
+    def test_the_peers_integrator_is_an_error_that_is_stated(self, tmp_path):
+        """Two integrators at 5 ms differ by milliradians."""
+        model = replace(load_model("mx106", "m6"), integrator="algorithm1")
+
+        result = export_model(model, "bam", tmp_path)
+
+        assert result.error_mrad is not None
+        assert 1.0 < result.error_mrad < 30.0
+        assert f"{result.error_mrad:.2f} mrad" in (tmp_path / README).read_text()
+
+    def test_the_peers_name_of_a_servo(self, tmp_path):
+        result = export_model(load_model("sts3215_7v4", "m1"), "bam", tmp_path)
+
+        assert json.loads(result.files[0].read_text())["actuator"] == "sts3215"
+
+    def test_terms_it_does_not_have_are_refused_with_a_remedy(self, tmp_path):
+        model = build_model("mx106", "m1", command_path=("command_delay",))
+
+        with pytest.raises(ExportError, match=r"command_delay.*identify without the command path"):
+            export_model(model, "bam", tmp_path)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestGrid:
+    def test_sixteen_runs_and_four_that_are_held_back(self):
+        model = load_model("mx106", "m1")
+        runs = bench_grid(PENDULUM, model.default_settings())
+
+        assert len(runs) == 4 * len(LOADS) * len(GAINS) == 16
+        held = held_back_grid(PENDULUM, model.default_settings())
+        assert len(held) == 4
+        seen = {(run.bench.mass, run.settings.kp) for run in runs}
+        assert not seen & {(run.bench.mass, run.settings.kp) for run in held}
+
+    @pytest.mark.parametrize("servo", list(servos()))
+    def test_the_default_pendulum_suits_every_servo(self, servo):
+        """12 % of the stall torque, or 0.5 kg at 0.15 m where that is between 2 and 25 %."""
+        model = build_model(servo, "m1")
+        bench = default_bench(model)
+        limit = model.control.output_limit
+        supply = model.supply_voltage / model.values["R"]
+        stall = model.values["kt"] * (min(limit, supply) if model.control.law == "current" else limit * supply)
+
+        assert 0.02 <= bench.gravity_torque / stall <= 0.25
+        if servo in ("mx64", "mx106"):
+            assert bench == Bench(mass=0.5, length=0.15)
+
+    def test_measured_benches_are_loaded_too(self):
+        bench = Bench(mass=1.0, length=0.1, arm_mass=0.2, measured_inertia=0.02, measured_gravity_torque=1.2)
+
+        heavier = loaded(bench, 2.0)
+
+        assert (heavier.inertia, heavier.gravity_torque) == (0.04, 2.4)
+        assert loaded(PENDULUM, 2.0).inertia == 2.0 * PENDULUM.inertia
+
+
+class TestPendulum:
+    @given(
+        st.floats(0.0, 50.0), st.floats(0.001, 2.0), st.floats(0.0, 5.0),
+        st.none() | st.floats(0.0, 10.0), st.none() | st.floats(0.0, 100.0),
+    )  # fmt: skip
+    def test_body_has_the_benchs_inertia_and_gravity_torque(self, mass, length, rod, inertia, gravity_torque):
+        bench = Bench(
+            mass=mass, length=length, arm_mass=rod, measured_inertia=inertia, measured_gravity_torque=gravity_torque
+        )
+
+        m, d, about_centre = pendulum_inertial(bench)
+
+        assert m > 0.0
+        assert about_centre > 0.0
+        assert m * bench.gravity * d == pytest.approx(bench.gravity_torque, abs=1e-12)
+        assert m * d * d + about_centre == pytest.approx(max(bench.inertia, 2e-9), rel=1e-6)
+
+
+def exact_models():
+    path = ("command_delay", "error_gain_ratio", "goal_slew", "release_braking")
+    values = {"command_delay": 0.0153, "error_gain_ratio": 0.9, "goal_slew": 4.0, "release_braking": 0.3}
+    return {
+        "voltage law": (load_model("mx106", "m1"), {}),
+        "current law": (load_model("erob80_100", "m1"), {}),
+        "saturated": (load_model("sts3215_7v4", "m1"), {"kp": 64.0}),
+        "angle offset": (catalogue_model("mx64", "m1", values={"q_offset": 0.15}), {}),
+        "command path": (catalogue_model("mx106", "m1", command_path=path, values=values), {}),
+        "integral": (catalogue_model("mx106", "m1"), {"ki": 15.0}),
+        "current limit": (
+            load_model("erob80_50", "m1"),
+            {"kp": 400.0, "damping": 0.5, "bench": Bench(mass=8.2, length=0.5)},
+        ),
+        "rod": (load_model("xl330", "m1"), {"bench": Bench(mass=0.05, length=0.1, arm_mass=0.04, angle_offset=-0.05)}),
+    }
+
+
+@needs_mujoco
+class TestMujoco:
+    @pytest.mark.parametrize("case", list(exact_models()))
+    def test_m1_is_exact(self, tmp_path, case):
+        """Bar: 0.3 mrad MAE at 0.1 ms against converged Algorithm 1 on each of the four trajectories."""
+        model, options = exact_models()[case]
+
+        result = export_model(model, "mujoco", tmp_path, timestep=1e-4, **options)
+        errors = check_mujoco(tmp_path, model)
+        print(case, {name: round(error, 3) for name, error in errors.items()})
+
+        assert result.error_mrad == 0.0
+        assert len(errors) == 4
+        assert max(errors.values()) <= M1_BAR
+
+    def test_the_error_shrinks_with_the_time_step(self, tmp_path):
+        model = load_model("mx106", "m1")
+        export_model(model, "mujoco", tmp_path)
+
+        coarse, fine = (max(check_mujoco(tmp_path, model, step).values()) for step in (0.002, 0.0005))
+
+        assert fine < 0.5 * coarse
+        with pytest.raises(ExportError, match="multiple"):
+            check_mujoco(tmp_path, model, 0.00015)
+
+    def test_friction_holds_without_creep(self, tmp_path):
+        """A load of 36 % of the friction drifts by less than 1e-4 rad in 10 s."""
+        model = catalogue_model("mx106", "m1", values={"friction_base": 0.3})
+        export_model(model, "mujoco", tmp_path)
+        engine = mujoco.MjModel.from_xml_path(str(scene_of(tmp_path, model)))
+        data = mujoco.MjData(engine)
+        engine.opt.disableactuator = 1 << 1
+        angle = math.asin(0.36 * 0.3 / PENDULUM.gravity_torque)
+        data.qpos[0] = angle
+        for _ in range(10_000):
+            mujoco.mj_step(engine, data)
+
+        assert abs(data.qpos[0] - angle) <= 1e-4
+
+    def test_m6_is_refitted_and_says_so(self, m6_export):
+        _, folder, result = m6_export
+        text = (folder / README).read_text("utf-8")
+
+        assert result.error_mrad is not None
+        assert f"{result.error_mrad:.2f} mrad on average" in text
+        assert "friction M6" in text
+        assert "worst run" in text
+        assert any("refitted" in note for note in result.notes)
+        for note in result.notes:
+            assert note in text
+
+    def test_the_refit_beats_a_truncation(self, m6_export):
+        model, _, result = m6_export
+        bench, kp = default_bench(model), model.default_settings()
+
+        truncated = as_m1(model, bench, ()).with_parameters(
+            as_m1(model, bench, ()).parameters.with_values({name: model.values[name] for name in FRICTION})
+        )
+        error = 1e3 * float(mean_errors(bench_grid(bench, kp), model, truncated).mean())
+
+        assert result.error_mrad < 0.5 * error
+
+    def test_mujoco_confirms_the_stated_error(self, m6_export):
+        """Over the scene's own four runs, of the sixteen that the statement is about."""
+        model, folder, result = m6_export
+
+        errors = check_mujoco(folder, model)
+
+        assert 0.2 * result.error_mrad < np.mean(list(errors.values())) < 2.0 * result.error_mrad
+
+    def test_a_refit_finds_an_m1_again(self):
+        """Truth is simulated and recovered: an M1 whose values were lost comes back within 0.05 mrad."""
+        truth = load_model("mx106", "m1")
+        as_m6 = catalogue_model(
+            "mx106",
+            "m6",
+            values={p.name: 0.0 for p in build_model("mx106", "m6").parameters.values() if "friction" in p.name}
+            | {name: truth.values[name] for name in (*FRICTION, *MOTOR)},
+        )
+
+        found = approximate_as_m1(as_m6, PENDULUM, as_m6.default_settings(), ())
+
+        assert found.mean_mrad < 0.05
+        assert found.model.friction == "m1"
+        for name in FRICTION:
+            assert found.model.values[name] == pytest.approx(truth.values[name], rel=0.02)
+
+    def test_terms_without_a_place_are_named(self, tmp_path):
+        lost = ("dead_band", "pwm_lag", "supply_sag")
+        model = build_model("mx106", "m1", command_path=lost)
+
+        result = export_model(model, "mujoco", tmp_path)
+
+        assert lost_terms(model) == lost
+        assert result.error_mrad is not None
+        assert result.error_mrad > 0.0
+        assert "dead band, pwm lag, supply sag" in result.notes[0]
+        off = model.with_parameters(model.parameters.with_values(dict.fromkeys(lost, 0.0)))
+        assert lost_terms(off) == ()
+
+    def test_a_coasting_bridge_is_approximated(self, tmp_path):
+        model = catalogue_model("mx106", "m1", bridge="coast")
+
+        result = export_model(model, "mujoco", tmp_path)
+
+        assert result.error_mrad is not None
+        assert "drive/coast bridge" in result.notes[0]
+        assert max(check_mujoco(tmp_path, model).values()) < 3.0 * result.error_mrad
+
+    def test_the_integrator_of_the_identification_is_said(self, tmp_path):
+        notes = export_model(load_model("mx106", "m1"), "mujoco", tmp_path).notes
+
+        assert any("integrator bam" in note for note in notes)
+
+    def test_the_scene_knows_its_setup(self, tmp_path):
+        model = load_model("mx106", "m1")
+        bench = Bench(mass=0.7, length=0.2, arm_mass=0.1)
+        export_model(model, "mujoco", tmp_path, kp=24.0, supply_voltage=12.0, bench=bench)
+
+        setup = read_setup(scene_of(tmp_path, model))
+
+        assert Bench.from_json(dict(setup["bench"])) == bench
+        assert (setup["settings"]["kp"], setup["settings"]["supply_voltage"]) == (24.0, 12.0)
+
+    @settings(max_examples=8)
+    @given(hostile_names)
+    def test_hostile_names_compile(self, tmp_path_factory, name):
+        folder = tmp_path_factory.mktemp("hostile")
+        model = named(name)
+        export_model(model, "mujoco", folder)
+
+        positions = simulate_in_mujoco(scene_of(folder, model), "sin_sin", 0.01)
+
+        assert np.isfinite(positions).all()
+
+    def test_the_class_fits_another_robot(self, tmp_path):
+        """The README's snippet: an arm of two servos in one model."""
+        model = load_model("mx106", "m1")
+        export_model(model, "mujoco", tmp_path)
+        name = slug(model.title)
+        joint = f'<joint name="{{}}" class="{name}" axis="0 0 1"/><geom size="0.02" pos="0.1 0 0"/>'
+        (tmp_path / "robot.xml").write_text(
+            f'<mujoco><include file="{name}.servo.xml"/><option integrator="implicitfast"/><worldbody>'
+            f'<body>{joint.format("shoulder")}<body pos="0.2 0 0">{joint.format("elbow")}</body></body></worldbody>'
+            f'<actuator><dcmotor name="s" class="{name}" joint="shoulder"/>'
+            f'<dcmotor name="e" class="{name}" joint="elbow"/></actuator></mujoco>'
+        )
+
+        engine = mujoco.MjModel.from_xml_path(str(tmp_path / "robot.xml"))
+
+        np.testing.assert_array_equal(engine.dof_armature, [model.values["armature"]] * 2)
+        np.testing.assert_array_equal(engine.dof_frictionloss, [model.values["friction_base"]] * 2)
+
+    @pytest.mark.parametrize(
+        "options",
+        [
+            {"kp": -1.0},
+            {"kp": math.nan},
+            {"supply_voltage": 0.0},
+            {"timestep": 0.0},
+            {"timestep": math.inf},
+            {"ki": math.inf},
+        ],
+    )
+    def test_impossible_options_are_refused(self, tmp_path, options):
+        with pytest.raises(ExportError, match="not possible"):
+            export_model(load_model("mx106", "m1"), "mujoco", tmp_path, **options)
+
+    def test_gains_a_servo_does_not_have_are_refused(self, tmp_path):
+        with pytest.raises(ExportError, match="integral"):
+            export_model(load_model("erob80_100", "m1"), "mujoco", tmp_path, ki=1.0)
+        assert MujocoOptions().ki == 0.0
+
+    def test_a_folder_without_an_export_is_named(self, tmp_path):
+        with pytest.raises(ExportError, match="pendulum"):
+            check_mujoco(tmp_path, load_model("mx106", "m1"))
+        scene_of(tmp_path, load_model("mx106", "m1")).write_text("<mujoco/>")
+        with pytest.raises(ExportError, match="nothing about its export"):
+            check_mujoco(tmp_path, load_model("mx106", "m1"))

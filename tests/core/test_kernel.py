@@ -1,0 +1,216 @@
+"""The population kernel against the rollout kernel: two loops around one step must give one answer.
+
+Candidates are drawn from the whole box of bounds. The batch mixes recordings of different lengths, steps, benches
+and gains, as real sessions do; no lane may see its neighbours.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.actuator import COMMAND_PATH_TERMS, setup_row
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.kernel.layout import ROW, Law, Setup, Slot, bind, empty_rows
+from core.kernel.population import LANES, SUMS, population_kernel
+from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.trajectories import make_trajectory
+from tests.core.conftest import LAW_MODELS, catalogue_model
+
+CANDIDATES = 2 * LANES
+RUNS = (
+    # trajectory, samples, step [s], kp share, inertia [kg·m²], gravity torque at 90° [stall torque]
+    ("sin_time_square", 373, 0.0020, 1.0, 0.05, 0.1),
+    ("lift_and_drop", 1301, 0.0016, 2.0, 0.08, 0.2),
+    ("sin_sin", 1, 0.0025, 0.5, 0.05, 0.2),
+    ("up_and_down", 401, 0.0025, 0.5, 0.10, 0.3),
+)
+"""Steps are short enough for every candidate of the box: an explicit step longer than 2·J·R/k_t² is unstable, and
+an unstable run magnifies the last bit of a rounding error until the two kernels have nothing in common."""
+
+
+class Batch:
+    """Recordings laid end to end as the kernel takes them, with noise as the measured motion."""
+
+    def __init__(self, model, random, *, substeps, full):
+        base, spec = model.default_settings(), load_servo(model.servo)
+        self.substeps = substeps
+        self.first = np.cumsum([0] + [samples for _, samples, *_ in RUNS])
+        total = int(self.first[-1])
+        self.position = random.normal(0.0, 0.3, total)
+        self.velocity = random.normal(0.0, 1.0, total)
+        self.goal, self.enable = np.zeros(total * substeps), np.zeros(total * substeps)
+        self.supply = np.repeat(base.supply_voltage * random.uniform(0.9, 1.1, total), substeps)
+        self.setups = np.zeros((len(RUNS), len(Setup)))
+        for r, (name, samples, step, share, inertia, load) in enumerate(RUNS):
+            settings = replace(base, kp=base.kp * share, ki=float(full), kd=float(full))
+            bench = Bench(
+                mass=1.0,
+                length=1.0,
+                angle_offset=0.01,
+                measured_inertia=inertia * spec.stall_torque,
+                measured_gravity_torque=load * spec.stall_torque,
+            )
+            self.setups[r] = setup_row(model.control, bench, settings, step / substeps)
+            trajectory, time = make_trajectory(name), step * np.arange(samples)
+            part = slice(self.first[r] * substeps, self.first[r + 1] * substeps)
+            self.goal[part] = np.repeat(trajectory.goal(time), substeps)
+            self.enable[part] = np.repeat(trajectory.torque_enable(time).astype(float), substeps)
+
+    def population(self, law, full, rows, chosen=None):
+        sums = np.full((len(RUNS), len(rows), SUMS), np.nan)
+        population_kernel(law, full)(
+            rows,
+            self.setups,
+            np.arange(len(RUNS)) if chosen is None else np.asarray(chosen),
+            self.first,
+            self.goal,
+            self.enable,
+            self.supply,
+            self.position,
+            self.velocity,
+            self.substeps,
+            sums,
+        )
+        return sums
+
+    def one_by_one(self, law, rows):
+        sums = np.empty((len(RUNS), len(rows), SUMS))
+        for r in range(len(RUNS)):
+            begin, end = self.first[r], self.first[r + 1]
+            part = slice(begin * self.substeps, end * self.substeps)
+            nothing = np.zeros((end - begin) * self.substeps)
+            for c, row in enumerate(rows):
+                out = np.empty((end - begin, len(OUTPUTS)))
+                rollout_kernel(law)(
+                    bind(row, self.setups[r]),
+                    initial_state(self.position[begin], self.velocity[begin]),
+                    self.goal[part],
+                    self.enable[part],
+                    self.supply[part],
+                    nothing,
+                    nothing,
+                    nothing,
+                    0,
+                    self.setups[r, Setup.STEP],
+                    self.substeps,
+                    out,
+                )
+                e = out[:, 0] - self.position[begin:end]
+                e_v = out[:, 1] - self.velocity[begin:end]
+                sums[r, c] = np.abs(e).sum(), (e**2).sum(), np.abs(e_v).sum(), (e_v**2).sum()
+        return sums
+
+
+def random_rows(model, random, count=CANDIDATES):
+    """Candidates from the box of bounds, but for Stribeck exponents below 1: their infinite slope at rest magnifies
+    the last bit of a velocity."""
+    low, high = model.parameters.bounds().T
+    low[[p.name for p in model.parameters.free].index("alpha")] = 1.0
+    share = random.uniform(0.0, 1.0, (count, len(low)))
+    return model.rows(low + share * (high - low))
+
+
+def law_of(name, full, **options):
+    path = COMMAND_PATH_TERMS if full else ("release_braking",)
+    return catalogue_model(friction="m6", command_path=path, **LAW_MODELS[name], **options)
+
+
+@pytest.mark.parametrize("substeps", [1, 3])
+@pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
+@pytest.mark.parametrize("law", list(LAW_MODELS))
+def test_population_equals_rollouts(law, full, substeps, random):
+    model = law_of(law, full)
+    kernel_law = model.control.kernel_law
+    batch = Batch(model, random, substeps=substeps, full=full)
+    rows = random_rows(model, random)
+
+    together, alone = batch.population(kernel_law, full, rows), batch.one_by_one(kernel_law, rows)
+
+    np.testing.assert_allclose(together, alone, rtol=1e-9)
+
+
+@pytest.mark.parametrize("flags", [{"integrator": "bam"}, {"quadratic_gate": "opposing"}], ids=["bam", "opposing"])
+def test_flags_reach_both_kernels(flags, random):
+    model, plain = law_of("voltage", False, **flags), law_of("voltage", False)
+    batch = Batch(model, random, substeps=1, full=False)
+    rows = random_rows(model, np.random.default_rng(7))
+    other = random_rows(plain, np.random.default_rng(7))
+
+    together = batch.population(Law.VOLTAGE, False, rows)
+
+    np.testing.assert_allclose(together, batch.one_by_one(Law.VOLTAGE, rows), rtol=1e-9)
+    assert not np.allclose(together, batch.population(Law.VOLTAGE, False, other), rtol=1e-6)
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
+@pytest.mark.parametrize("law", list(LAW_MODELS))
+def test_a_candidate_does_not_depend_on_its_lane_or_neighbours(law, full, random):
+    model = law_of(law, full)
+    kernel_law = model.control.kernel_law
+    batch = Batch(model, random, substeps=1, full=full)
+    rows = random_rows(model, random)
+    order = random.permutation(CANDIDATES)
+
+    sums = batch.population(kernel_law, full, rows)
+
+    np.testing.assert_array_equal(batch.population(kernel_law, full, rows[order]), sums[:, order])
+    alike = np.repeat(rows[:1], LANES, axis=0)
+    np.testing.assert_array_equal(batch.population(kernel_law, full, alike), np.repeat(sums[:, :1], LANES, axis=1))
+
+
+def test_a_plain_model_is_the_same_in_the_full_kernel(random):
+    model = law_of("voltage", False)
+    batch = Batch(model, random, substeps=1, full=False)
+    rows = random_rows(model, random)
+
+    np.testing.assert_allclose(
+        batch.population(Law.VOLTAGE, True, rows), batch.population(Law.VOLTAGE, False, rows), rtol=1e-9
+    )
+
+
+def test_only_the_chosen_recordings_are_simulated(random):
+    model = law_of("voltage", False)
+    batch = Batch(model, random, substeps=1, full=False)
+    rows = random_rows(model, random, LANES)
+    everything = batch.population(Law.VOLTAGE, False, rows)
+
+    some = batch.population(Law.VOLTAGE, False, rows, chosen=[3, 1])
+
+    np.testing.assert_array_equal(some[[1, 3]], everything[[1, 3]])
+    assert np.isnan(some[[0, 2]]).all()
+
+
+def test_empty_rows_are_a_unit_motor_with_every_term_off():
+    rows = empty_rows(3)
+
+    assert rows.shape == (3, ROW)
+    on = {Slot(i).name: rows[0, i] for i in np.flatnonzero(rows[0])}
+    assert set(on) == {
+        "TORQUE_CONSTANT",
+        "RESISTANCE",
+        "STRIBECK_VELOCITY",
+        "STRIBECK_EXPONENT",
+        "GOAL_SLEW",
+        "INDUCTANCE",
+        "PWM_PERIOD",
+        "OUTPUT_LIMIT",
+        "VELOCITY_LIMIT",
+    }
+
+
+def test_binding_scales_gains_and_adds_the_bench():
+    row = empty_rows(1)[0]
+    row[[Slot.KP, Slot.KI, Slot.KD, Slot.KV]] = 2.0, 3.0, 5.0, 7.0
+    row[Slot.ANGLE_OFFSET] = 0.1
+    setup = np.zeros(len(Setup))
+    setup[[Setup.KP, Setup.KI, Setup.KD, Setup.KV]] = 10.0, 20.0, 30.0, 40.0
+    setup[[Setup.INERTIA, Setup.GRAVITY_TORQUE, Setup.ANGLE_OFFSET]] = 0.3, 0.7, 0.02
+
+    bound = bind(row, setup)
+
+    assert bound[[Slot.KP, Slot.KI, Slot.KD, Slot.KV]].tolist() == [20.0, 60.0, 150.0, 280.0]
+    assert bound[[Slot.INERTIA, Slot.GRAVITY_TORQUE]].tolist() == [0.3, 0.7]
+    assert bound[Slot.ANGLE_OFFSET] == pytest.approx(0.12)
+    assert row[Slot.KP] == 2.0

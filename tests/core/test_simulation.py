@@ -1,0 +1,216 @@
+"""Simulation of trajectories and recordings, and the stepper that must do exactly the same one step at a time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.actuator import COMMAND_PATH_TERMS
+from core.bench import Bench
+from core.errors import ModelError
+from core.recording import Recording
+from core.simulation import (
+    IRREGULAR_STEP,
+    Stepper,
+    as_settings,
+    initial_velocity,
+    on_grid,
+    sampling_step,
+    simulate_recording,
+    simulate_trajectory,
+    supply_of,
+)
+from core.trajectories import make_trajectory
+from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
+
+DT = 1.0 / 256.0
+
+
+def model_of(law, path=COMMAND_PATH_TERMS, **options):
+    return catalogue_model(friction="m6", command_path=path, **LAW_MODELS[law], **options)
+
+
+@pytest.mark.parametrize("substeps", [1, 3])
+@pytest.mark.parametrize("path", [(), COMMAND_PATH_TERMS], ids=["plain", "command-path"])
+@pytest.mark.parametrize("law", list(LAW_MODELS))
+def test_the_stepper_is_the_simulation_bit_for_bit(law, path, substeps):
+    model = model_of(law, path, substeps=substeps)
+    trajectory = make_trajectory("lift_and_drop", 3.0)
+    settings = model.default_settings()
+    motion = simulate_trajectory(model, trajectory, PENDULUM, settings, DT)
+
+    servo = Stepper(model, PENDULUM, settings, DT, substeps=substeps)
+    stepped = np.empty((len(motion.time), 6))
+    for k, t in enumerate(motion.time):
+        before = servo.position, servo.velocity
+        servo.step(float(trajectory.goal(t)), bool(trajectory.torque_enable(t)))
+        stepped[k] = *before, servo.motor_torque, servo.current, servo.duty_cycle, servo.supply_voltage
+
+    for column, name in enumerate(("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage")):
+        np.testing.assert_array_equal(stepped[:, column], getattr(motion, name), err_msg=name)
+
+
+def test_a_reset_stepper_starts_over():
+    model = model_of("voltage")
+    servo = Stepper(model, PENDULUM, model.default_settings(), DT)
+    first = []
+    for _ in range(100):
+        servo.step(0.7)
+        first.append(servo.position)
+    servo.reset()
+    assert (servo.position, servo.velocity, servo.motor_torque) == (0.0, 0.0, 0.0)
+    assert servo.supply_voltage == 15.0
+    for position in first:
+        servo.step(0.7)
+        assert servo.position == position
+
+
+def test_a_hand_holds_what_friction_cannot():
+    """A hand torque is external torque: against gravity at 90° it keeps a released shaft at rest."""
+    model = catalogue_model("mx106", "m1")
+    servo = Stepper(model, PENDULUM, model.default_settings(), DT, position=np.pi / 2)
+    for _ in range(50):
+        servo.step(0.0, torque_enable=False, hand_torque=PENDULUM.gravity_torque)
+    assert servo.position == pytest.approx(np.pi / 2, abs=1e-12)
+    servo.step(0.0, torque_enable=False)
+    servo.step(0.0, torque_enable=False)
+    assert servo.velocity < 0.0
+
+
+@pytest.mark.parametrize("law", list(LAW_MODELS))
+def test_torque_mode_replaces_the_position_law(law):
+    """τ_m is what was commanded whether or not position control is enabled; the duty cycle is what it takes."""
+    model = model_of(law, ())
+    kt, resistance = model.values["kt"], model.values["R"]
+    servo = Stepper(model, PENDULUM, model.default_settings(), DT, velocity=0.5)
+    servo.step(9.0, torque_enable=False, motor_torque=0.3)
+
+    assert servo.motor_torque == pytest.approx(0.3)
+    assert servo.current == pytest.approx(0.3 / kt)
+    expected = (0.3 / kt * resistance + kt * 0.5) / model.supply_voltage
+    assert servo.duty_cycle == pytest.approx(expected)
+
+
+def test_free_fall_without_friction():
+    """Small oscillations have the period 2π·√(J/(m·g·l)); J contains the armature, eq. (1)."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.0, "friction_viscous": 0.0})
+    nothing = make_trajectory("nothing", 4.0)
+    motion = simulate_trajectory(
+        as_settings(model, substeps=20), nothing, PENDULUM, model.default_settings(), 0.001, position=0.02
+    )
+    inertia = 0.5 * 0.15**2 + model.values["armature"]
+    period = 2 * np.pi * np.sqrt(inertia / (0.5 * 9.80665 * 0.15))
+
+    expected = 0.02 * np.cos(2 * np.pi * motion.time / period)
+    np.testing.assert_allclose(motion.position, expected, atol=2e-5)
+
+
+def test_samples_of_a_trajectory():
+    """One sample every dt while t < duration; sample k is the state before step k."""
+    model = catalogue_model("mx106", "m1")
+    trajectory = make_trajectory("sin_sin", 1.0)
+
+    motion = simulate_trajectory(model, trajectory, PENDULUM, model.default_settings(), 0.1, position=0.2, velocity=0.1)
+
+    assert len(motion.time) == 10
+    assert motion.time[-1] == pytest.approx(0.9)
+    assert (motion.position[0], motion.velocity[0]) == (0.2, 0.1)
+    np.testing.assert_array_equal(motion.goal_position, trajectory.goal(motion.time))
+
+
+def test_substeps_hold_the_goal():
+    """A sample's goal holds through its substeps: refining them is not resampling the goal."""
+    model = catalogue_model("mx106", "m1")
+    goal = 0.5 * np.sin(np.arange(100) * 0.1)
+    fine = simulate_recording(replace(model, substeps=4), commands(model, goal, step=DT))
+    repeated = simulate_recording(model, commands(model, np.repeat(goal, 4), step=DT / 4))
+
+    np.testing.assert_array_equal(fine.position, repeated.position[::4])
+
+
+def test_as_settings_keeps_what_is_not_asked():
+    model = catalogue_model("mx106", "m1", integrator="bam", substeps=2)
+
+    assert as_settings(model) == model
+    assert as_settings(model, "algorithm1", 5).integrator == "algorithm1"
+    assert as_settings(model, substeps=5).substeps == 5
+
+
+def test_a_recording_starts_from_its_first_state():
+    model = catalogue_model("mx106", "m1")
+    run = commands(model, np.full(20, 0.3), position=np.full(20, 0.25), velocity=np.full(20, -0.5))
+
+    motion = simulate_recording(model, run)
+
+    assert (motion.position[0], motion.velocity[0]) == (0.25, -0.5)
+    assert initial_velocity(run) == -0.5
+    unknown = commands(model, np.full(20, 0.3), velocity=np.full(20, np.nan))
+    assert initial_velocity(unknown) == 0.0
+
+
+def test_the_benchs_own_offset_adds_to_the_models():
+    model = catalogue_model("mx106", "m1", values={"q_offset": 0.05})
+    shifted = catalogue_model("mx106", "m1", values={"q_offset": 0.08})
+    bench = Bench(mass=0.5, length=0.15, angle_offset=0.03)
+    goal = np.linspace(0, 1, 100)
+
+    np.testing.assert_allclose(
+        simulate_recording(model, commands(model, goal, bench=bench)).position,
+        simulate_recording(shifted, commands(shifted, goal)).position,
+        atol=1e-12,
+    )
+
+
+def irregular(model, random):
+    time = np.cumsum(random.uniform(0.002, 0.009, 300))
+    channels = {
+        "time": time,
+        "goal_position": np.sin(time),
+        "torque_enable": (time < 1.0).astype(float),
+        "position": np.sin(time),
+    }
+    return Recording(id="odd", trajectory="odd", bench=PENDULUM, settings=model.default_settings(), channels=channels)
+
+
+def test_grids(random):
+    model = catalogue_model("mx106", "m1")
+    regular = commands(model, np.zeros(50), step=0.004)
+    odd = irregular(model, random)
+
+    assert sampling_step(regular) == pytest.approx(0.004)
+    assert on_grid(regular)[0] is regular
+    assert sampling_step(odd) == IRREGULAR_STEP
+    run, step = on_grid(odd)
+    np.testing.assert_allclose(np.diff(run.time), step)
+    assert set(run.channels["torque_enable"]) == {0.0, 1.0}
+    nearest = run.time + 0.5 * step
+    held = odd.goal_position[np.searchsorted(odd.time, nearest, side="right") - 1]
+    np.testing.assert_array_equal(run.goal_position, held)
+    coarse, step = on_grid(regular, 0.008)
+    assert step == 0.008
+    assert coarse.samples == 25
+    assert len(simulate_recording(model, odd, dt=0.01).time) == on_grid(odd, 0.01)[0].samples
+
+
+def test_supply_of_a_recording():
+    model = catalogue_model("mx106", "m1")
+    logged = np.array([14.8, np.nan, 0.0, 14.2])
+    run = commands(model, np.zeros(4), supply_voltage=logged)
+
+    assert supply_of(run).tolist() == [14.8, 15.0, 15.0, 14.2]
+    assert supply_of(run, "header").tolist() == [15.0] * 4
+    assert supply_of(commands(model, np.zeros(3))).tolist() == [15.0] * 3
+    with pytest.raises(ModelError, match="header"):
+        supply_of(run, "guess")
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, np.nan, np.inf])
+def test_impossible_steps_are_refused(step):
+    model = catalogue_model("mx106", "m1")
+    settings = settings_for(model)
+    with pytest.raises(ModelError):
+        simulate_trajectory(model, make_trajectory("sin_sin"), PENDULUM, settings, step)
+    with pytest.raises(ModelError):
+        Stepper(model, PENDULUM, settings, step)
+    with pytest.raises(ModelError):
+        Stepper(model, PENDULUM, settings, 0.001, substeps=0)

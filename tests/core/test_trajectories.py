@@ -1,0 +1,142 @@
+"""Trajectories: the four of section V-A by the formulas of the published recordings, the others by their own."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.trajectories import (
+    ALIASES,
+    PAPER_TRAJECTORIES,
+    canonical_name,
+    cubic_hermite,
+    make_trajectory,
+    recorded_trajectory,
+    trajectory_names,
+)
+
+T = np.linspace(0.0, 5.999, 2000)
+
+
+def cubic(x):
+    """Cubic from 0 to 1 with zero slope at both ends."""
+    return 3 * x**2 - 2 * x**3
+
+
+def test_accelerated_oscillations():
+    np.testing.assert_allclose(make_trajectory("sin_time_square").goal(T), np.sin(T**2), atol=1e-15)
+
+
+def test_slow_oscillations_with_smaller_sub_oscillations():
+    expected = np.sin(T) * math.pi / 2 + 0.5 * np.sin(5 * T) * np.sin(2 * T)
+
+    np.testing.assert_allclose(make_trajectory("sin_sin").goal(T), expected, atol=1e-15)
+
+
+def test_raising_and_lowering():
+    """0 → π/2 at 3 s → 0.8·π/2 at 6 s with zero end slopes."""
+    up = math.pi / 2 * cubic(np.minimum(T / 3, 1))
+    expected = up - 0.2 * math.pi / 2 * cubic(np.clip((T - 3) / 3, 0, 1))
+
+    np.testing.assert_allclose(make_trajectory("up_and_down").goal(T), expected, atol=1e-15)
+
+
+def test_lift_and_drop():
+    """0 → −π/2 at 2 s, torque enabled while t < 2 s, the goal held after."""
+    trajectory = make_trajectory("lift_and_drop")
+
+    np.testing.assert_allclose(trajectory.goal(T), -math.pi / 2 * cubic(np.minimum(T / 2, 1)), atol=1e-15)
+    np.testing.assert_array_equal(trajectory.torque_enable(T), T < 2.0)
+    assert not trajectory.torque_enable([2.0])[0]
+
+
+def test_the_papers_four_last_six_seconds():
+    assert PAPER_TRAJECTORIES == ("sin_time_square", "sin_sin", "up_and_down", "lift_and_drop")
+    assert all(make_trajectory(name).duration == 6.0 for name in PAPER_TRAJECTORIES)
+
+
+def test_half_sines_steps_nothing_and_chirp():
+    np.testing.assert_allclose(
+        make_trajectory("half_sine").goal(T), math.pi / 2 * np.abs(np.sin(math.pi * T / 3)), atol=1e-15
+    )
+    steps = make_trajectory("steps", amplitude=0.4, hold_time=0.5)
+    assert steps.goal([0.0, 0.49, 0.5, 0.99, 1.0, 1.5]).tolist() == [0.0, 0.0, 0.4, 0.4, 0.0, 0.4]
+    nothing = make_trajectory("nothing")
+    assert not nothing.goal(T).any()
+    assert not nothing.torque_enable(T).any()
+    chirp = make_trajectory("chirp", amplitude=0.2, start_frequency=1.0, end_frequency=3.0, sweep_time=4.0)
+    phase = 2 * math.pi * (T + 0.25 * T**2)
+    np.testing.assert_allclose(chirp.goal(T), 0.2 * np.sin(phase), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", trajectory_names())
+def test_goals_hold_outside_the_trajectory(name):
+    trajectory = make_trajectory(name, 3.0)
+
+    assert trajectory.goal([-1.0])[0] == trajectory.goal([0.0])[0]
+    assert trajectory.goal([99.0])[0] == trajectory.goal([3.0])[0]
+
+
+@pytest.mark.parametrize("name", trajectory_names())
+def test_previews_hold_the_extremes(name):
+    preview = make_trajectory(name).preview()
+
+    assert preview.lowest == preview.goal.min()
+    assert preview.highest == preview.goal.max()
+    assert preview.time.shape == preview.goal.shape
+
+
+def test_preview_velocity():
+    """The fastest moment of a cubic rise by A in T is 1.5·A/T."""
+    assert make_trajectory("lift_and_drop").preview().peak_velocity == pytest.approx(1.5 * math.pi / 4, rel=1e-3)
+
+
+def test_aliases():
+    for alias, name in ALIASES.items():
+        assert make_trajectory(alias) is not None
+        assert make_trajectory(alias).name == canonical_name(alias) == name
+    assert canonical_name("a_persons_own") == "a_persons_own"
+
+
+def test_parameters_and_limits():
+    trajectory = make_trajectory("sin_time_square", 2.0, amplitude=-0.5, acceleration=2.0)
+
+    np.testing.assert_allclose(trajectory.goal([1.0]), -0.5 * np.sin(2.0))
+    assert trajectory.duration == 2.0
+    for wrong in ({"amplitude": 4.0}, {"acceleration": -1.0}, {"amplitude": math.pi + 1e-6}):
+        with pytest.raises(InputError, match="outside"):
+            make_trajectory("sin_time_square", **wrong)
+    with pytest.raises(InputError, match="no parameter named"):
+        make_trajectory("sin_sin", speed=1.0)
+    with pytest.raises(InputError, match="hold_time"):
+        make_trajectory("steps", hold_time=0.0)
+    for duration in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="duration"):
+            make_trajectory("sin_sin", duration)
+    with pytest.raises(InputError, match="sin_time_square"):
+        make_trajectory("wiggle")
+
+
+def test_cubic_segments():
+    knots = [(0.0, 0.0), (1.0, 2.0), (3.0, -1.0)]
+    dense = np.linspace(-1, 4, 5001)
+    curve = cubic_hermite(dense, knots)
+
+    for time, value in knots:
+        assert cubic_hermite(np.array([time]), knots)[0] == value
+        slope = np.diff(cubic_hermite(np.array([time - 1e-6, time, time + 1e-6]), knots)) / 1e-6
+        np.testing.assert_allclose(slope, 0.0, atol=1e-4)
+    assert curve.min() == pytest.approx(-1.0)
+    assert curve.max() == pytest.approx(2.0)
+    assert curve[0] == 0.0
+    assert curve[-1] == -1.0
+
+
+def test_replaying_a_recording_holds_its_commands():
+    replay = recorded_trajectory("mine", [5.0, 5.1, 5.4], [0.0, 1.0, -1.0], [1, 1, 0])
+
+    assert replay.duration == pytest.approx(0.4)
+    assert replay.goal([0.0, 0.05, 0.1, 0.39, 0.4]).tolist() == [0.0, 0.0, 1.0, 1.0, -1.0]
+    assert replay.torque_enable([0.0, 0.39, 0.4]).tolist() == [True, True, False]
+    assert replay.name == "mine"
