@@ -32,6 +32,10 @@ INTEGRATORS = ("algorithm1", "bam")
 BAM_VELOCITY_LIMIT = 100.0
 """Guard of the peer's integrator [rad/s]."""
 
+LONGEST_STEP = 1.0
+"""Longest time between samples [s]."""
+MOST_SUBSTEPS = 10_000
+
 LARGEST_FILE = 4_000_000
 """No model file is larger [bytes]."""
 
@@ -64,11 +68,13 @@ class ServoModel:
 
     def __post_init__(self) -> None:
         require_friction_model(self.friction)
+        if any(0xD800 <= ord(letter) <= 0xDFFF for letter in self.name):
+            raise ModelError("the model's name holds half a character (a lone surrogate)")
         if self.quadratic_gate not in QUADRATIC_GATES:
             raise ModelError(f"no quadratic gate {self.quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}")
         if self.integrator not in INTEGRATORS:
             raise ModelError(f"no integrator {self.integrator!r}; there are {', '.join(INTEGRATORS)}")
-        if not (math.isfinite(self.dt) and self.dt > 0 and self.substeps >= 1):
+        if not (0.0 < self.dt <= LONGEST_STEP and 1 <= self.substeps <= MOST_SUBSTEPS):
             raise ModelError(f"a step of {self.dt} s in {self.substeps} parts is not possible")
         if not (math.isfinite(self.supply_voltage) and self.supply_voltage > 0):
             raise ModelError(f"a supply of {self.supply_voltage} V is not possible")
@@ -208,7 +214,7 @@ class ServoModel:
     def from_json_text(cls, text: str, source: str = "model") -> ServoModel:
         """Read a model file's contents; raises ModelError naming the source."""
         try:
-            data = json.loads(text)
+            data = json.loads(text, parse_constant=_refuse_constant)
         except (ValueError, RecursionError) as error:
             raise ModelError(f"{source}: not JSON ({type(error).__name__}: {error})") from None
         return cls.from_json(data, source)
@@ -294,6 +300,10 @@ def model_to_bam(model: ServoModel) -> dict[str, Any]:
         raise ModelError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without the command path")
     flat = {backward.get(name, name): value for name, value in model.values.items()}
     return {**flat, "model": model.friction, "actuator": model.servo}
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number in JSON")
 
 
 def _number(name: str, value: Any) -> float:

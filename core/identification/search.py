@@ -84,8 +84,9 @@ def search(
     """Minimise an objective over a box.
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
-    each begin a descent, in order, with an even share of the budget; budget: evaluations; recorded: values of the first generations of an earlier
-    search with the same seed and bounds, told instead of evaluated. The result is never worse than any start.
+    each begin a descent, in order, with an even share of the budget; budget: evaluations; recorded: values of the first
+    generations of an earlier search with the same seed and bounds, told instead of evaluated. The result is never worse
+    than any start.
     """
     lower, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     dimension = len(bounds)

@@ -240,3 +240,21 @@ def test_titles_and_settings():
     assert model.needs_full_step(replace(model.default_settings(), ki=1.0))
     assert build_model("mx106", "m1", command_path=("pwm_lag",)).needs_full_step(model.default_settings())
     assert not build_model("mx106", "m1", command_path=("release_braking",)).needs_full_step(model.default_settings())
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("substeps", 10**400, "is not possible"),
+        ("substeps", 10**12, "is not possible"),
+        ("dt", 1e9, "is not possible"),
+        ("dt", float("nan"), "NaN is not a number in JSON"),
+        ("provenance", {"score": float("nan")}, "NaN is not a number in JSON"),
+        ("name", "half \ud800", "lone surrogate"),
+    ],
+)
+def test_a_file_that_could_not_be_simulated_or_written_again_is_refused(entry, value, message):
+    data = load_model("mx106", "m1").to_json() | {entry: value}
+
+    with pytest.raises(ModelError, match=message):
+        ServoModel.from_json_text(json.dumps(data))
