@@ -159,7 +159,10 @@ def test_record_fast_is_reproducible(capsys, tmp_path) -> None:
 def test_drive_backdrive(capsys, tmp_path) -> None:
     picture = tmp_path / "d.svg"
     data = json.loads(
-        run(capsys, "drive-backdrive", "--model", "mx106:m1", "--torque-max", "2", "--points", "3", "-o", picture, "--json")
+        run(
+            capsys, "drive-backdrive", "--model", "mx106:m1", "--torque-max", "2", "--points", "3",
+            "-o", picture, "--json",
+        )
     )  # fmt: skip
     coulomb = 0.10352026623606064
     assert data["drive"][0][2] == pytest.approx(-(2.0 - coulomb))

@@ -37,7 +37,7 @@ M1_BAR = 0.3
 """mrad at 0.1 ms"""
 
 hostile_names = st.one_of(
-    st.text(st.characters(), max_size=30),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=30),
     st.sampled_from(
         [
             "../../etc/passwd",
