@@ -1,0 +1,31 @@
+"""Sessions: the runs a person recorded or imported, kept in HDF5 so that nothing finished is ever lost.
+
+`Session` is the way in; `import_paths` brings in logs of other tools, `export_*` hands runs out. Nothing
+outside this package knows that the files are HDF5.
+"""
+
+from sessions.errors import EmptyRunError, SessionError, UnreadableError
+from sessions.exporters import export_bam, export_csv
+from sessions.importers import ImportEvent, import_paths
+from sessions.recovery import RecoveryReport
+from sessions.single_file import export_single, import_single
+from sessions.store import Session
+from sessions.summary import RunSummary
+from sessions.writer import RunWriter, SessionSink
+
+__all__ = [
+    "EmptyRunError",
+    "ImportEvent",
+    "RecoveryReport",
+    "RunSummary",
+    "RunWriter",
+    "Session",
+    "SessionError",
+    "SessionSink",
+    "UnreadableError",
+    "export_bam",
+    "export_csv",
+    "export_single",
+    "import_paths",
+    "import_single",
+]

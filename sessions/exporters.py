@@ -1,0 +1,137 @@
+"""Runs for other tools: CSV that anything opens, and BAM's JSON. Both come back through `import_paths` unchanged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.recording import Recording
+from sessions.atomic import write_atomically
+from sessions.errors import SessionError, cause, shown
+from sessions.facts import plain
+from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS, SERVO_ALIASES
+from sessions.importers.own_csv import COLUMNS
+from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
+from sessions.store import Session
+
+
+def export_csv(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
+    """Write each run of these ids, or all, as `<id>.csv` into a folder; returns the files.
+
+    Numbers are written so that they read back to the last bit; a missing value is `nan`. Raises SessionError, also
+    if a file exists; no file is left then.
+    """
+    return _export(session, ids, folder, ".csv", csv_text)
+
+
+def export_bam(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
+    """Write each run of these ids, or all, as BAM's raw log `<id>.json` into a folder; returns the files.
+
+    What BAM has no field for goes along under names it ignores. Raises SessionError, also if a file exists; no file is
+    left then.
+    """
+    return _export(session, ids, folder, ".json", bam_text)
+
+
+def csv_text(recording: Recording) -> str:
+    """A run as the CSV that `sessions.importers.own_csv` describes."""
+    facts = {
+        "id": recording.id,
+        "trajectory": recording.trajectory,
+        "bench": recording.bench.to_json(),
+        "settings": recording.settings.to_json(),
+        "provenance": plain(recording.provenance),
+    }
+    names = [name for name in CHANNEL_DTYPES if name in recording.channels]
+    columns = [map(repr, recording.channels[name].tolist()) for name in names]
+    head = f"# {RUN_FORMAT} {FORMAT_VERSION}\n# {json.dumps(facts)}\n{','.join(COLUMNS[name] for name in names)}\n"
+    return head + "".join(",".join(row) + "\n" for row in zip(*columns, strict=True))
+
+
+def bam_text(recording: Recording) -> str:
+    """A run as BAM's raw log."""
+    provenance = plain(recording.provenance)
+    header = provenance.pop("header", {})
+    header = dict(header) if isinstance(header, Mapping) else {}
+    settings, bench = recording.settings, recording.bench
+    motor = header.get("motor")
+    known = isinstance(motor, str) and SERVO_ALIASES.get(motor.lower(), motor.lower()) == settings.servo
+    header.pop("arm-mass", None)
+    header |= {
+        "mass": bench.mass,
+        "arm_mass": bench.arm_mass,
+        "length": bench.length,
+        "gravity": bench.gravity,
+        "angle_offset": bench.angle_offset,
+        "inertia_total": bench.measured_inertia,
+        "gravity_torque": bench.measured_gravity_torque,
+        "kp": settings.kp,
+        "ki": settings.ki,
+        "kd": settings.kd,
+        "damping": settings.damping,
+        "vin": settings.supply_voltage,
+        "motor": motor if known else settings.servo,
+        "trajectory": recording.trajectory,
+    }
+    header = {key: value for key, value in header.items() if value is not None}
+    lines = ",\n".join(json.dumps(entry) for entry in _entries(recording))
+    text = json.dumps({**header, OWN_KEY: provenance}, indent=1)
+    return f'{text[:-2]},\n "entries": [\n{lines}\n]}}\n'
+
+
+def _entries(recording: Recording) -> list[dict[str, Any]]:
+    """BAM's samples; values the servo did not give are left out."""
+    columns: dict[str, list[Any]] = {"torque_enable": recording.torque_enable.tolist()}
+    for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, "skipped_cycles": "skipped_cycles"}.items():
+        if ours in recording.channels:
+            columns[theirs] = plain(recording.channels[ours])
+    raw = _present_pwm(recording)
+    if raw is not None:
+        columns["load"] = raw
+        del columns["duty_cycle"]
+    rows = zip(*columns.values(), strict=True)
+    return [{key: value for key, value in zip(columns, row, strict=True) if value is not None} for row in rows]
+
+
+def _present_pwm(recording: Recording) -> list[int] | None:
+    """Duty cycle as the servo's register, if that loses nothing."""
+    steps = PWM_STEPS.get(recording.settings.servo)
+    duty = recording.channels.get("duty_cycle")
+    if steps is None or duty is None or not np.all(np.isfinite(duty)):
+        return None
+    ticks = np.round(duty * steps)
+    if not np.array_equal(ticks / steps, duty) or np.any(np.abs(ticks) > 32767):
+        return None
+    return (ticks.astype(np.int64) % 65536).tolist()
+
+
+def _export(
+    session: Session,
+    ids: Iterable[str] | None,
+    folder: str | Path,
+    ending: str,
+    text: Callable[[Recording], str],
+) -> list[Path]:
+    place = Path(folder)
+    chosen = [run.id for run in session.runs()] if ids is None else list(ids)
+    written: list[Path] = []
+    try:
+        for identity in chosen:
+            target = place / f"{identity}{ending}"
+            if target.exists():
+                raise SessionError(f"{shown(target)}: the file exists; export into another folder")
+            content = text(session.load(identity)).encode("ascii")
+            place.mkdir(parents=True, exist_ok=True)
+            write_atomically(target, content)
+            written.append(target)
+    except BaseException as error:
+        for path in written:
+            path.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise SessionError(f"{shown(place)}: the runs cannot be exported ({cause(error)})") from None
+        raise
+    return written

@@ -1,0 +1,206 @@
+"""BAM's JSON logs, raw and processed, as Rhoban/bam and those who follow it write them.
+
+A log is an object of conditions (mass, length, kp, vin, motor, trajectory …) and `entries`, one object per
+sample. Samples are kept exactly as recorded, at their irregular times. Conditions this program has no place for
+stay in the provenance under "header".
+
+`load` means something else on each servo. On those in PWM_STEPS it is the raw Present PWM, uint16 in two's
+complement, and becomes the duty cycle; on all others it is not taken over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import STANDARD_GRAVITY, Bench
+from core.errors import InputError
+from core.recording import Recording, ServoSettings
+from core.trajectories import canonical_name
+from sessions.importers.strict_json import NotARecordingError, RunList, name, number, parse_json, storable
+from sessions.schema import CHANNEL_DTYPES
+
+SERVO_ALIASES = {
+    "sts3215_12v": "sts3215",
+    "sts3215_7v4": "sts3215",
+    "feetech_sts3215": "sts3215",
+    "feetech_sts3215_7_4v": "sts3215",
+    "xl-330": "xl330",
+    "mx-64": "mx64",
+    "mx-106": "mx106",
+}
+"""Lower-case `motor` of a log to the catalogue's name; other names are taken in lower case."""
+
+PWM_STEPS = {"xl330": 885.0}
+"""Servo to the Present PWM that means the full supply voltage."""
+
+REQUIRED_FIELDS = {"timestamp": "time", "goal_position": "goal_position", "position": "position"}
+OPTIONAL_FIELDS = {
+    "speed": "velocity",
+    "input_volts": "supply_voltage",
+    "temp": "temperature",
+    "current": "current",
+    "duty_cycle": "duty_cycle",
+    "read_duration": "read_duration",
+}
+"""Fields of an entry to channels; the last three are written by our exporter only."""
+
+OWN_KEY = "servobench"
+"""Header key under which our exporter keeps what BAM has no field for."""
+
+_FILE_DATE = re.compile(r"(\d{4}-\d\d-\d\d)[_T](\d\d)[h:]?(\d\d)[m:]?(\d\d)", re.ASCII)
+
+
+def read_bam(content: bytes, file_name: str) -> Recording | RunList:
+    """Read a log, or a list of logs; raises NotARecordingError for other JSON and InputError for bad logs."""
+    data = parse_json(content)
+    if isinstance(data, list) and data and all(isinstance(item, str) for item in data):
+        return RunList(tuple(data))
+    if not isinstance(data, dict) or not isinstance(data.get("entries"), list):
+        raise NotARecordingError("not a recording: it has no list of entries")
+    header = {key: value for key, value in data.items() if key not in ("entries", OWN_KEY)}
+    motor = name(_required(header, "motor"), "motor").lower()
+    servo = SERVO_ALIASES.get(motor, motor)
+    channels, duplicates = _channels(data["entries"], servo)
+    own = data.get(OWN_KEY, {})
+    provenance = {
+        **(storable(own, OWN_KEY) if isinstance(own, dict) else {}),
+        "format": "bam",
+        "source_file": name_of_file(file_name),
+        "header": storable(header, "header"),
+        "started": _started(header, file_name),
+    }
+    if duplicates:
+        provenance["duplicate_rows_dropped"] = duplicates
+    if not provenance["started"]:
+        provenance.pop("started")
+    return Recording(
+        id=name_of_file(file_name),
+        trajectory=canonical_name(name(_required(header, "trajectory"), "trajectory")),
+        bench=_bench(header),
+        settings=_settings(header, servo),
+        channels=channels,
+        provenance=provenance,
+    )
+
+
+def name_of_file(file_name: str) -> str:
+    """A file's name as a text that any store and screen takes."""
+    return file_name.encode("utf-8", "replace").decode()[-200:]
+
+
+def _bench(header: Mapping[str, Any]) -> Bench:
+    arm_mass = header.get("arm_mass", header.get("arm-mass", 0.0))
+    measured = {
+        ours: number(header[theirs], theirs, low=0.0)
+        for ours, theirs in (("measured_inertia", "inertia_total"), ("measured_gravity_torque", "gravity_torque"))
+        if header.get(theirs) is not None
+    }
+    return Bench(
+        mass=number(_required(header, "mass"), "mass", low=0.0),
+        length=number(_required(header, "length"), "length", low=0.0),
+        arm_mass=number(0.0 if arm_mass is None else arm_mass, "arm_mass", low=0.0),
+        gravity=number(header.get("gravity", STANDARD_GRAVITY), "gravity", low=0.0),
+        angle_offset=number(header.get("angle_offset", 0.0), "angle_offset"),
+        **measured,
+    )
+
+
+def _settings(header: Mapping[str, Any], servo: str) -> ServoSettings:
+    damping = header.get("damping")
+    return ServoSettings(
+        servo=servo,
+        kp=number(_required(header, "kp"), "kp", low=0.0),
+        ki=number(header.get("ki", 0.0), "ki", low=0.0),
+        kd=number(header.get("kd", 0.0), "kd", low=0.0),
+        supply_voltage=number(_required(header, "vin"), "vin", low=0.0),
+        damping=None if damping is None else number(damping, "damping"),
+    )
+
+
+def _required(header: Mapping[str, Any], key: str) -> Any:
+    if header.get(key) is None:
+        raise InputError(f"the log does not say its {key}")
+    return header[key]
+
+
+def _channels(entries: list[Any], servo: str) -> tuple[dict[str, NDArray[Any]], int]:
+    """Columns of the entries and how many exact repetitions of a row were dropped."""
+    kept, duplicates = _without_repetitions(entries)
+    channels: dict[str, NDArray[Any]] = {}
+    for theirs, ours in REQUIRED_FIELDS.items():
+        channels[ours] = np.array([_value(entry, theirs, index) for index, entry in kept])
+    channels["torque_enable"] = np.array([_enable(entry, index) for index, entry in kept], np.uint8)
+    for theirs, ours in OPTIONAL_FIELDS.items():
+        if any(theirs in entry for _, entry in kept):
+            channels[ours] = np.array(
+                [np.nan if entry.get(theirs) is None else _value(entry, theirs, index) for index, entry in kept]
+            )
+    if any("skipped_cycles" in entry for _, entry in kept):
+        channels["skipped_cycles"] = np.array(
+            [
+                _whole(entry.get("skipped_cycles", 0), f"sample {index}: skipped_cycles", 0, 10**6)
+                for index, entry in kept
+            ],
+            np.uint32,
+        )
+    if servo in PWM_STEPS and "duty_cycle" not in channels and any("load" in entry for _, entry in kept):
+        channels["duty_cycle"] = np.array([_duty_cycle(entry, index, PWM_STEPS[servo]) for index, entry in kept])
+    present = {
+        name: channels[name] for name in CHANNEL_DTYPES if name in channels and not np.all(np.isnan(channels[name]))
+    }
+    return present, duplicates
+
+
+def _without_repetitions(entries: list[Any]) -> tuple[list[tuple[int, dict[str, Any]]], int]:
+    kept: list[tuple[int, dict[str, Any]]] = []
+    for index, entry in enumerate(entries):
+        if not isinstance(entry, dict):
+            raise InputError(f"sample {index} is no object")
+        if kept:
+            time, before = _value(entry, "timestamp", index), _value(kept[-1][1], "timestamp", index - 1)
+            if entry == kept[-1][1]:
+                continue
+            if time <= before:
+                raise InputError(f"sample {index}: time {time} s does not follow {before} s, times must increase")
+        kept.append((index, entry))
+    if len(kept) < 2:
+        raise InputError(f"{len(kept)} samples are too few, at least 2 are needed")
+    return kept, len(entries) - len(kept)
+
+
+def _value(entry: Mapping[str, Any], field: str, index: int) -> float:
+    if field not in entry:
+        raise InputError(f"sample {index} has no {field}")
+    return number(entry[field], f"sample {index}: {field}")
+
+
+def _enable(entry: Mapping[str, Any], index: int) -> int:
+    value = entry.get("torque_enable")
+    if value is not True and value is not False and not (type(value) is int and value in (0, 1)):
+        raise InputError(f"sample {index}: torque_enable must be true or false")
+    return int(value)
+
+
+def _whole(value: Any, what: str, low: int, high: int) -> int:
+    if number(value, what, low, high) != int(value):
+        raise InputError(f"{what} is not a whole number")
+    return int(value)
+
+
+def _duty_cycle(entry: Mapping[str, Any], index: int, steps: float) -> float:
+    """Share of the supply voltage from a Present PWM in two's complement."""
+    if entry.get("load") is None:
+        return np.nan
+    raw = _whole(entry["load"], f"sample {index}: load", -32768, 65535)
+    return (raw - 65536 if raw > 32767 else raw) / steps
+
+
+def _started(header: Mapping[str, Any], file_name: str) -> str:
+    """Local time of the recording without a zone, which logs do not tell; empty if unknown."""
+    match = _FILE_DATE.search(str(header.get("recorded", ""))[:100]) or _FILE_DATE.search(file_name)
+    return f"{match[1]}T{match[2]}:{match[3]}:{match[4]}" if match else ""

@@ -1,0 +1,107 @@
+"""The CSV our exporter writes: a comment with everything known about the run, a line of names and units, the samples.
+
+# servobench-run 1 # {"trajectory": "sin_sin", "bench": {…}, "settings": {…}, "provenance": {…}} time
+[s],goal_position [rad],torque_enable [1],position [rad]
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from array import array
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import InputError
+from core.recording import CHANNELS, Recording, ServoSettings
+from sessions.errors import shown
+from sessions.importers.bam_json import name_of_file
+from sessions.importers.strict_json import MAX_MAGNITUDE, NotARecordingError, name, number, parse_json, storable
+from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
+
+COLUMNS = {channel.name: f"{channel.name} [{channel.unit}]" for channel in CHANNELS}
+"""Channel name to the head of its column."""
+
+
+def read_csv(content: bytes, file_name: str) -> Recording:
+    """Read a run; raises NotARecordingError for a CSV of another program and InputError for a bad one."""
+    lines = io.BytesIO(content)
+    version = _version(lines.readline())
+    if version > FORMAT_VERSION:
+        raise InputError(f"written by a newer ServoBench (format {version}): update ServoBench")
+    comment = lines.readline()
+    facts = parse_json(comment[2:]) if comment.startswith(b"# ") else None
+    if not isinstance(facts, dict):
+        raise InputError("line 2 does not hold the facts of the run")
+    bench, settings, provenance = (facts.get(key) for key in ("bench", "settings", "provenance"))
+    if not isinstance(bench, dict) or not isinstance(settings, dict) or not isinstance(provenance, dict):
+        raise InputError("line 2 does not hold bench, settings and provenance")
+    return Recording(
+        id=name_of_file(file_name),
+        trajectory=name(facts.get("trajectory"), "trajectory"),
+        bench=Bench.from_json({str(key): number(value, f"bench: {key}") for key, value in bench.items()}),
+        settings=_settings(settings),
+        channels=_channels(lines),
+        provenance={**storable(provenance, "provenance"), "source_file": name_of_file(file_name)},
+    )
+
+
+def _version(line: bytes) -> int:
+    words = line.decode("ascii", "replace").split()
+    if len(words) != 3 or words[:2] != ["#", RUN_FORMAT] or not words[2].isdecimal() or len(words[2]) > 9:
+        raise NotARecordingError("not a recording: a CSV file that ServoBench did not write")
+    return int(words[2])
+
+
+def _settings(data: Mapping[str, Any]) -> ServoSettings:
+    return ServoSettings.from_json(
+        {
+            key: name(value, "servo") if key == "servo" else number(value, f"settings: {key}")
+            for key, value in data.items()
+        }
+    )
+
+
+def _channels(lines: io.BytesIO) -> dict[str, NDArray[Any]]:
+    heads = lines.readline(4096).decode("ascii", "replace").strip().split(",")
+    names = {head: channel for channel, head in COLUMNS.items()}
+    unknown = [head for head in heads if head not in names]
+    if unknown or len(set(heads)) != len(heads):
+        raise InputError(f"line 3: {shown(unknown[0][:60]) if unknown else 'a column twice'!r} is no column of a run")
+    columns = [array("d") for _ in heads]
+    for line_number, line in enumerate(lines, start=4):
+        cells = line.split(b",")
+        if len(cells) != len(columns):
+            raise InputError(f"line {line_number}: {len(cells)} values, not {len(columns)}; the file may be cut off")
+        if not line.endswith(b"\n"):
+            raise InputError(f"line {line_number}: it has no end; the file may be cut off")
+        for column, cell, head in zip(columns, cells, heads, strict=True):
+            column.append(_cell(cell, line_number, head))
+    return {names[head]: _typed(names[head], column) for head, column in zip(heads, columns, strict=True)}
+
+
+def _cell(cell: bytes, line_number: int, head: str) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.inf
+    if abs(value) > MAX_MAGNITUDE or b"_" in cell:
+        text = shown(cell[:40].decode("ascii", "replace").strip())
+        raise InputError(f"line {line_number}: {text!r} is no possible {head}")
+    return value
+
+
+def _typed(channel: str, column: array[float]) -> NDArray[Any]:
+    values = np.frombuffer(column, np.float64).copy() if column else np.empty(0)
+    dtype = CHANNEL_DTYPES[channel]
+    if dtype.kind == "f":
+        return values
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(dtype)
+    if not np.array_equal(whole, values):
+        raise InputError(f"{channel} holds values that are no whole numbers of its range")
+    return whole

@@ -1,0 +1,178 @@
+"""What there is to import: from paths to sources, from sources to recordings, each format by its ending.
+
+A new format is one reader in READERS. A reader gets a file's content, already bounded, and returns recordings;
+it raises NotARecordingError for a file of another kind (passed over in a folder, refused when named) and
+InputError for a bad one.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from core.errors import InputError
+from core.recording import Recording
+from sessions.errors import SessionError, cause, shown
+from sessions.importers.bam_json import read_bam
+from sessions.importers.own_csv import read_csv
+from sessions.importers.strict_json import NotARecordingError, RunList
+from sessions.schema import RUN_FORMAT, opened, read_recording, text_attribute
+from sessions.store import SESSION_NAME, Session
+
+MAX_BYTES = 256 * 1024 * 1024
+"""Largest file that is read, after decompression."""
+
+READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read_bam, ".csv": read_csv}
+"""Ending (also with .gz behind it) to reader of (content, file name)."""
+
+HDF5_ENDING = ".h5"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file, exported session or session folder to import."""
+
+    path: Path
+    named: bool
+    """Whether a person, or a list, named it; otherwise it was found in a folder."""
+
+
+def find_sources(paths: list[Path], target: Path) -> list[Source]:
+    """Return the sources in files and folders, folders walked in sorted order.
+
+    target: the session imported into, which cannot be a source. Raises InputError for paths that do not exist.
+    """
+    sources: list[Source] = []
+    for path in paths:
+        try:
+            mode = path.stat().st_mode
+        except (OSError, ValueError) as error:
+            raise InputError(f"{shown(path)}: cannot be imported ({cause(error)})") from None
+        if path.resolve() == target.resolve():
+            raise InputError(f"{shown(path)}: a session cannot be imported into itself")
+        if stat.S_ISDIR(mode) and not _is_session(path):
+            sources += (Source(found, named=False) for found in _walk(path, target.resolve()))
+        else:
+            sources.append(Source(path, named=True))
+    return sources
+
+
+def read_source(source: Source) -> list[Recording] | str:
+    """Read a source's recordings, or say why it is passed over; raises ServoBenchError."""
+    path = source.path
+    try:
+        if path.is_dir():
+            return _read_session(path)
+        if path.suffix == HDF5_ENDING:
+            return _read_hdf5(path)
+        found = _read_file(path)
+        if isinstance(found, RunList):
+            if not source.named:
+                return "a list of recordings, not a recording"
+            return [_read_listed(path, name) for name in found.names]
+    except NotARecordingError as error:
+        if source.named:
+            raise InputError(f"{shown(path)}: {error}") from None
+        return str(error)
+    return [found]
+
+
+def _walk(folder: Path, target: Path) -> Iterator[Path]:
+    """Known files and whole sessions under a folder, sorted; hidden ones and the target are left out."""
+
+    def refuse(error: OSError) -> None:
+        raise InputError(f"{shown(folder)}: cannot be walked ({cause(error)})") from None
+
+    for place, folders, files in os.walk(folder, onerror=refuse):
+        visible = sorted(Path(place, name) for name in folders if not name.startswith("."))
+        descend = [path for path in visible if path.resolve() != target]
+        yield from (path for path in descend if _is_session(path))
+        folders[:] = [path.name for path in descend if not _is_session(path)]
+        for name in sorted(files):
+            path = Path(place, name)
+            if not name.startswith(".") and _ending(path) is not None and path.is_file():
+                yield path
+
+
+def _is_session(folder: Path) -> bool:
+    return (folder / SESSION_NAME).is_file()
+
+
+def _ending(path: Path) -> str | None:
+    """Ending by which a file is read; None if unknown."""
+    name = path.name.lower()
+    if name.endswith(HDF5_ENDING):
+        return HDF5_ENDING
+    name = name.removesuffix(".gz")
+    return next((ending for ending in READERS if name.endswith(ending)), None)
+
+
+def _read_session(path: Path) -> list[Recording]:
+    session = Session.open(path)
+    problems = session.problems()
+    if problems:
+        raise SessionError(problems[0])
+    return session.load_all()
+
+
+def _read_hdf5(path: Path) -> list[Recording]:
+    with opened(path) as file:
+        if text_attribute(file, "format") == RUN_FORMAT:
+            return [read_recording(file)]
+    return _read_session(path)
+
+
+def _read_listed(path: Path, name: str) -> Recording:
+    """Read a recording that a list names relative to itself."""
+    place = PurePosixPath(name)
+    if place.is_absolute() or ".." in place.parts or "\\" in name or "\0" in name:
+        raise InputError(f"{shown(path)}: {shown(name)!r} must name a file beside the list or below it")
+    try:
+        found = _read_file(path.parent / place)
+    except NotARecordingError as error:
+        raise InputError(f"{shown(path)}: {shown(name)}: {error}") from None
+    if isinstance(found, RunList):
+        raise InputError(f"{shown(path)}: {shown(name)} is a list itself, not a recording")
+    return found
+
+
+def _read_file(path: Path) -> Recording | RunList:
+    ending = _ending(path)
+    if ending is None or ending == HDF5_ENDING:
+        known = ", ".join((*READERS, *(f"{known}.gz" for known in READERS), HDF5_ENDING))
+        raise InputError(f"{shown(path)}: unknown kind of file; known endings are {known}")
+    content = read_bounded(path)
+    try:
+        found = READERS[ending](content, path.name)
+    except NotARecordingError:
+        raise
+    except InputError as error:
+        raise InputError(f"{shown(path)}: {cause(error)}") from None
+    if isinstance(found, Recording):
+        provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **found.provenance}
+        return Recording(**{**found.__dict__, "provenance": provenance})
+    return found
+
+
+def read_bounded(path: Path) -> bytes:
+    """Return a file's content, decompressed if it is gzip; raises InputError, also beyond MAX_BYTES."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise InputError(f"{shown(path)}: not a file")
+            zipped = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            stream = gzip.GzipFile(fileobj=file) if zipped else file
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, ValueError, EOFError, zlib.error) as error:
+        raise InputError(f"{shown(path)}: cannot be read ({cause(error)})") from None
+    if len(content) > MAX_BYTES:
+        raise InputError(f"{shown(path)}: larger than {MAX_BYTES // 2**20} MB; split it")
+    return content

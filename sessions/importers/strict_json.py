@@ -1,0 +1,101 @@
+"""JSON from anywhere: bounded, standard, and of the types that were asked for, or an InputError.
+
+Python's parser takes NaN, any depth and any number of objects. Here a text is refused before it is parsed when
+its objects would not fit in memory, and every value goes through a check that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import InputError
+from sessions.errors import cause, shown
+
+MAX_VALUES = 8_000_000
+"""Most values a text may hold, an hour at 250 Hz; about a gigabyte once parsed."""
+
+MAX_CONTAINERS = 2_000_000
+MAX_DEPTH = 20
+"""Deepest nesting of data that are kept."""
+
+MAX_MAGNITUDE = 1e6
+"""Largest number that a log may hold in its SI unit."""
+
+_NAME = re.compile(r"\w[\w .+-]{0,63}")
+
+
+class NotARecordingError(InputError):
+    """A file is sound but of another kind."""
+
+
+@dataclass(frozen=True)
+class RunList:
+    """A file that names recordings beside it."""
+
+    names: tuple[str, ...]
+
+
+def parse_json(content: bytes) -> Any:
+    """Parse standard JSON; raises InputError."""
+    containers = content.count(b"{") + content.count(b"[")
+    if containers > MAX_CONTAINERS or content.count(b",") + containers > MAX_VALUES:
+        raise InputError("too many values for a recording; split it")
+    try:
+        return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InputError("not a recording, it is nested too deep") from None
+    except ValueError as error:
+        raise InputError(f"not valid JSON ({cause(error)})") from None
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def number(value: Any, what: str, low: float = -MAX_MAGNITUDE, high: float = MAX_MAGNITUDE) -> float:
+    """Return a JSON number within bounds; raises InputError naming it."""
+    if type(value) is not float and type(value) is not int:
+        raise InputError(f"{what} is {_quoted(value)}, not a number")
+    if not low <= value <= high:
+        raise InputError(f"{what} is {_quoted(value)}, outside [{low:g}, {high:g}]")
+    return float(value)
+
+
+def name(value: Any, what: str) -> str:
+    """Return a JSON text that can serve as a name; raises InputError."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise InputError(f"{what} is {_quoted(value)}, not a name of letters, digits, spaces and . + - _")
+    return value
+
+
+def storable(data: Mapping[str, Any], what: str, limit: int = 65_536) -> dict[str, Any]:
+    """Return JSON data that a store can keep as it is; raises InputError if it is too long or no proper text."""
+    _check_depth(data, what, MAX_DEPTH)
+    try:
+        size = len(json.dumps(data, ensure_ascii=False, allow_nan=False).encode())
+    except ValueError as error:
+        raise InputError(f"{what}: it cannot be stored ({cause(error)})") from None
+    if size > limit:
+        raise InputError(f"{what}: {size} bytes are more than the {limit} that are kept")
+    return dict(data)
+
+
+def _check_depth(value: Any, what: str, left: int) -> None:
+    if left == 0:
+        raise InputError(f"{what}: nested deeper than {MAX_DEPTH} levels")
+    for item in value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ():
+        _check_depth(item, what, left - 1)
+
+
+def _quoted(value: Any) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "not finite"
+    text = str(value)[:40] if isinstance(value, (str, float, bool)) or value is None else type(value).__name__
+    if type(value) is int:
+        text = "an integer" if abs(value) > 10**18 else str(value)
+    return repr(shown(text.encode("utf-8", "backslashreplace").decode())) if isinstance(value, str) else text

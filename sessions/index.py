@@ -1,0 +1,127 @@
+"""The list of a session's runs, remembered in index.json so that 10,000 runs need not be opened to be listed.
+
+The index is a cache and nothing else. Each entry is keyed by file name, size and modification time; whatever is
+missing or changed is read again from the runs, and an index that cannot be read or written is done without.
+Writers of runs never touch it, so two processes cannot lose each other's entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from core.errors import ServoBenchError
+from sessions.atomic import remove_stale, write_atomically
+from sessions.errors import UnreadableError, shown
+from sessions.facts import is_run_id
+from sessions.locks import number_of
+from sessions.schema import FORMAT_VERSION, opened
+from sessions.summary import RunSummary, read_summary
+
+INDEX_NAME = "index.json"
+READS_PER_WRITE = 50
+"""Reading one run costs about as much as writing this many entries of the index."""
+
+Key = tuple[int, int]
+"""Size and modification time [ns] of a run's file."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The runs of a session at one moment, in the order of their numbers."""
+
+    runs: tuple[RunSummary, ...]
+    problems: tuple[str, ...]
+    """One line for each file that should be a run and cannot be read."""
+
+
+class RunIndex:
+    """The runs of one session folder; re-reads only what changed."""
+
+    def __init__(self, session: Path) -> None:
+        self._path = session / INDEX_NAME
+        self._runs = session / "runs"
+        self._entries: dict[str, tuple[Key, RunSummary | str]] | None = None
+        self._unsaved = 0
+
+    def listing(self) -> Listing:
+        """Return the runs as they are on the disk now; raises ServoBenchError if the folder cannot be read."""
+        if self._entries is None:
+            remove_stale(self._path.parent, INDEX_NAME)
+            self._entries = _load(self._path)
+        known, current = self._entries, _scan(self._runs)
+        entries: dict[str, tuple[Key, RunSummary | str]] = {}
+        changed = len(known.keys() - current.keys())
+        for name, key in current.items():
+            entry = known.get(name)
+            if entry is None or entry[0] != key:
+                entry = (key, _read(self._runs / name))
+                changed += 1
+            entries[name] = entry
+        self._entries = entries
+        self._unsaved += changed
+        if self._unsaved * READS_PER_WRITE >= len(entries) and self._unsaved:
+            self._save()
+        found = [entry for _, entry in entries.values()]
+        return Listing(
+            tuple(item for item in found if isinstance(item, RunSummary)),
+            tuple(item for item in found if isinstance(item, str)),
+        )
+
+    def _save(self) -> None:
+        entries = {
+            name: [*key, asdict(item) if isinstance(item, RunSummary) else item]
+            for name, (key, item) in (self._entries or {}).items()
+        }
+        text = json.dumps({"format_version": FORMAT_VERSION, "runs": entries}, separators=(",", ":"))
+        with contextlib.suppress(OSError):
+            write_atomically(self._path, text.encode("ascii"))
+        self._unsaved = 0
+
+
+def _scan(runs: Path) -> dict[str, Key]:
+    """Finished runs in a folder, in the order of their numbers."""
+    found: list[tuple[int, str, Key]] = []
+    try:
+        with os.scandir(runs) as entries:
+            for entry in entries:
+                name = entry.name
+                number = number_of(name)
+                if number is None or not name.endswith(".h5") or not is_run_id(name.removesuffix(".h5")):
+                    continue
+                with contextlib.suppress(FileNotFoundError):
+                    status = entry.stat()
+                    found.append((number, name, (status.st_size, status.st_mtime_ns)))
+    except OSError as error:
+        raise UnreadableError(f"{shown(runs)}: the runs cannot be listed ({error.strerror})") from None
+    found.sort()
+    return {name: key for _, name, key in found}
+
+
+def _read(path: Path) -> RunSummary | str:
+    try:
+        with opened(path) as file:
+            summary = read_summary(file, f"runs/{path.name}")
+            if summary.id != path.name.removesuffix(".h5"):
+                raise UnreadableError(f"the file was renamed, it holds run {shown(summary.id)}")
+            return summary
+    except ServoBenchError as error:
+        return str(error)
+
+
+def _load(path: Path) -> dict[str, tuple[Key, RunSummary | str]]:
+    """Read a saved index; a missing, old or damaged one is an empty one."""
+    try:
+        data: Any = json.loads(path.read_bytes())
+        if data["format_version"] != FORMAT_VERSION:
+            return {}
+        entries: dict[str, tuple[Key, RunSummary | str]] = {}
+        for name, (size, modified, item) in data["runs"].items():
+            entries[name] = ((size, modified), item if isinstance(item, str) else RunSummary.from_json(item))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}
+    return entries

@@ -1,0 +1,108 @@
+"""Who owns a run number: one lock file per number, held by the process that writes the run.
+
+The lock is `flock` on `runs/.NNNN.lock`, a sidecar because HDF5 locks its own files by itself. Creating the
+sidecar with O_EXCL makes a number unique among processes; the kernel drops the lock when its holder dies,
+however it dies, and that is how recovery tells a run that is being recorded from one that was left behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+from pathlib import Path
+
+_NUMBER = re.compile(r"\.?(\d{4,9})(?:\.lock$|_|\.h5)", re.ASCII)
+
+
+def number_of(name: str) -> int | None:
+    """Run number in the name of a run, of its unfinished files or of its lock; None for foreign names."""
+    match = _NUMBER.match(name)
+    return int(match[1]) if match else None
+
+
+class RunLock:
+    """Exclusive ownership of one run number, held until `release` or the end of the process."""
+
+    def __init__(self, descriptor: int, path: Path, number: int) -> None:
+        self._descriptor = descriptor
+        self._path = path
+        self.number = number
+
+    @classmethod
+    def reserve(cls, runs: Path, number: int) -> RunLock | None:
+        """Take a number nobody uses; None if another process was faster. Raises OSError."""
+        return cls._take(runs, number, os.O_EXCL)
+
+    @classmethod
+    def seize(cls, runs: Path, number: int) -> RunLock | None:
+        """Take over a number left behind; None while a living process owns it. Raises OSError."""
+        return cls._take(runs, number, 0)
+
+    @classmethod
+    def _take(cls, runs: Path, number: int, exclusive: int) -> RunLock | None:
+        path = runs / f".{number:04d}.lock"
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o644)
+        except FileExistsError:
+            return None
+        lock = cls(descriptor, path, number)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.fstat(descriptor).st_ino == path.stat().st_ino:
+                return lock
+        except (BlockingIOError, FileNotFoundError):
+            pass
+        except BaseException:
+            lock.release()
+            raise
+        os.close(descriptor)
+        return None
+
+    def release(self) -> None:
+        """Give the number back; calling it again does nothing."""
+        if self._descriptor < 0:
+            return
+        with contextlib.suppress(OSError):
+            self._path.unlink(missing_ok=True)
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+
+def claim_numbers(runs: Path, count: int) -> list[RunLock]:
+    """Take `count` fresh run numbers in increasing order, unique among all processes; raises OSError.
+
+    A number is looked for once more after its lock is held, because its former owner may have finished and
+    released it between the two steps.
+    """
+    claimed: list[RunLock] = []
+    try:
+        while len(claimed) < count:
+            first = max(_numbers(runs), default=0) + 1
+            fresh = [
+                lock
+                for number in range(first, first + count - len(claimed))
+                if (lock := RunLock.reserve(runs, number)) is not None
+            ]
+            claimed += fresh
+            finished = _numbers(runs, locks=False)
+            for lock in fresh:
+                if lock.number in finished:
+                    claimed.remove(lock)
+                    lock.release()
+    except BaseException:
+        for lock in claimed:
+            lock.release()
+        raise
+    return claimed
+
+
+def _numbers(runs: Path, locks: bool = True) -> set[int]:
+    """Numbers in use in a runs folder, its damaged runs included."""
+    numbers: set[int] = set()
+    for folder in (runs, runs / "damaged"):
+        with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if locks or not entry.name.endswith(".lock")]
+            numbers.update(number for name in names if (number := number_of(name)) is not None)
+    return numbers

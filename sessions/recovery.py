@@ -1,0 +1,152 @@
+"""What a crash left behind: parts nobody owns any more are sealed like any other run, with exit status "crashed".
+
+Nothing is ever deleted that may hold a sample: a part that cannot be read, or that holds fewer than two
+samples, is moved to `runs/damaged/` and named once. A part that cannot be sealed now (full or read-only disk)
+stays for the next opening.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import ServoBenchError
+from sessions.errors import EmptyRunError, SessionError, UnreadableError, cause, shown
+from sessions.facts import RunFacts, is_run_id
+from sessions.locks import RunLock, number_of
+from sessions.part import ASIDE, FRESH, PART, part_opened, read_part
+from sessions.schema import opened, read_facts, read_recording
+from sessions.sealing import seal
+
+LOG = logging.getLogger(__name__)
+CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
+
+
+@dataclass(frozen=True)
+class RecoveryReport:
+    """What opening a session found; each text is one line for a person."""
+
+    recovered: tuple[str, ...] = ()
+    """Ids of the runs that were sealed with exit status "crashed"."""
+    damaged: tuple[str, ...] = ()
+    """Parts that were moved to runs/damaged/, and why."""
+    postponed: tuple[str, ...] = ()
+    """Parts that could not be sealed now and stay where they are, and why."""
+    recording: tuple[int, ...] = ()
+    """Numbers of the runs that a living process is recording."""
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Everything a person should know, one line each."""
+        return (
+            *(f"run {identity} was recovered after a crash" for identity in self.recovered),
+            *self.damaged,
+            *self.postponed,
+        )
+
+
+def recover(runs: Path) -> RecoveryReport:
+    """Seal or set aside everything in a runs folder that no living process owns; never raises for bad files."""
+    recovered: list[str] = []
+    damaged: list[str] = []
+    postponed: list[str] = []
+    recording: list[int] = []
+    for number in _left_behind(runs):
+        try:
+            lock = RunLock.seize(runs, number)
+        except OSError as error:
+            postponed.append(f"run {number:04d} cannot be recovered now ({cause(error)})")
+            continue
+        if lock is None:
+            recording.append(number)
+            continue
+        try:
+            for part in _files_of(runs, number, PART):
+                _recover_part(part, recovered, damaged, postponed)
+            for ending in (FRESH, ASIDE):
+                for useless in _files_of(runs, number, ending):
+                    with contextlib.suppress(OSError):
+                        useless.unlink(missing_ok=True)
+        finally:
+            lock.release()
+    for message in (*damaged, *postponed):
+        LOG.warning(message)
+    return RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording))
+
+
+def _left_behind(runs: Path) -> list[int]:
+    try:
+        with os.scandir(runs) as entries:
+            names = [entry.name for entry in entries if entry.name.endswith((PART, FRESH, ASIDE, ".lock"))]
+    except OSError:
+        return []
+    return sorted({number for name in names if (number := number_of(name)) is not None})
+
+
+def _files_of(runs: Path, number: int, ending: str) -> list[Path]:
+    return sorted(path for path in runs.glob(f"{number:04d}*.h5{ending}") if number_of(path.name) == number)
+
+
+def _recover_part(part: Path, recovered: list[str], damaged: list[str], postponed: list[str]) -> None:
+    final = part.with_name(part.name.removesuffix(PART))
+    identity = final.name.removesuffix(".h5")
+    try:
+        if _is_sealed(final, part):
+            part.unlink()
+            return
+        if not is_run_id(identity):
+            raise UnreadableError(f"{shown(part)}: this is no name of a run")
+        facts, rows = read_part(part)
+        if final.exists():
+            raise UnreadableError(f"{shown(part)}: another run already has the name {shown(final.name)}")
+        facts = replace(facts, id=identity, exit_status="crashed", reason=CRASH_REASON)
+        last = float(np.nanmax(rows["time"])) if np.any(np.isfinite(rows["time"])) else 0.0
+        seal(final, replace(facts, finished=_later(facts, last)), rows)
+        part.unlink()
+        recovered.append(identity)
+    except (UnreadableError, EmptyRunError) as error:
+        _set_aside(part, error, damaged, postponed)
+    except (SessionError, OSError) as error:
+        postponed.append(f"run {identity} was not recovered yet: {cause(error)}")
+
+
+def _is_sealed(final: Path, part: Path) -> bool:
+    """Whether the process died after putting the finished run in place, just before removing its part."""
+    try:
+        with opened(final) as file:
+            read_recording(file)
+            uid = read_facts(file).uid
+        with part_opened(part) as file:
+            return read_facts(file).uid == uid
+    except ServoBenchError:
+        return False
+
+
+def _later(facts: RunFacts, seconds: float) -> str:
+    try:
+        moment = datetime.fromisoformat(facts.started) + timedelta(seconds=seconds)
+    except (ValueError, OverflowError):
+        return ""
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _set_aside(part: Path, error: Exception, damaged: list[str], postponed: list[str]) -> None:
+    folder = part.parent / "damaged"
+    target = folder / part.name
+    try:
+        folder.mkdir(exist_ok=True)
+        extra = 1
+        while target.exists():
+            extra += 1
+            target = folder / f"{part.name}.{extra}"
+        part.rename(target)
+    except OSError as refusal:
+        postponed.append(f"{error}; it cannot be moved to {shown(folder)} ({cause(refusal)})")
+    else:
+        damaged.append(f"{error}; the file was moved to {shown(target.parent.name)}/{shown(target.name)}")

@@ -1,0 +1,301 @@
+"""What a run looks like inside HDF5: one group, the same in a run's own file and in an exported session.
+
+    /                    attributes: format, creator, times, uid, exit status, hashes; bench and settings as JSON
+    /provenance          JSON text: who, when, with what
+    /channels/<name>     (n,) one dataset per channel, with `units` and `description`, fletcher32
+
+A finished file ends with a line outside HDF5, see sessions.trailer. Attribute names follow NeXus (creator,
+file_time, HDF5_Version) and bluesky (uid, exit_status). Everything read back is checked: a file may come from
+anywhere.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import math
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import InputError, ServoBenchError
+from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
+from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
+from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
+from sessions.trailer import check_trailer
+
+FORMAT_VERSION = 1
+"""Version of the layout of runs and sessions; a file with a higher one is refused."""
+
+RUN_FORMAT = "servobench-run"
+SESSION_FORMAT = "servobench-session"
+MAX_SAMPLES = 50_000_000
+"""More rows than this in a file are taken for damage (14 hours at 1 kHz)."""
+
+CHUNK_ROWS = 16_384
+CHANNEL_DTYPES = {channel.name: np.dtype(channel.kind).newbyteorder("<") for channel in CHANNELS}
+_NOT_THE_FILES_FAULT = frozenset(
+    {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN}
+)
+
+Channels = Mapping[str, NDArray[Any]]
+
+
+def canonical_channels(channels: Channels, run: str) -> dict[str, NDArray[Any]]:
+    """Return a run's channels in the store's order and types; those without any value are left out.
+
+    Raises SessionError for a channel that does not exist or whose values its type cannot hold.
+    """
+    unknown = [name for name in channels if name not in CHANNEL_DTYPES]
+    if unknown:
+        raise SessionError(f"run {run}: there is no channel {shown(str(unknown[0]))}; see core.recording.CHANNELS")
+    result: dict[str, NDArray[Any]] = {}
+    for name, dtype in CHANNEL_DTYPES.items():
+        if name not in channels:
+            continue
+        given = np.asarray(channels[name])
+        with np.errstate(invalid="ignore"):
+            values = given.astype(dtype)
+        if not np.array_equal(values, given, equal_nan=dtype.kind == "f"):
+            raise SessionError(f"run {run}: channel {name} holds values that {dtype.name} cannot")
+        if name in REQUIRED_CHANNELS or dtype.kind != "f" or not np.all(np.isnan(values)):
+            result[name] = values
+    return result
+
+
+def channels_sha256(channels: Channels) -> str:
+    """SHA-256 over names, types, lengths and bytes of canonical channels."""
+    digest = hashlib.sha256()
+    for name, values in channels.items():
+        digest.update(f"{name}:{values.dtype.str}:{len(values)}\n".encode())
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()
+
+
+def content_sha256(facts: RunFacts, channels_hash: str) -> str:
+    """SHA-256 over what a simulation needs of a run: conditions and channels, never id, uid, times or path."""
+    conditions = {
+        "trajectory": facts.trajectory,
+        "bench": _as_floats(facts.bench.to_json()),
+        "settings": _as_floats(facts.settings.to_json()),
+        "channels": channels_hash,
+    }
+    return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
+
+
+def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: float(value) if isinstance(value, (int, float)) else value for name, value in data.items()}
+
+
+# Writing
+
+
+def write_facts(group: h5py.Group, facts: RunFacts) -> None:
+    """Write everything known about a run as attributes and its provenance as a text."""
+    group.attrs["format"] = RUN_FORMAT
+    write_origin(group)
+    for name in ("id", "trajectory", *FACT_NAMES):
+        value = getattr(facts, name)
+        group.attrs[name] = storable(value) if isinstance(value, str) else value
+    group.attrs["bench"] = json.dumps(facts.bench.to_json())
+    group.attrs["settings"] = json.dumps(facts.settings.to_json())
+    text = json.dumps(plain(facts.provenance)).encode("ascii")
+    provenance = group.create_dataset("provenance", data=np.bytes_(text or b"{}"))
+    _describe(provenance, "1", "JSON: source, operator and whatever else was known about the run")
+
+
+def write_origin(group: h5py.Group) -> None:
+    """Write which program wrote the file, when and on what."""
+    group.attrs["format_version"] = FORMAT_VERSION
+    group.attrs["creator"] = "ServoBench"
+    group.attrs["creator_version"] = creator_version()
+    group.attrs["file_time"] = now()
+    group.attrs["HDF5_Version"] = h5py.version.hdf5_version
+    group.attrs["h5py_version"] = h5py.version.version
+    group.attrs["platform"] = platform.platform()
+
+
+def write_channels(group: h5py.Group, facts: RunFacts, channels: Channels) -> None:
+    """Write canonical channels and what follows from them."""
+    time = channels["time"]
+    channels_hash = channels_sha256(channels)
+    group.attrs["samples"] = len(time)
+    group.attrs["duration"] = float(time[-1] - time[0])
+    group.attrs["sha256"] = channels_hash
+    group.attrs["content_sha256"] = content_sha256(facts, channels_hash)
+    folder = group.create_group("channels")
+    for channel in CHANNELS:
+        if channel.name in channels:
+            values = channels[channel.name]
+            dataset = folder.create_dataset(
+                channel.name, data=values, chunks=(min(len(values), CHUNK_ROWS),), fletcher32=True
+            )
+            _describe(dataset, channel.unit, channel.description)
+
+
+def _describe(dataset: h5py.Dataset, unit: str, description: str) -> None:
+    dataset.attrs["units"] = unit
+    dataset.attrs["description"] = description
+
+
+# Reading
+
+
+@contextlib.contextmanager
+def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
+    """Open an HDF5 file for reading; everything HDF5 may say about a bad file becomes one UnreadableError.
+
+    checked: whether all bytes are compared with their hash first, which takes a second for a gigabyte.
+    """
+    with reading(path):
+        if checked:
+            check_trailer(path)
+        with h5py.File(path, "r") as file:
+            yield file
+
+
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what reading a bad file raises into an UnreadableError that names the file."""
+    try:
+        yield
+    except (UnreadableError, NewerFormatError) as error:
+        raise type(error)(f"{shown(path)}: {cause(error)}") from None
+    except InputError as error:
+        raise UnreadableError(f"{shown(path)}: {cause(error)}") from None
+    except ServoBenchError:
+        raise
+    except MemoryError:
+        raise SessionError(f"{shown(path)}: not enough memory to read it") from None
+    except (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError) as error:
+        if isinstance(error, OSError) and error.errno in _NOT_THE_FILES_FAULT:
+            raise SessionError(f"{shown(path)}: {os.strerror(error.errno)}") from None
+        raise UnreadableError(f"{shown(path)}: the file is damaged or no ServoBench file ({cause(error)})") from None
+
+
+def check_format(group: h5py.Group, expected: str) -> None:
+    """Raise UnreadableError unless the group is of the expected format and of a version this program knows."""
+    if text_attribute(group, "format") != expected:
+        raise UnreadableError(f"this is no {expected} file")
+    version = group.attrs.get("format_version")
+    if not isinstance(version, (int, np.integer)) or version < 1:
+        raise UnreadableError("the format version is missing")
+    if version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"written by a newer ServoBench (format {version}, "
+            f"this one reads up to {FORMAT_VERSION}): update ServoBench"
+        )
+
+
+def read_facts(group: h5py.Group) -> RunFacts:
+    """Inverse of `write_facts`; raises UnreadableError or InputError."""
+    check_format(group, RUN_FORMAT)
+    identity = _text(group, "id")
+    if not is_run_id(identity):
+        raise UnreadableError("the run has no valid id")
+    bench = Bench.from_json(_mapping(_text(group, "bench"), "bench"))
+    settings = checked_settings(_mapping(_text(group, "settings"), "settings"))
+    provenance_text = hard_member(group, "provenance", h5py.Dataset)[()]
+    if not isinstance(provenance_text, bytes):
+        raise UnreadableError("the provenance is no text")
+    texts = {
+        name: _text(group, name)
+        for name in ("trajectory", "uid", "started", "finished", "exit_status", "reason", "git_revision")
+    }
+    return RunFacts(
+        id=identity,
+        bench=bench,
+        settings=settings,
+        provenance=_mapping(provenance_text, "provenance"),
+        rate=number_attribute(group, "rate"),
+        rows_dropped=int(number_attribute(group, "rows_dropped")),
+        **texts,
+    )
+
+
+def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
+    """Read a run's channels and hold them against their hash; raises UnreadableError."""
+    folder = hard_member(group, "channels", h5py.Group)
+    channels: dict[str, NDArray[Any]] = {}
+    for name, dtype in CHANNEL_DTYPES.items():
+        if name not in folder:
+            continue
+        dataset = hard_member(folder, name, h5py.Dataset)
+        if dataset.dtype != dtype or dataset.ndim != 1 or dataset.shape[0] > MAX_SAMPLES:
+            raise UnreadableError(f"channel {name} has type {dataset.dtype} and shape {dataset.shape}")
+        channels[name] = dataset[()]
+    if channels_sha256(channels) != _text(group, "sha256"):
+        raise UnreadableError("the samples are not the ones that were written (SHA-256 differs)")
+    return channels
+
+
+def read_recording(group: h5py.Group) -> Recording:
+    """Read a run; raises UnreadableError or InputError."""
+    facts = read_facts(group)
+    provenance = facts.full_provenance()
+    provenance.setdefault("creator", f"ServoBench {_text(group, 'creator_version')}")
+    return Recording(
+        id=facts.id,
+        trajectory=facts.trajectory,
+        bench=facts.bench,
+        settings=facts.settings,
+        channels=read_channels(group),
+        provenance=provenance,
+    )
+
+
+def hard_member(group: h5py.Group, name: str, kind: type) -> Any:
+    """A member that lies in this very file: links and datasets that point elsewhere are refused."""
+    if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+        raise UnreadableError(f"{name} is missing or only a link")
+    member = group[name]
+    if not isinstance(member, kind):
+        raise UnreadableError(f"{name} is no {kind.__name__.lower()}")
+    if isinstance(member, h5py.Dataset) and (member.is_virtual or member.external is not None):
+        raise UnreadableError(f"{name} lies in another file")
+    return member
+
+
+def number_attribute(group: h5py.Group, name: str) -> float:
+    """Read an attribute that is a finite number of at least 0; raises UnreadableError."""
+    value = group.attrs.get(name)
+    if not isinstance(value, (int, float, np.integer, np.floating)) or not 0 <= value < math.inf:
+        raise UnreadableError(f"attribute {name} is missing or no possible number")
+    return float(value)
+
+
+def text_attribute(group: h5py.Group, name: str) -> str | None:
+    """Read an attribute that is a proper text, of fixed or variable length; None if it is not."""
+    value = group.attrs.get(name)
+    try:
+        if isinstance(value, str):
+            value = value.encode()
+        return value.decode() if isinstance(value, bytes) else None
+    except UnicodeError:
+        return None
+
+
+def _text(group: h5py.Group, name: str) -> str:
+    value = text_attribute(group, name)
+    if value is None:
+        raise UnreadableError(f"attribute {name} is missing or no text")
+    return value
+
+
+def _mapping(text: str | bytes, name: str) -> dict[str, Any]:
+    try:
+        data = json.loads(text)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise UnreadableError(f"{name} is no JSON object")
+    return data

@@ -1,0 +1,82 @@
+"""From samples to a finished run file: written aside, read back and compared, synced, renamed, never opened again."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from core.recording import REQUIRED_CHANNELS
+from sessions.atomic import put_in_place
+from sessions.errors import EmptyRunError, SessionError, cause, shown
+from sessions.facts import RunFacts
+from sessions.part import ASIDE, image
+from sessions.schema import (
+    CHANNEL_DTYPES,
+    canonical_channels,
+    channels_sha256,
+    opened,
+    read_recording,
+    write_channels,
+    write_facts,
+)
+from sessions.trailer import with_trailer
+
+
+def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:
+    """Write the finished file of a run from rows of SAMPLE_DTYPE.
+
+    Rows a Recording may not hold are left out and counted. Raises EmptyRunError if fewer than two rows remain and
+    SessionError if the file cannot be written.
+    """
+    required = np.column_stack([rows[name].astype(float) for name in REQUIRED_CHANNELS])
+    usable = np.all(np.isfinite(required), axis=1)
+    time = np.where(usable, rows["time"], -np.inf)
+    before = np.concatenate(([-np.inf], np.maximum.accumulate(time)[:-1])) if len(time) else time
+    usable &= time > before
+    count = int(np.count_nonzero(usable))
+    if count < 2:
+        raise EmptyRunError(f"run {facts.id}: it ended after {count} usable samples, at least 2 are needed")
+    channels = {name: rows[name][usable] for name in CHANNEL_DTYPES}
+    write_run(path, replace(facts, rows_dropped=len(rows) - count), channels)
+
+
+def write_run(path: Path, facts: RunFacts, channels: dict[str, NDArray[Any]]) -> None:
+    """Write a finished run file: aside, verified by reading it back, synced, renamed. Raises SessionError.
+
+    HDF5 makes the file in memory and plain writing brings it to the disk, as HDF5 does not survive a full one.
+    """
+    stored = canonical_channels(channels, facts.id)
+
+    def fill(file: h5py.File) -> None:
+        write_facts(file, facts)
+        write_channels(file, facts, stored)
+
+    aside = path.with_name(path.name + ASIDE)
+    try:
+        aside.write_bytes(with_trailer(image(fill)))
+        _verify(aside, stored)
+        put_in_place(aside, path)
+    except (OSError, RuntimeError, ValueError) as error:
+        _discard(aside)
+        raise SessionError(f"{shown(path)}: the run cannot be written ({cause(error)})") from None
+    except BaseException:
+        _discard(aside)
+        raise
+
+
+def _verify(path: Path, expected: dict[str, NDArray[Any]]) -> None:
+    with opened(path) as file:
+        recording = read_recording(file)
+    if channels_sha256(recording.channels) != channels_sha256(expected):
+        raise SessionError(f"{shown(path)}: what was written reads back differently: check the disk")
+
+
+def _discard(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)

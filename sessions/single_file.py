@@ -1,0 +1,82 @@
+"""A whole session in one .h5 file, to be sent or archived: a group per run, each exactly what its own file holds."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+import h5py
+
+from sessions.atomic import put_in_place
+from sessions.errors import SessionError, cause, shown
+from sessions.facts import storable
+from sessions.part import ROOM, image, write_reserved
+from sessions.schema import SESSION_FORMAT, write_origin
+from sessions.store import Session
+from sessions.trailer import append_trailer
+
+ROOM_PER_RUN = 65_536
+"""How much more than its own file a run may take in the exported one [bytes]."""
+
+
+def export_single(session: Session, path: str | Path, ids: Iterable[str] | None = None) -> Path:
+    """Write the runs of these ids, or all, into one file that `Session.open` reads; returns its path.
+
+    Raises SessionError if the file exists, a run is damaged or the disk refuses; nothing is left behind then.
+    """
+    target = Path(path)
+    chosen = [run.id for run in session.runs()] if ids is None else list(ids)
+    if target.exists():
+        raise SessionError(f"{shown(target)}: the file exists; name a new one")
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
+    try:
+        write_reserved(aside, image(lambda file: _lay_out(file, session)), _room(session, chosen))
+        with h5py.File(aside, "r+") as file:
+            for identity in chosen:
+                session.load(identity)
+                with session.run_group(identity) as group:
+                    file.copy(group, file["runs"], name=identity)
+        append_trailer(aside)
+        put_in_place(aside, target)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SessionError(f"{shown(target)}: the session cannot be exported ({cause(error)})") from None
+    finally:
+        _discard(aside)
+    return target
+
+
+def import_single(path: str | Path, session: Session) -> list[str]:
+    """Add all runs of an exported file to a session and return their ids there; raises SessionError, adds then none."""
+    source = Session.open(path)
+    problems = source.problems()
+    if problems:
+        raise SessionError(problems[0])
+    return session.add_all(source.load_all())
+
+
+def _room(session: Session, ids: list[str]) -> int:
+    """Upper bound of what runs take in an exported file [bytes]."""
+    if session.read_only:
+        return ROOM + os.path.getsize(session.path)
+    known = {run.id: session.path / run.file for run in session.runs()}
+    missing = [identity for identity in ids if identity not in known]
+    if missing:
+        raise SessionError(f"{shown(session.path)}: there is no run {shown(str(missing[0]))}")
+    return ROOM + sum(os.path.getsize(known[identity]) + ROOM_PER_RUN for identity in ids)
+
+
+def _lay_out(file: h5py.File, session: Session) -> None:
+    file.attrs["format"] = SESSION_FORMAT
+    write_origin(file)
+    file.attrs["uid"], file.attrs["title"] = storable(session.uid), storable(session.title)
+    file.attrs["created"] = storable(session.created)
+    file.create_group("runs")
+
+
+def _discard(path: Path) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return

@@ -1,0 +1,99 @@
+"""One line of a session's list of runs: everything a person filters and sorts by, without any samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import h5py
+
+from sessions.errors import UnreadableError
+from sessions.schema import number_attribute, read_facts, text_attribute
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a run is about; SI units."""
+
+    id: str
+    trajectory: str
+    duration: float
+    """First to last sample [s]."""
+    samples: int
+    mass: float
+    """[kg]"""
+    length: float
+    """[m]"""
+    arm_mass: float
+    """[kg]"""
+    kp: float
+    ki: float
+    kd: float
+    supply_voltage: float
+    """Nominal [V]."""
+    servo: str
+    exit_status: str
+    """"success", "abort", "fail" or "crashed"."""
+    reason: str
+    started: str
+    """ISO 8601, empty when unknown."""
+    finished: str
+    rate: float
+    """Nominal sampling rate [Hz], 0 when unknown."""
+    uid: str
+    source: str
+    """Name of the imported file, empty for runs recorded here."""
+    file: str
+    """Path of the run inside the session."""
+    sha256: str
+    """Of the channels alone."""
+    content_sha256: str
+    """Of channels, bench, settings and trajectory: equal for equal evidence."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for machines; `vin` repeats the supply voltage under the name of the field's logs."""
+        return {**asdict(self), "vin": self.supply_voltage}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
+        """Inverse of `to_json`; raises ValueError for missing names and wrong types."""
+        values = {name: data.get(name) for name in _KINDS}
+        for name, kind in _KINDS.items():
+            value = values[name]
+            if type(value) is not kind and not (kind is float and type(value) is int):
+                raise ValueError(f"run summary: {name} = {value!r} is not possible")
+        return cls(**values)  # pyright: ignore[reportArgumentType]
+
+
+_KINDS = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(RunSummary)}
+
+
+def read_summary(group: h5py.Group, file: str) -> RunSummary:
+    """Read a run's summary from its attributes; raises UnreadableError or InputError."""
+    facts = read_facts(group)
+    source = facts.provenance.get("source_file", "")
+    try:
+        return RunSummary.from_json(
+            {
+                "id": facts.id,
+                "trajectory": facts.trajectory,
+                "duration": number_attribute(group, "duration"),
+                "samples": int(number_attribute(group, "samples")),
+                **{name: float(getattr(facts.bench, name)) for name in ("mass", "length", "arm_mass")},
+                **{name: float(getattr(facts.settings, name)) for name in ("kp", "ki", "kd", "supply_voltage")},
+                "servo": facts.settings.servo,
+                "exit_status": facts.exit_status,
+                "reason": facts.reason,
+                "started": facts.started,
+                "finished": facts.finished,
+                "rate": facts.rate,
+                "uid": facts.uid,
+                "source": source if isinstance(source, str) else "",
+                "file": file,
+                "sha256": text_attribute(group, "sha256"),
+                "content_sha256": text_attribute(group, "content_sha256"),
+            }
+        )
+    except ValueError as error:
+        raise UnreadableError(str(error)) from None

@@ -1,0 +1,149 @@
+"""The sink of a recorder: samples go to a part file at most half a second after they were taken.
+
+`SessionSink` travels to the recorder's process as plain data; its `open` creates the run there and returns the
+`RunWriter`, which owns the file until `finish`. Both follow the protocols in core.recording.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import InputError
+from core.recording import SAMPLE_DTYPE, RunHeader
+from sessions.errors import EmptyRunError, SessionError, cause, shown
+from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
+from sessions.locks import claim_numbers
+from sessions.part import PART, Part, read_part
+from sessions.sealing import seal
+
+FLUSH_INTERVAL = 0.5
+"""Longest time samples stay in memory only [s]."""
+
+
+@dataclass(frozen=True)
+class SessionSink:
+    """Picklable description of where a recorder's samples go."""
+
+    runs_folder: str
+
+    def open(self, header: RunHeader) -> RunWriter:
+        """Create the next run's file; raises SessionError."""
+        return RunWriter(Path(self.runs_folder), header)
+
+
+class RunWriter:
+    """One run on its way to the disk."""
+
+    def __init__(self, runs: Path, header: RunHeader) -> None:
+        try:
+            self._lock = claim_numbers(runs, 1)[0]
+        except OSError as error:
+            raise SessionError(f"{shown(runs)}: no run can be recorded here ({cause(error)})") from None
+        self.id = run_id(self._lock.number, header.trajectory, header.settings.kp)
+        self._final = runs / f"{self.id}.h5"
+        self._part_path = runs / f"{self.id}.h5{PART}"
+        self._pending: list[NDArray[Any]] = []
+        self._finished = False
+        self._failure = ""
+        self.rows_flushed = 0
+        """Rows that survive if the process dies now."""
+        try:
+            self._part = Part(self._part_path, RunFacts.from_header(self.id, header))
+        except (OSError, RuntimeError, ValueError) as error:
+            self._lock.release()
+            raise SessionError(f"{shown(self._part_path)}: the run cannot be created ({cause(error)})") from None
+        except BaseException:
+            self._lock.release()
+            raise
+        self._last_flush = self._last_append = time.monotonic()
+
+    def append(self, rows: NDArray[Any]) -> None:
+        """Take rows of SAMPLE_DTYPE, shape (k,); they are on disk within FLUSH_INTERVAL of further appending.
+
+        Raises InputError for rows of another type and SessionError when the disk refuses them; then no more are
+        taken, and `finish` seals those that were flushed before.
+        """
+        self._require_open()
+        if rows.dtype != SAMPLE_DTYPE or rows.ndim != 1:
+            raise InputError(f"run {self.id}: rows of type {rows.dtype} and shape {rows.shape} are no samples")
+        self._pending.append(rows.copy())
+        moment, before = time.monotonic(), self._last_append
+        self._last_append = moment
+        # The next rows come about as much later as these came after the last ones: that may be too late to flush.
+        if moment + (moment - before) - self._last_flush >= FLUSH_INTERVAL:
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring all rows taken so far to the disk; raises SessionError."""
+        self._require_open()
+        self._last_flush = time.monotonic()
+        if not self._pending:
+            return
+        rows = np.concatenate(self._pending)
+        try:
+            self._part.append(rows)
+        except (OSError, RuntimeError, ValueError) as error:
+            self._failure = (
+                f"{shown(self._part_path)}: samples cannot be written ({cause(error)}); "
+                f"{self.rows_flushed} samples before them are safe"
+            )
+            raise SessionError(self._failure) from None
+        self._pending.clear()
+        self.rows_flushed += len(rows)
+
+    def finish(self, exit_status: str, reason: str = "") -> str:
+        """Seal the run and return its id; exit_status: "success", "abort", "fail" or "crashed".
+
+        Raises EmptyRunError if fewer than two samples came (the run is then gone); SessionError if the last samples
+        cannot be written (the run is then sealed without them as failed) or if the finished file cannot (the samples
+        then stay in the part file and are recovered on the next opening).
+        """
+        if exit_status not in EXIT_STATUSES:
+            raise InputError(f"run {self.id}: exit status {exit_status!r} is none of {', '.join(EXIT_STATUSES)}")
+        refusal = None
+        if self._failure:
+            self._require_unfinished()
+        else:
+            try:
+                self.flush()
+            except SessionError as error:
+                refusal = error
+                exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
+        self._finished = True
+        self._part.close()
+        try:
+            facts, rows = read_part(self._part_path)
+            if len(rows) < self.rows_flushed:
+                raise SessionError(
+                    f"{shown(self._part_path)}: {len(rows)} of {self.rows_flushed} samples read back: check the disk"
+                )
+            seal(self._final, replace(facts, exit_status=exit_status, reason=reason, finished=now()), rows)
+            self._remove_part()
+        except EmptyRunError:
+            self._remove_part()
+            raise
+        finally:
+            self._lock.release()
+        if refusal is not None:
+            raise refusal
+        return self.id
+
+    def _remove_part(self) -> None:
+        with contextlib.suppress(OSError):
+            self._part_path.unlink(missing_ok=True)
+
+    def _require_open(self) -> None:
+        self._require_unfinished()
+        if self._failure:
+            raise SessionError(self._failure)
+
+    def _require_unfinished(self) -> None:
+        if self._finished:
+            raise SessionError(f"run {self.id}: it is finished and no longer open for samples")

@@ -1,0 +1,127 @@
+"""Runs leave for other tools without losing a bit and come back the same."""
+
+import json
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.bench import Bench
+from core.errors import ServoBenchError
+from core.recording import CHANNELS, Recording, ServoSettings
+from sessions import Session, SessionError, export_bam, export_csv, import_paths
+from sessions.exporters import bam_text, csv_text
+from sessions.importers.bam_json import read_bam
+from sessions.importers.own_csv import read_csv
+
+EXPORTERS = {"csv": export_csv, "bam": export_bam}
+
+
+@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
+def test_runs_come_back_the_same(session, recording, same, tmp_path, export):
+    bench = Bench(mass=0.5, length=0.1, gravity=9.81, measured_inertia=0.0067, measured_gravity_torque=0.54)
+    law = ServoSettings(servo="erob80", kp=90, ki=1, kd=0.1, supply_voltage=48, damping=0.2)
+    session.add_all([recording(), recording(bench=bench, settings=law, seed=1), recording(samples=2, seed=2)])
+    files = export(session, None, tmp_path / "out")
+    again = Session.open(tmp_path / "again") if import_paths(files, tmp_path / "again") else None
+    for original, back in zip(session.load_all(), again.load_all(), strict=True):
+        same(original, back)
+        assert back.provenance["operator"] == "Ada"
+        assert back.provenance["exit_status"] == "success"
+        assert back.provenance["uid"] == original.provenance["uid"]
+    assert again.data_hash() == session.data_hash()
+
+
+@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
+def test_measured_runs_come_back_the_same(measured, same, tmp_path, export):
+    ids = import_paths(
+        [sorted(measured("xl330").iterdir())[0], sorted(measured("sts3215").glob("*.gz"))[0]], tmp_path / "a"
+    )
+    session = Session.open(tmp_path / "a")
+    again = import_paths(export(session, ids, tmp_path / "out"), tmp_path / "b")
+    for original, back in zip(session.load_all(ids), Session.open(tmp_path / "b").load_all(again), strict=True):
+        same(original, back)
+        assert original.provenance["header"].items() <= back.provenance["header"].items() or export is export_csv
+
+
+def test_bams_fields_have_bams_names_and_meaning(session, recording, tmp_path):
+    identity = session.add(recording())
+    [path] = export_bam(session, [identity], tmp_path)
+    data = json.loads(path.read_text())
+    run = session.load(identity)
+    assert {key: data[key] for key in ("mass", "arm_mass", "length", "kp", "vin", "motor", "trajectory")} == {
+        "mass": 0.49, "arm_mass": 0.05, "length": 0.1, "kp": 400, "vin": 7.4, "motor": "xl330", "trajectory": "sin_sin"
+    }  # fmt: skip
+    entry = data["entries"][7]
+    assert entry["timestamp"] == run.time[7]
+    assert entry["position"] == run.position[7]
+    assert entry["torque_enable"] is bool(run.torque_enable[7])
+    assert np.int16(np.uint16(entry["load"])) / 885 == run.channels["duty_cycle"][7]
+
+
+def test_a_csv_opens_with_its_units(session, recording, tmp_path):
+    [path] = export_csv(session, [session.add(recording())], tmp_path)
+    table = np.genfromtxt(path, delimiter=",", skip_header=2, names=True, deletechars="")
+    assert path.read_text().splitlines()[2].startswith("time [s],goal_position [rad],torque_enable [1],position [rad]")
+    assert np.array_equal(table["time_[s]"], session.load_all()[0].time)
+
+
+@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
+def test_no_file_is_replaced(session, recording, tmp_path, export):
+    session.add(recording())
+    export(session, None, tmp_path / "out")
+    with pytest.raises(SessionError, match="exists"):
+        export(session, None, tmp_path / "out")
+    (tmp_path / "file").touch()
+    with pytest.raises(SessionError, match="cannot be exported"):
+        export(session, None, tmp_path / "file")
+    assert len(os.listdir(tmp_path / "out")) == 1
+
+
+@pytest.mark.parametrize("export", EXPORTERS.values(), ids=EXPORTERS.keys())
+def test_a_failed_export_leaves_no_file(session, recording, tmp_path, export):
+    identity = session.add(recording())
+    with pytest.raises(SessionError, match="no run"):
+        export(session, [identity, "0009_x"], tmp_path / "out")
+    assert os.listdir(tmp_path / "out") == []
+
+
+values = st.floats(-1e6, 1e6, allow_subnormal=True)
+maybe = values | st.just(float("nan"))
+
+
+@st.composite
+def recordings(draw):
+    """Any run the importers' bounds allow."""
+    count = draw(st.integers(2, 5))
+    time = sorted(draw(st.lists(values, min_size=count, max_size=count, unique=True)))
+    channels = {"time": np.array(time) + 0.0}
+    for channel in CHANNELS[1:]:
+        kind = np.dtype(channel.kind).kind
+        required = channel.name in ("goal_position", "position")
+        items = st.integers(0, 1) if kind == "u" else values if required else maybe
+        column = np.array(draw(st.lists(items, min_size=count, max_size=count)), channel.kind)
+        if required or kind == "u" or not np.all(np.isnan(column)):
+            channels[channel.name] = column
+    positive = st.floats(0, 1e6)
+    try:
+        return Recording(
+            id="x",
+            trajectory=draw(st.sampled_from(["sin_sin", "my own-1.5"])),
+            bench=Bench(mass=draw(positive), length=draw(positive), measured_inertia=draw(st.none() | positive)),
+            settings=ServoSettings(
+                servo=draw(st.sampled_from(["xl330", "mx106"])), kp=draw(positive), supply_voltage=draw(positive)
+            ),
+            channels=channels,
+        )
+    except ServoBenchError:
+        return draw(st.nothing())
+
+
+@given(original=recordings())
+@settings(max_examples=100, deadline=None)
+def test_any_run_survives_both_formats(same, original):
+    same(original, read_csv(csv_text(original).encode(), "x.csv"))
+    same(original, read_bam(bam_text(original).encode(), "x.json"))

@@ -1,0 +1,347 @@
+"""Logs of other tools become the runs they describe; what cannot be imported is named and leaves no trace."""
+
+import gzip
+import json
+import os
+
+import h5py
+import numpy as np
+import pytest
+
+from core.bench import STANDARD_GRAVITY
+from core.errors import InputError, ServoBenchError
+from sessions import Session, SessionError, import_paths
+from sessions.importers import sources, strict_json
+
+
+def imported(path, home):
+    return Session.open(home) if import_paths([path], home) else None
+
+
+@pytest.fixture
+def home(tmp_path):
+    return tmp_path / "target" / "session"
+
+
+def only_run(path, home):
+    import_paths([path], home)
+    [recording] = Session.open(home).load_all()
+    return recording
+
+
+# What a log means
+
+
+def test_a_raw_log_becomes_a_recording(write_log, home):
+    run = only_run(write_log(), home)
+    assert run.id == "0001_sin_sin_kp400"
+    assert run.trajectory == "sin_sin"
+    assert (run.bench.mass, run.bench.length, run.bench.arm_mass) == (0.49, 0.1, 0.0)
+    assert run.bench.gravity == STANDARD_GRAVITY
+    assert (run.settings.servo, run.settings.kp, run.settings.supply_voltage) == ("xl330", 400.0, 7.4)
+    assert list(run.time) == [0.005 * i for i in range(5)]
+    assert list(run.position) == [0.1 * i for i in range(5)]
+    assert list(run.goal_position) == [0.2 * i for i in range(5)]
+    assert run.torque_enable.all()
+    assert list(run.channels["velocity"]) == [1.0] * 5
+    assert list(run.channels["supply_voltage"]) == [7.4] * 5
+    assert list(run.channels["temperature"]) == [30.0] * 5
+
+
+def test_the_load_of_an_xl330_is_its_pwm_in_twos_complement(write_log, home):
+    assert list(only_run(write_log(), home).channels["duty_cycle"]) == [-(i + 1) / 885 for i in range(5)]
+
+
+def test_the_load_of_other_servos_is_not_taken(write_log, home):
+    assert "duty_cycle" not in only_run(write_log(motor="MX106"), home).channels
+
+
+@pytest.mark.parametrize(
+    ("motor", "servo"), [("XL330", "xl330"), ("sts3215_12v", "sts3215"), ("MX106", "mx106"), ("Own-1", "own-1")]
+)
+def test_servos_get_the_catalogues_names(write_log, home, motor, servo):
+    run = only_run(write_log(motor=motor), home)
+    assert run.settings.servo == servo
+    assert run.provenance["header"]["motor"] == motor
+
+
+@pytest.mark.parametrize("key", ["arm_mass", "arm-mass"])
+def test_the_arms_mass_has_two_spellings(write_log, home, key):
+    assert only_run(write_log(**{key: 0.036}), home).bench.arm_mass == 0.036
+
+
+def test_a_measured_load_replaces_the_point_mass(write_log, home):
+    bench = only_run(write_log(inertia_total=0.0067, gravity_torque=0.54), home).bench
+    assert (bench.inertia, bench.gravity_torque) == (0.0067, 0.54)
+
+
+def test_the_papers_words_for_trajectories_are_understood(write_log, home):
+    assert only_run(write_log(trajectory="raise_and_lower"), home).trajectory == "up_and_down"
+
+
+def test_the_rest_of_the_header_stays_in_the_provenance(write_log, home):
+    extra = {
+        "error_gain": 0.16489,
+        "max_pwm": 0.9965,
+        "dt": 0.005,
+        "repetition": 2,
+        "q_offset": 0.1,
+        "recorded": "2025-03-17_163547",
+    }
+    run = only_run(write_log(**extra), home)
+    assert {key: run.provenance["header"][key] for key in extra} == extra
+    assert run.provenance["source_file"] == "log.json"
+    assert run.provenance["started"] == "2025-03-17T16:35:47"
+    assert run.bench.angle_offset == 0.0
+
+
+def test_an_exactly_repeated_row_is_dropped_with_a_note(write_log, log, home):
+    data = log()
+    data["entries"].insert(3, dict(data["entries"][2]))
+    run = only_run(write_log(data=data), home)
+    assert run.samples == 5
+    assert run.provenance["duplicate_rows_dropped"] == 1
+
+
+def test_values_some_samples_lack_are_missing_there_only(write_log, log, home):
+    data = log()
+    del data["entries"][2]["speed"]
+    data["entries"][4]["temp"] = None
+    run = only_run(write_log(data=data), home)
+    assert list(np.isnan(run.channels["velocity"])) == [False, False, True, False, False]
+    assert list(np.isnan(run.channels["temperature"])) == [False, False, False, False, True]
+
+
+def test_measured_xl330_logs_come_in_exactly(measured, home):
+    folder = measured("xl330")
+    ids = import_paths([folder], home)
+    files = sorted(folder.iterdir())
+    assert len(ids) == len(files) == 8
+    for file, run in zip(files, Session.open(home).load_all(ids), strict=True):
+        data = json.loads(gzip.decompress(file.read_bytes()))
+        entries = data["entries"]
+        assert [entry["timestamp"] for entry in entries] == run.time.tolist()
+        assert [entry["position"] for entry in entries] == run.position.tolist()
+        assert [entry["goal_position"] for entry in entries] == run.goal_position.tolist()
+        assert [entry["torque_enable"] for entry in entries] == run.torque_enable.tolist()
+        assert [np.int16(np.uint16(entry["load"])) for entry in entries] == np.round(
+            run.channels["duty_cycle"] * 885
+        ).tolist()
+        assert run.settings.kp == data["kp"]
+        assert run.provenance["started"].startswith("2026-")
+
+
+def test_a_list_of_measured_runs_is_imported_in_its_order(measured, home):
+    folder = measured("sts3215")
+    names = json.loads((folder / "small.json").read_text())[:10]
+    short = home.parent / "short.json"
+    short.parent.mkdir()
+    for name in names:
+        (short.parent / name).symlink_to(folder / name)
+    short.write_text(json.dumps(names))
+    runs = [Session.open(home).load(identity) for identity in import_paths([short], home)]
+    assert [run.provenance["source_file"] for run in runs] == names
+    assert {run.settings.servo for run in runs} == {"sts3215"}
+    assert all(run.bench.measured_inertia and run.bench.measured_gravity_torque for run in runs)
+
+
+# Files, folders, lists
+
+
+def test_a_folder_is_walked_in_order_and_foreign_files_are_reported(write_log, tmp_path, home):
+    write_log("in/b.json", kp=2)
+    write_log("in/a.json", kp=1)
+    write_log("in/deep/c.json", kp=3)
+    write_log("in/list.json", data=["a.json"])
+    write_log("in/parameters.json", data={"kt": 1.2})
+    write_log("in/.hidden.json", data="broken")
+    (tmp_path / "in" / "readme.txt").write_text("hello")
+    (tmp_path / "in" / "table.csv").write_text("a,b\n1,2\n")
+    events = []
+    ids = import_paths([tmp_path / "in"], home, events.append)
+    assert [identity[-3:] for identity in ids] == ["kp1", "kp2", "kp3"]
+    skipped = {os.path.basename(event.file): event.skipped for event in events if event.skipped}
+    assert skipped.keys() == {"list.json", "parameters.json", "table.csv"}
+    for stage, count in (("read", 6), ("store", 3)):
+        told = [(event.done, event.total) for event in events if event.stage == stage]
+        assert told == [(done, count) for done in range(1, count + 1)]
+
+
+def test_a_list_names_files_beside_it_or_below(write_log, home):
+    write_log("sub/a.json", kp=7)
+    assert only_run(write_log("list.json", data=["sub/a.json"]), home).settings.kp == 7
+
+
+@pytest.mark.parametrize("name", ["../a.json", "/etc/passwd", "sub/../../a.json", "missing.json", "list.json", "a\0"])
+def test_a_list_reaches_nothing_else(write_log, home, name):
+    write_log("a.json")
+    refused(write_log("list.json", data=[name]), home)
+
+
+def test_imports_add_to_a_session_that_exists(write_log, home):
+    first = import_paths([write_log("a.json")], home)
+    second = import_paths([write_log("b.json", kp=100)], Session.open(home))
+    assert first + second == ["0001_sin_sin_kp400", "0002_sin_sin_kp100"]
+
+
+def test_a_session_is_not_imported_into_itself(session, recording):
+    session.add(recording())
+    with pytest.raises(InputError, match="into itself"):
+        import_paths([session.path], session)
+
+
+# What is refused: one line, nothing written
+
+
+def refused(path, home):
+    with pytest.raises(ServoBenchError) as caught:
+        import_paths([path], home)
+    assert "\n" not in str(caught.value)
+    assert not home.parent.exists()
+    return str(caught.value)
+
+
+BAD_HEADERS = {
+    "negative mass": {"mass": -0.5},
+    "text for a number": {"mass": "0.49"},
+    "boolean for a number": {"kp": True},
+    "list for a number": {"kp": [4]},
+    "huge integer": {"kp": 10**400},
+    "huge number": {"length": 1e7},
+    "no gain": {"kp": None},
+    "no servo": {"motor": None},
+    "servo is a number": {"motor": 330},
+    "path as servo": {"motor": "../xl330"},
+    "path as trajectory": {"trajectory": "a/b"},
+    "backslash in trajectory": {"trajectory": "a\\b"},
+    "lone surrogate": {"trajectory": "\ud800"},
+    "lone surrogate in a comment": {"comment": "\ud800"},
+    "zero byte": {"trajectory": "a\0b"},
+    "two lines": {"trajectory": "a\nb"},
+    "deep comment": {"comment": json.loads("[" * 500 + "]" * 500)},
+    "endless comment": {"comment": "x" * 100_000},
+    "no entries": {"entries": []},
+    "one entry": {"entries": [{}]},
+    "entries are numbers": {"entries": [1, 2, 3]},
+    "entries are text": {"entries": "abc"},
+}
+
+
+@pytest.mark.parametrize("header", BAD_HEADERS.values(), ids=BAD_HEADERS.keys())
+def test_a_bad_header_is_refused(write_log, log, home, header):
+    data = {key: value for key, value in {**log(), **header}.items() if value is not None}
+    refused(write_log(data=data), home)
+
+
+BAD_SAMPLES = {
+    "time goes back": {"timestamp": 0.001},
+    "time stands still": {"timestamp": 0.005, "position": 9.0},
+    "text": {"position": "1.0"},
+    "boolean": {"position": True},
+    "nothing": {"goal_position": None},
+    "huge": {"goal_position": 2e6},
+    "number for a switch": {"torque_enable": 0.5},
+    "text for a switch": {"torque_enable": "on"},
+    "load beyond 16 bits": {"load": 65536},
+    "broken load": {"load": 1.5},
+}
+
+
+@pytest.mark.parametrize("change", BAD_SAMPLES.values(), ids=BAD_SAMPLES.keys())
+def test_a_bad_sample_is_named(write_log, log, home, change):
+    data = log()
+    data["entries"][2].update(change)
+    assert "sample 2" in refused(write_log(data=data), home)
+
+
+BAD_FILES = {
+    "empty": b"",
+    "blank": b" \n",
+    "text": b"hello",
+    "cut off": b'{"mass": 0.49, "entries": [{"timest',
+    "not UTF-8": b'{"mass": "\xff"}',
+    "not a number": b'{"entries": [{"timestamp": NaN}]}',
+    "infinite": b'{"entries": [{"timestamp": Infinity}]}',
+    "too many digits": b'{"entries": [' + b"9" * 5000 + b"]}",
+    "too deep": b"[" * 200_000,
+    "deep objects": b'{"a":' * 100_000,
+    "no object": b"7",
+    "empty list": b"[]",
+    "mixed list": b'["a.json", 7]',
+    "cut off gzip": gzip.compress(b'{"entries": []}' * 100)[:40],
+    "damaged gzip": b"\x1f\x8b" + bytes(100),
+    "HDF5": b"\x89HDF\r\n\x1a\n",
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "json.gz", "csv", "h5"])
+@pytest.mark.parametrize("content", BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_bad_file_is_refused(tmp_path, home, content, ending):
+    path = tmp_path / f"bad.{ending}"
+    path.write_bytes(content)
+    assert f"bad.{ending}" in refused(path, home)
+
+
+def test_a_gzip_bomb_is_refused_before_it_unfolds(tmp_path, home):
+    path = tmp_path / "bomb.json.gz"
+    path.write_bytes(gzip.compress(bytes(300 * 2**20), compresslevel=1))
+    assert "larger than 256 MB" in refused(path, home)
+
+
+def test_files_of_any_size_are_read_only_so_far(tmp_path, home, monkeypatch):
+    monkeypatch.setattr(sources, "MAX_BYTES", 2**20)
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(10 * 2**30)
+    assert "larger than 1 MB" in refused(path, home)
+
+
+def test_more_values_than_memory_can_hold_are_refused(tmp_path, home):
+    path = tmp_path / "many.json"
+    path.write_bytes(b"[" + b"[]," * strict_json.MAX_CONTAINERS + b"[]]")
+    assert "too many values" in refused(path, home)
+
+
+def test_pipes_devices_and_missing_files_are_refused(tmp_path, home):
+    os.mkfifo(tmp_path / "pipe.json")
+    assert "not a file" in refused(tmp_path / "pipe.json", home)
+    (tmp_path / "zero.json").symlink_to("/dev/zero")
+    assert "not a file" in refused(tmp_path / "zero.json", home)
+    refused(tmp_path / "none.json", home)
+    refused(tmp_path / "a\0b.json", home)
+    refused(tmp_path / "two\nlines.json", home)
+    (tmp_path / "picture.png").touch()
+    assert "unknown kind" in refused(tmp_path / "picture.png", home)
+
+
+def test_one_bad_file_in_a_folder_stops_the_whole_import(write_log, tmp_path, home):
+    write_log("in/a.json")
+    (tmp_path / "in" / "z.json").write_text('{"entries": [')
+    assert "z.json" in refused(tmp_path / "in", home)
+
+
+def test_a_folder_without_recordings_is_refused(tmp_path, home):
+    (tmp_path / "in").mkdir()
+    assert "nothing to import" in refused(tmp_path / "in", home)
+
+
+def test_a_bad_import_leaves_a_session_as_it_was(session, recording, write_log):
+    session.add(recording())
+    before = sorted(os.listdir(session.path / "runs"))
+    with pytest.raises(InputError):
+        import_paths([write_log("good.json"), write_log("bad.json", mass=-1)], session)
+    assert sorted(os.listdir(session.path / "runs")) == before
+
+
+def test_nothing_is_imported_into_a_foreign_folder(write_log, tmp_path):
+    write_log("home/thesis.json")
+    with pytest.raises(SessionError, match="not an empty folder"):
+        import_paths([write_log()], tmp_path / "home")
+    assert os.listdir(tmp_path / "home") == ["thesis.json"]
+
+
+def test_a_damaged_run_file_is_refused(session, recording, home):
+    path = session.path / "runs" / f"{session.add(recording())}.h5"
+    with h5py.File(path, "r+") as file:
+        file.attrs["settings"] = json.dumps({"servo": "xl330", "kp": "high", "supply_voltage": 7})
+    assert "kp" in refused(path, home)

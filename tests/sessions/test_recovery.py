@@ -1,0 +1,251 @@
+"""After any crash: finished runs are intact, at most a second of the running one is lost, nobody has to do anything."""
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from sessions import Session, SessionError, schema
+from sessions.facts import RunFacts
+from sessions.part import PART, Part, read_part
+from sessions.superblock import lookup3
+
+VICTIM = Path(__file__).with_name("victim.py")
+LANES, KILLS = 5, 20
+
+
+@pytest.fixture
+def abandoned(session, header, rows):
+    """The part of a run whose process died after 100 flushed samples, and the session it lies in."""
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    part = session.path / "runs" / f"{sink.id}.h5{PART}"
+    copy = session.path.parent / part.name
+    shutil.copy(part, copy)
+    sink.finish("success")
+    (session.path / "runs" / f"{sink.id}.h5").unlink()
+    shutil.move(copy, part)
+    return part
+
+
+def run_victim(*arguments):
+    environment = {**os.environ, "PYTHONPATH": str(VICTIM.parents[2])}
+    command = [sys.executable, str(VICTIM), *map(str, arguments)]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def assert_known_sequence(recording):
+    index = np.arange(recording.samples)
+    assert np.array_equal(recording.goal_position, index)
+    assert np.allclose(recording.position, np.cos(index / 10), atol=1e-12)
+
+
+def test_kill_at_100_random_moments_while_recording(session, tmp_path):
+    lanes = [run_victim("lane", session.path, tmp_path / f"diary{i}", KILLS, i) for i in range(LANES)]
+    opened = 0
+    while any(process.poll() is None for process in lanes):
+        # Others may open the session meanwhile: they must not take a run from the process that records it.
+        Session.open(session.path).runs()
+        opened += 1
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            lanes[0].wait(timeout=0.05)
+    assert [process.communicate() for process in lanes] == [("", "")] * LANES
+    assert opened
+
+    session = Session.open(session.path)
+    runs = {run.id: run for run in session.runs()}
+    numbers = {int(identity[:4]): identity for identity in runs}
+    diaries = [json.loads(line) for i in range(LANES) for line in (tmp_path / f"diary{i}").read_text().splitlines()]
+
+    assert len(diaries) == LANES * KILLS
+    assert len(numbers) == len(runs)
+    assert session.problems() == []
+    for recording in session.load_all():
+        assert_known_sequence(recording)
+    killed_while_recording = 0
+    for diary in diaries:
+        for identity, rows in diary["finished"].items():
+            assert runs[identity].samples == rows
+            assert runs[identity].exit_status == "success"
+        if diary["flushed"] >= 2:
+            killed_while_recording += 1
+            recovered = session.load(numbers[diary["number"]])
+            assert recovered.samples >= diary["flushed"]
+            assert diary["last"] - recovered.time[-1] <= 1.0
+        elif diary["taken"]:
+            assert diary["last"] - diary["first"] <= 1.0
+    assert killed_while_recording >= 10
+    left = [name for name in os.listdir(session.path / "runs") if not name.endswith(".h5")]
+    assert left in ([], ["damaged"])
+
+
+def test_a_part_without_a_process_becomes_a_crashed_run(abandoned, session, rows):
+    opened = Session.open(session.path)
+
+    assert opened.recovery.recovered == ("0001_sin_sin_kp400",)
+    assert opened.recovery.messages == ("run 0001_sin_sin_kp400 was recovered after a crash",)
+    loaded = opened.load("0001_sin_sin_kp400")
+    assert loaded.provenance["exit_status"] == "crashed"
+    assert loaded.channels["position"].tobytes() == rows(100)["position"].tobytes()
+    assert os.listdir(session.path / "runs") == ["0001_sin_sin_kp400.h5"]
+    assert Session.open(session.path).recovery.messages == ()
+
+
+def test_a_run_being_recorded_is_left_alone(session, header, rows):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    other = Session.open(session.path)
+    assert other.recovery.recording == (1,)
+    assert other.recovery.messages == ()
+    assert other.runs() == []
+    assert sink.finish("success") == other.runs()[0].id
+
+
+def test_a_torn_row_costs_only_what_follows_it(abandoned, session, rows):
+    with h5py.File(abandoned, "r", swmr=True) as file:
+        offset = file["samples"].id.get_chunk_info(0).byte_offset
+        size = file["samples"].dtype.itemsize
+    with abandoned.open("r+b") as file:
+        file.seek(offset + 60 * size + 8)
+        file.write(b"\xff" * 4)
+    loaded = Session.open(session.path).load("0001_sin_sin_kp400")
+    assert loaded.channels["position"].tobytes() == rows(60)["position"].tobytes()
+
+
+@pytest.mark.parametrize("size", [0, 8, 100, 1000, 5000])
+def test_an_unreadable_part_is_set_aside_once_and_kept(abandoned, session, size):
+    kept = abandoned.read_bytes()[:size]
+    abandoned.write_bytes(kept)
+
+    opened = Session.open(session.path)
+
+    assert len(opened.recovery.damaged) == 1
+    assert abandoned.name in opened.recovery.damaged[0]
+    assert "\n" not in opened.recovery.damaged[0]
+    assert (session.path / "runs" / "damaged" / abandoned.name).read_bytes() == kept
+    assert Session.open(session.path).recovery.messages == ()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_part_with_any_bytes_changed_is_recovered_or_set_aside(abandoned, session, seed):
+    damage = random.Random(seed)
+    content = bytearray(abandoned.read_bytes())
+    for _ in range(8):
+        content[damage.randrange(20_000)] = damage.choice((0, 255, damage.randrange(256)))
+    abandoned.write_bytes(content)
+    opened = Session.open(session.path)
+    assert len(opened.recovery.recovered) + len(opened.recovery.damaged) == 1
+    assert len(opened.load_all()) == len(opened.recovery.recovered)
+
+
+def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
+    with monkeypatch.context() as newer:
+        newer.setattr(schema, "FORMAT_VERSION", 99)
+        sink = session.sink().open(header)
+        part = session.path / "runs" / f"{sink.id}.h5{PART}"
+        content = part.read_bytes()
+        with pytest.raises(SessionError):
+            sink.finish("success")
+    part.write_bytes(content)
+    assert "newer ServoBench" in Session.open(session.path).recovery.postponed[0]
+    assert part.read_bytes() == content
+
+
+def test_a_part_without_two_samples_is_set_aside(session, header, rows):
+    sink = session.sink().open(header)
+    part = session.path / "runs" / f"{sink.id}.h5{PART}"
+    empty = part.read_bytes()
+    sink.append(rows(2))
+    sink.finish("success")
+    second = part.with_name(part.name.replace("0001", "0002"))
+    second.write_bytes(empty)
+    assert "0 usable samples" in Session.open(session.path).recovery.damaged[0]
+
+
+def test_a_set_aside_part_keeps_its_number_and_its_namesakes(abandoned, session, header, rows):
+    for content in (b"first", b"second"):
+        abandoned.write_bytes(content)
+        Session.open(session.path)
+    damaged = session.path / "runs" / "damaged"
+    assert sorted(path.read_bytes() for path in damaged.iterdir()) == [b"first", b"second"]
+    assert session.sink().open(header).id.startswith("0002")
+
+
+def test_a_death_between_sealing_and_tidying_leaves_one_run(abandoned, session):
+    part = abandoned.read_bytes()
+    Session.open(session.path)
+    expected = session.load("0001_sin_sin_kp400")
+    abandoned.write_bytes(part)
+    assert Session.open(session.path).recovery.messages == ()
+    assert not abandoned.exists()
+    assert session.load("0001_sin_sin_kp400").provenance == expected.provenance
+
+
+def test_a_part_never_replaces_another_run(abandoned, session, recording):
+    part = abandoned.read_bytes()
+    abandoned.unlink()
+    identity = session.add(recording())
+    abandoned.write_bytes(part)
+    assert "another run" in Session.open(session.path).recovery.damaged[0]
+    assert session.load(identity).samples == 50
+
+
+def test_remains_that_hold_no_sample_are_swept_up(session):
+    runs = session.path / "runs"
+    for name in (".0004.lock", "0005_x_kp1.h5.new", "0006_x_kp1.h5.tmp"):
+        (runs / name).touch()
+    assert Session.open(session.path).recovery.messages == ()
+    assert os.listdir(runs) == []
+
+
+@pytest.mark.parametrize("size", [2_500_000, 2_700_000])
+@pytest.mark.parametrize(("end", "exit_status"), [("finish", "fail"), ("die", "crashed")])
+def test_a_full_disk_costs_only_the_samples_it_refused(session, size, end, exit_status):
+    output, complaints = run_victim("full", session.path, size, end).communicate()
+    told = json.loads(output)
+    assert complaints == ""
+    assert "samples cannot be written" in told["error"]
+    assert told["flushed"] > 0
+
+    recovered = Session.open(session.path).load("0001_sin_sin_kp400")
+    assert recovered.provenance["exit_status"] == exit_status
+    assert recovered.samples >= told["flushed"]
+    assert_known_sequence(recovered)
+
+
+def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    in_the_way = session.path / "runs" / f"{sink.id}.h5"
+    in_the_way.mkdir()
+    with pytest.raises(SessionError, match="cannot be written"):
+        sink.finish("success")
+    in_the_way.rmdir()
+    assert Session.open(session.path).recovery.recovered == (sink.id,)
+    assert session.load(sink.id).samples == 100
+
+
+def test_a_part_is_readable_from_the_moment_it_has_its_name(tmp_path, header):
+    part = tmp_path / "0001_sin_sin_kp400.h5.part"
+    open_part = Part(part, RunFacts.from_header("0001_sin_sin_kp400", header))
+    facts, found = read_part(part)
+    open_part.close()
+    assert facts.settings == header.settings
+    assert len(found) == 0
+
+
+def test_the_checksum_of_hdf5_metadata_is_lookup3(abandoned):
+    # The second value is Bob Jenkins' own driver5 for the key and a seed of 0.
+    block = abandoned.read_bytes()[:48]
+    assert lookup3(block[:44]) == int.from_bytes(block[44:], "little")
+    assert lookup3(b"Four score and seven years ago") == 0x17770551
