@@ -119,7 +119,7 @@ class _Term:
 _COMMAND_PATH: dict[str, _Term] = {
     "command_delay": _Term("t_d", "s", 0.01, 0.0, 0.06, Slot.DELAY, "time from command to its effect"),
     "error_gain_ratio": _Term("ρ", "1", 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"),
-    "goal_slew": _Term("ω_max", "rad/s", 8.0, 1.0, 30.0, Slot.GOAL_SLEW, "velocity limit of the goal"),
+    "goal_slew": _Term("ω_max", "rad/s", 1.0, 0.1, 2.0, Slot.GOAL_SLEW, "velocity limit of the goal"),
     "dead_band": _Term("ε", "rad", 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"),
     "pwm_lag": _Term("τ_p", "s", 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"),
     "supply_sag": _Term("R_s", "Ω", 0.05, 0.0, 2.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
@@ -127,6 +127,9 @@ _COMMAND_PATH: dict[str, _Term] = {
         "β", "1", 0.2, 0.0, 1.0, Slot.RELEASE_BRAKING, "torque off: 0 open circuit, 1 shorted motor"
     ),
 }
+
+_IN_SPEEDS = "goal_slew"
+"""Start and bounds of this one are in units of the no-load speed: a goal twice as fast is as good as unlimited."""
 
 COMMAND_PATH_TERMS = tuple(_COMMAND_PATH)
 """Terms between a command and the motor, each off unless asked for."""
@@ -196,21 +199,25 @@ def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: s
     return parameters
 
 
-def command_path_parameters(terms: tuple[str, ...]) -> list[Parameter]:
-    """Parameters of the named command path terms; raises ModelError for an unknown one."""
+def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[Parameter]:
+    """Parameters of the named command path terms; speed_scale: no-load speed [rad/s].
+
+    Raises ModelError for an unknown term.
+    """
     parameters = []
     for name in terms:
         if name not in _COMMAND_PATH:
             raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
         term = _COMMAND_PATH[name]
+        scale = speed_scale if name == _IN_SPEEDS else 1.0
         parameters.append(
             Parameter(
                 name=name,
                 symbol=term.symbol,
                 unit=term.unit,
-                value=term.start,
-                lower=term.lower,
-                upper=term.upper,
+                value=term.start * scale,
+                lower=term.lower * scale,
+                upper=term.upper * scale,
                 description=term.description,
             )
         )

@@ -62,7 +62,7 @@ class ServoSpec:
             [
                 *motor_parameters(self.motor, self.control.bridge),
                 *friction_parameters(friction, self.stall_torque, self.no_load_speed),
-                *command_path_parameters(command_path),
+                *command_path_parameters(command_path, self.no_load_speed),
             ]
         )
 

@@ -121,7 +121,7 @@ def write_origin(group: h5py.Group) -> None:
     group.attrs["file_time"] = now()
     group.attrs["HDF5_Version"] = h5py.version.hdf5_version
     group.attrs["h5py_version"] = h5py.version.version
-    group.attrs["platform"] = platform.platform()
+    group.attrs["platform"] = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
 def write_channels(group: h5py.Group, facts: RunFacts, channels: Channels) -> None:

@@ -234,10 +234,10 @@ def test_motor_parameters_of_each_bridge():
 
 
 def test_command_path_parameters():
-    parameters = command_path_parameters(COMMAND_PATH_TERMS)
+    parameters = command_path_parameters(COMMAND_PATH_TERMS, 5.0)
 
     assert tuple(p.name for p in parameters) == COMMAND_PATH_TERMS
     for parameter in parameters:
         assert parameter.lower <= parameter.value <= parameter.upper
     with pytest.raises(ModelError, match="command_delay"):
-        command_path_parameters(("telepathy",))
+        command_path_parameters(("telepathy",), 5.0)

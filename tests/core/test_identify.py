@@ -105,6 +105,7 @@ def test_command_path_is_recovered() -> None:
         models=("m1",),
         command_path=template.command_path,
         validation="none",
+        repeats=3,
         frozen=(("R", plain.values["R"]),),
     )
     found = identify(request, recordings).results[0]
