@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -76,15 +78,8 @@ def _priority() -> Finding:
     subject = "real-time priority"
     if not hasattr(os, "sched_setscheduler"):
         return Finding(subject, "note", "not offered by this system; recording uses normal priority")
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
-        except OSError:
-            os._exit(1)
-        os._exit(0)
-    _, status = os.waitpid(pid, 0)
-    if os.waitstatus_to_exitcode(status) == 0:
+    attempt = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
+    if subprocess.run([sys.executable, "-c", attempt], capture_output=True).returncode == 0:
         return Finding(subject, "ok", "allowed; recording runs with it")
     return Finding(
         subject,

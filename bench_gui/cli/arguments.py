@@ -31,6 +31,22 @@ def positive_float(text: str) -> float:
     return value
 
 
+def comma_list(text: str) -> list[str]:
+    """Several values in one argument."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def friction_models(text: str) -> tuple[str, ...]:
+    """ "all", one friction model, or several with commas between them."""
+    names = tuple(name.lower() for name in comma_list(text))
+    if names == ("all",):
+        return FRICTION_CHOICES
+    wrong = [name for name in names if name not in FRICTION_CHOICES]
+    if wrong or not names:
+        raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_CHOICES)}")
+    return names
+
+
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Offer --model."""
     parser.add_argument(
@@ -50,7 +66,7 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 def add_recordings(parser: argparse.ArgumentParser) -> None:
     """Offer a session and how its recordings are used."""
     parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
-    parser.add_argument("--runs", nargs="+", metavar="ID", help="only these runs; default: all that ended well")
+    parser.add_argument("--runs", type=comma_list, metavar="ID,…", help="only these runs; default: all that ended well")
     parser.add_argument(
         "--dt",
         type=positive_float,

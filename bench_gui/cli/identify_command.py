@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, INTEGRATOR_CHOICES, add_recordings, positive_int, recordings_from
+from bench_gui.cli.arguments import (
+    INTEGRATOR_CHOICES,
+    add_recordings,
+    comma_list,
+    friction_models,
+    positive_int,
+    recordings_from,
+)
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
 
@@ -13,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recordings(parser)
     parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the recordings'")
     parser.add_argument(
-        "--model", nargs="+", default=["all"], choices=(*FRICTION_CHOICES, "all"), help="friction models (all)"
+        "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
     )
     parser.add_argument(
         "--command-path",
@@ -22,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--terms",
-        nargs="+",
-        metavar="TERM",
-        help="identify these command path terms only, e.g. command_delay supply_sag",
+        type=comma_list,
+        metavar="TERM,…",
+        help="identify these command path terms only, e.g. command_delay,supply_sag",
     )
     parser.add_argument(
         "--trials", type=positive_int, metavar="N", help="evaluations per model and repeat; default: by parameters"
@@ -46,7 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="larger_torque",
         help="reading of M6's quadratic term (%(default)s)",
     )
-    parser.add_argument("--fix", nargs="+", default=[], metavar="NAME=VALUE", help="hold parameters at a value")
+    parser.add_argument(
+        "--fix", action="append", default=[], metavar="NAME=VALUE", help="hold a parameter at a value; may be repeated"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
@@ -71,7 +80,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
     request = IdentificationRequest(
         servo=arguments.servo or recordings[0].settings.servo,
-        models=FRICTION_CHOICES if "all" in arguments.model else tuple(arguments.model),
+        models=arguments.model,
         command_path=terms,
         trials=arguments.trials,
         repeats=arguments.repeats,

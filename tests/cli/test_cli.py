@@ -115,7 +115,7 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
     """The path of a user, with a tiny budget."""
     result = tmp_path / "result"
     found = json.loads(
-        run(capsys, "identify", session, "--servo", "xl330", "--model", "m1", "m3", "--trials", "400", "--repeats", "2",
+        run(capsys, "identify", session, "--servo", "xl330", "--model", "m1,m3", "--trials", "400", "--repeats", "2",
             "--seed", "3", "--validation", "kp=400", "-o", result, "--json")
     )  # fmt: skip
     assert [entry["model"] for entry in found] == ["m1", "m3"]
