@@ -25,6 +25,8 @@ POPULATION = 16
 LARGEST_POPULATION = 128
 START_SIGMA = 0.2
 """Of the unit interval."""
+WARM_SIGMA = 0.07
+"""For starts after the first, which are optima of other models."""
 RANDOM_SIGMA = 0.3
 MARGIN = 0.02
 """Starts are moved this far off their bounds, as a distribution centred on a bound loses half its samples."""
@@ -114,7 +116,7 @@ def search(
     converged: list[float] = []
     while state.evaluations < budget and not stopped and not _agreed(converged, state.value):
         if descent < len(ordered):
-            mean, sigma = ordered[descent], START_SIGMA
+            mean, sigma = ordered[descent], START_SIGMA if descent == 0 else WARM_SIGMA
         elif (descent - len(ordered)) % 2 == 0:
             mean, sigma = state.unit_best, START_SIGMA
         else:
