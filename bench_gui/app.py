@@ -1,0 +1,69 @@
+"""The way into the window: what `bench` without a command runs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import traceback
+from pathlib import Path
+from types import TracebackType
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication
+
+from bench_gui import theme
+from bench_gui.controller import DEFAULT_SERVO, Controller
+from bench_gui.main_window import MainWindow
+
+PREPARE_AFTER = 300
+"""Time after the window is seen before anything else starts [ms]."""
+
+
+def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: Path | None = None) -> int:
+    """Show the window until it is closed and return the exit code.
+
+    session_path: session to open; servo: address of the servo to connect to; example: session to open when none is
+    named. Raises ServoBenchError for an address that names no servo.
+    """
+    app = make_application()
+    controller = Controller(servo)
+    window = MainWindow(controller)
+    window.show()
+    wanted = session_path or example
+    if wanted is not None:
+        controller.library.open(wanted)
+    QTimer.singleShot(PREPARE_AFTER, controller.prepare)
+    _leave_on_signals(window)
+    _show_unexpected(controller)
+    try:
+        return app.exec()
+    finally:
+        controller.close()
+
+
+def make_application() -> QApplication:
+    """The application with what both themes share; the one that is there already if there is one."""
+    app = QApplication.instance()
+    if not isinstance(app, QApplication):
+        app = QApplication(["servobench"])
+    app.setApplicationName("ServoBench")
+    app.setOrganizationName("ServoBench")
+    theme.prepare(app)
+    return app
+
+
+def _leave_on_signals(window: MainWindow) -> None:
+    """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets the handler run."""
+    for name in ("SIGINT", "SIGTERM"):
+        signal.signal(getattr(signal, name), lambda *_: window.close())
+
+
+def _show_unexpected(controller: Controller) -> None:
+    """Errors nobody foresaw are told to the person and to the terminal; the window goes on, the servo stays safe."""
+
+    def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        traceback.print_exception(kind, error, trace, file=sys.stderr)
+        if isinstance(error, Exception):
+            controller.message.emit("error", f"internal error: {kind.__name__}: {error}")
+
+    sys.excepthook = hook

@@ -1,0 +1,101 @@
+"""The models at hand: identified from this session, shipped with the program, opened from files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
+from core.catalogue import load_model, shipped_models
+from core.errors import ServoBenchError
+from core.model import ServoModel
+
+IDENTIFIED, CATALOGUE, FILE = "identified", "catalogue", "file"
+DASHES = {IDENTIFIED: IDENTIFIED_DASH, CATALOGUE: CATALOGUE_DASH, FILE: FILE_DASH}
+
+
+@dataclass(frozen=True, eq=False)
+class ModelEntry:
+    """One model with where it came from."""
+
+    key: str
+    origin: str
+    model: ServoModel
+
+    @property
+    def title(self) -> str:
+        """Short, for tables and legends, e.g. "M6", "M6 catalogue"."""
+        name = self.model.friction.upper()
+        if self.origin == IDENTIFIED:
+            return name
+        if self.origin == CATALOGUE:
+            return f"{name} catalogue"
+        return f"{name} {Path(self.key).stem}"
+
+    @property
+    def dash(self) -> tuple[float, ...]:
+        """Dash pattern of its curves; the colour says which model, the dashes where it came from."""
+        return DASHES[self.origin]
+
+
+class ModelShelf(QObject):
+    """Every model that can be compared or exported now."""
+
+    changed = Signal()
+    problem = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._identified: dict[str, ModelEntry] = {}
+        self._catalogue: dict[str, ModelEntry] = {}
+        self._files: dict[str, ModelEntry] = {}
+        self._servo = ""
+        self.recommended = ""
+        """Key of the identified model that did best on runs it had not seen."""
+
+    @property
+    def entries(self) -> list[ModelEntry]:
+        """Identified ones first, then files, then the catalogue's."""
+        return [*self._identified.values(), *self._files.values(), *self._catalogue.values()]
+
+    def entry(self, key: str) -> ModelEntry | None:
+        """A model by its key."""
+        return next((entry for entry in self.entries if entry.key == key), None)
+
+    def set_servo(self, servo: str) -> None:
+        """Offer the catalogue's models of this servo."""
+        if servo == self._servo:
+            return
+        self._servo = servo
+        self._catalogue = {}
+        try:
+            for friction in shipped_models(servo) if servo else ():
+                key = f"{CATALOGUE}:{servo}:{friction}"
+                self._catalogue[key] = ModelEntry(key, CATALOGUE, load_model(servo, friction))
+        except ServoBenchError as error:
+            self.problem.emit(str(error))
+        self.changed.emit()
+
+    def set_identified(self, models: list[ServoModel], recommended: str = "") -> None:
+        """Replace the identified models; recommended: friction model of the best one."""
+        self._identified = {}
+        for model in models:
+            key = f"{IDENTIFIED}:{model.friction}"
+            self._identified[key] = ModelEntry(key, IDENTIFIED, model)
+        best = f"{IDENTIFIED}:{recommended}"
+        self.recommended = best if best in self._identified else next(iter(reversed(self._identified)), "")
+        self.changed.emit()
+
+    def open_file(self, path: Path) -> str:
+        """Read a model file and return its key, empty when it cannot be read."""
+        try:
+            model = ServoModel.read(path)
+        except ServoBenchError as error:
+            self.problem.emit(str(error))
+            return ""
+        key = f"{FILE}:{path}"
+        self._files[key] = ModelEntry(key, FILE, model)
+        self.changed.emit()
+        return key

@@ -1,0 +1,267 @@
+"""The window's hold on a servo: the recorder's process, its signs of life, its live rows, its stop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from core.catalogue import servos, shipped_models
+from core.errors import ServoBenchError
+from core.recording import RunHeader, SinkDescription
+from core.trajectories import Trajectory
+from drivers.limits import Limits
+from drivers.recorder import Phase, Recorder
+from drivers.recorder.messages import Acknowledged, Connected, ConnectFailed, Event, Faulted, RunFinished
+from drivers.recorder.ring import RingReader
+from drivers.registry import ServoAddress
+from drivers.servo import ServoIdentity, ServoState
+from drivers.simulated.source import SimulatedSource
+
+NUMBERS_PERIOD = 0.1
+"""Numbers on the screen change this often [s]; faster ones cannot be read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoView:
+    """One look at the servo, for whoever shows it. Numbers are NaN while there are none."""
+
+    state: ServoState = ServoState.DISCONNECTED
+    phase: Phase = Phase.STARTING
+    connecting: bool = False
+    title: str = ""
+    fault: str = ""
+    done: int = 0
+    length: int = 0
+    skipped: int = 0
+    position: float = math.nan
+    velocity: float = math.nan
+    current: float = math.nan
+    duty_cycle: float = math.nan
+    supply_voltage: float = math.nan
+    temperature: float = math.nan
+
+    @property
+    def word(self) -> str:
+        """The state as a person reads it from two metres."""
+        if self.connecting:
+            return "CONNECTING"
+        if self.state is ServoState.DISCONNECTED:
+            return "NOT CONNECTED"
+        if self.state is ServoState.ENABLED:
+            return "MOVING"
+        return self.state.name
+
+    @property
+    def kind(self) -> str:
+        """The state as the style sheet colours it: off, ready, moving, fault."""
+        return {
+            ServoState.DISCONNECTED: "off",
+            ServoState.READY: "ready",
+            ServoState.ENABLED: "moving",
+            ServoState.FAULT: "fault",
+        }[self.state]
+
+    def essence(self) -> tuple[Any, ...]:
+        """What is told at once when it changes."""
+        return (self.state, self.phase, self.connecting, self.title, self.fault)
+
+
+def simulated_servos() -> list[tuple[str, str]]:
+    """Title and address of every servo that can be simulated."""
+    return [(spec.title, f"simulated:{name}") for name, spec in servos().items() if "m6" in shipped_models(name)]
+
+
+def servo_name(address: str) -> str:
+    """Catalogue name of a simulated servo's address; raises AddressError."""
+    source = ServoAddress.parse(address).source()
+    return source.name if isinstance(source, SimulatedSource) else ""
+
+
+class ServoLink(QObject):
+    """Connects, records, stops. `tick` is called by the window's timer and is the program's heartbeat."""
+
+    changed = Signal(object)
+    """ServoView"""
+    connected = Signal(object)
+    """ServoIdentity"""
+    rows = Signal(object)
+    """Live rows of LIVE_DTYPE, (k,)"""
+    finished = Signal(object)
+    """RunResult"""
+    faulted = Signal(str)
+    acknowledged = Signal()
+    problem = Signal(str)
+
+    def __init__(self, address: str, farewell: Callable[[Recorder], None]) -> None:
+        """address: of the servo to connect to; farewell: closes a recorder without keeping the window waiting."""
+        super().__init__()
+        self.address = address
+        self._farewell = farewell
+        self._recorder: Recorder | None = None
+        self._reader: RingReader | None = None
+        self._connecting = False
+        self._told: tuple[Any, ...] = ()
+        self._numbers_at = 0.0
+        self.view = ServoView()
+
+    # What a person asks for.
+
+    def connect_servo(self) -> None:
+        """Start connecting; `connected` or `problem` follows."""
+        if self._recorder is not None:
+            return
+        try:
+            recorder = Recorder(self.address)
+            recorder.launch()
+        except ServoBenchError as error:
+            self.problem.emit(str(error))
+            return
+        self._recorder, self._reader, self._connecting = recorder, recorder.reader(), True
+        self.tick()
+
+    def disconnect_servo(self) -> None:
+        """Release the servo and let it go."""
+        recorder, self._recorder, self._reader = self._recorder, None, None
+        self._connecting = False
+        if recorder is not None:
+            self._farewell(recorder)
+        self._publish(ServoView())
+
+    def emergency_stop(self) -> None:
+        """Switch the motor off now, whatever is going on."""
+        if self._recorder is not None:
+            self._recorder.emergency_stop()
+
+    def abort(self) -> None:
+        """End the run, keep its samples."""
+        if self._recorder is not None:
+            self._recorder.abort()
+
+    def acknowledge(self) -> None:
+        """A person has seen the fault."""
+        recorder = self._recorder
+        if recorder is None:
+            return
+        try:
+            recorder.acknowledge()
+        except ServoBenchError as error:
+            self.problem.emit(str(error))
+            self.disconnect_servo()
+
+    def record(self, trajectory: Trajectory, header: RunHeader, sink: SinkDescription) -> None:
+        """Begin a run; `finished` follows. Raises ServoBenchError."""
+        if self._recorder is None:
+            raise ServoBenchError("cannot record without a servo; connect one first")
+        self._recorder.record(trajectory, header, sink)
+
+    # What can be asked.
+
+    @property
+    def identity(self) -> ServoIdentity | None:
+        """Who answered; None before."""
+        return self._recorder.identity if self._recorder is not None else None
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What holds the servo; None while there is no connection."""
+        return self._recorder
+
+    @property
+    def stop_latency(self) -> float | None:
+        """From the last emergency stop to the confirmed release [s]."""
+        return self._recorder.stop_latency if self._recorder is not None else None
+
+    @property
+    def limits(self) -> Limits | None:
+        """The connected servo's limits."""
+        return self._recorder.limits if self._recorder is not None and self._recorder.identity else None
+
+    @property
+    def priority(self) -> str:
+        """How the recorder's loop is scheduled."""
+        return self._recorder.status.priority if self._recorder is not None else ""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a run is on."""
+        return self._recorder is not None and self._recorder.busy
+
+    # The timer.
+
+    def beat(self) -> None:
+        """The program is alive."""
+        if self._recorder is not None:
+            self._recorder.beat()
+
+    def tick(self) -> None:
+        """Take what happened since the last call."""
+        recorder = self._recorder
+        if recorder is None:
+            return
+        for event in recorder.poll():
+            self._take(event)
+        if self._recorder is None or self._reader is None:
+            return
+        rows = self._reader.read().rows
+        if len(rows):
+            self.rows.emit(rows)
+        self._publish(self._look(recorder, rows[-1] if len(rows) else recorder.latest()))
+
+    def close(self) -> None:
+        """Release the servo and end the recorder's process, waiting for it."""
+        recorder, self._recorder, self._reader = self._recorder, None, None
+        if recorder is not None:
+            recorder.close()
+
+    # Behind the scenes.
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, Connected):
+            self._connecting = False
+            self.connected.emit(event.identity)
+        elif isinstance(event, ConnectFailed):
+            self.disconnect_servo()
+            self.problem.emit(f"connecting the servo failed: {event.reason}")
+        elif isinstance(event, RunFinished):
+            self.finished.emit(event.result)
+        elif isinstance(event, Faulted):
+            self._connecting = False
+            self.faulted.emit(event.reason)
+        elif isinstance(event, Acknowledged):
+            self.acknowledged.emit()
+
+    def _look(self, recorder: Recorder, row: Any) -> ServoView:
+        status = recorder.status
+        identity = recorder.identity
+        numbers = (
+            {}
+            if row is None or self._connecting
+            else {
+                name: float(row[name])
+                for name in ("position", "velocity", "current", "duty_cycle", "supply_voltage", "temperature")
+            }
+        )
+        return ServoView(
+            state=ServoState.DISCONNECTED if self._connecting else status.state,
+            phase=status.phase,
+            connecting=self._connecting,
+            title=identity.title if identity is not None else "",
+            fault=status.fault if status.state is ServoState.FAULT else "",
+            done=status.done,
+            length=status.length,
+            skipped=status.skipped_cycles,
+            **numbers,
+        )
+
+    def _publish(self, view: ServoView) -> None:
+        self.view = view
+        now = time.monotonic()
+        if view.essence() != self._told or now - self._numbers_at >= NUMBERS_PERIOD:
+            self._told = view.essence()
+            self._numbers_at = now
+            self.changed.emit(view)

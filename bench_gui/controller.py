@@ -1,0 +1,182 @@
+"""The one object the views talk to: it owns the servo, the session, the computing processes and the heartbeat."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+from bench_gui.compare.comparison import Comparison
+from bench_gui.compare.models import ModelShelf
+from bench_gui.connect.servo_link import ServoLink, servo_name
+from bench_gui.connect.setup import BenchSetup
+from bench_gui.export.exporting import Exporting
+from bench_gui.identify.fitting import Fitting
+from bench_gui.identify.messages import FitResult, FitSettings
+from bench_gui.record.queue import RecordQueue
+from bench_gui.session.library import Library
+from bench_gui.units import RADIANS, AngleUnit
+from bench_gui.work import tasks
+from bench_gui.work.background import Background
+from bench_gui.work.desk import Desk
+from core.catalogue import load_servo
+from drivers.recorder import Recorder, RunResult
+from drivers.servo import ServoIdentity
+
+TICK = 33
+"""Period of the heartbeat and of everything live [ms]."""
+DEFAULT_SERVO = "simulated:mx106"
+
+
+class Controller(QObject):
+    """Everything a person can ask for, task by task; what goes wrong comes out of `message`, once."""
+
+    message = Signal(str, str)
+    """Level (info, warning, error) and text."""
+    angle_unit_changed = Signal()
+    servo_chosen = Signal()
+
+    def __init__(self, servo: str = DEFAULT_SERVO) -> None:
+        """servo: address; raises ServoBenchError when there is no such servo."""
+        super().__init__()
+        self.angle_unit: AngleUnit = RADIANS
+        self.background = Background(self._fail)
+        self.desk = Desk()
+        self.setup = BenchSetup(load_servo(servo_name(servo)))
+        self.servo = ServoLink(servo, self._say_farewell)
+        self.library = Library(self.background)
+        self.queue = RecordQueue(self.servo, self.setup, self.library)
+        self.fitting = Fitting()
+        self.shelf = ModelShelf()
+        self.comparison = Comparison(self.library, self.shelf, self.background, self.desk)
+        self.exporting = Exporting(self.background, self.desk)
+        for part in (
+            self.servo,
+            self.library,
+            self.queue,
+            self.fitting,
+            self.shelf,
+            self.comparison,
+            self.exporting,
+        ):
+            part.problem.connect(self._fail)
+        self.library.notice.connect(lambda text: self.message.emit("info", text))
+        self.library.models_found.connect(self.shelf.set_identified)
+        self.library.runs_changed.connect(self._offer_models)
+        self.library.selection_changed.connect(self._offer_models)
+        self.servo.connected.connect(self._suit)
+        self.queue.ended.connect(self._judge_run)
+        self.fitting.finished.connect(self._keep_models)
+        self._closed = False
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(TICK)
+        self._timer.timeout.connect(self._tick)
+        self._timer.start()
+
+    # What a person asks for that concerns more than one part.
+
+    def prepare(self) -> None:
+        """Start what the first comparison would have to wait for; called once the window is seen."""
+        self.exporting.learn_targets()
+        self.background.submit("desk", self.desk.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
+
+    def choose_servo(self, address: str) -> None:
+        """Turn to another servo; a connection is given up."""
+        self.servo.disconnect_servo()
+        self.servo.address = address
+        self.setup.suit(load_servo(servo_name(address)))
+        self.servo_chosen.emit()
+        self._offer_models()
+
+    def connect_to(self, address: str) -> None:
+        """Turn to a servo and connect to it."""
+        self.choose_servo(address)
+        self.servo.connect_servo()
+
+    def emergency_stop(self) -> None:
+        """Switch the motor off and forget the runs that wait."""
+        self.servo.emergency_stop()
+        self.queue.clear()
+
+    def identify(self, settings: FitSettings) -> None:
+        """Identify from the chosen runs; those of the servo most of them are of."""
+        library = self.library
+        path, results = library.path, library.results_place
+        chosen = library.chosen()
+        if path is None or results is None or not chosen:
+            self._fail("no recordings to identify from; record or import some")
+            return
+        servo = self.main_servo()
+        runs = tuple(run.id for run in chosen if run.servo == servo)
+        if len(runs) < len(chosen):
+            left = len(chosen) - len(runs)
+            self.message.emit("warning", f"{left} of {len(chosen)} runs are of another servo than {servo}: left out")
+        self.fitting.start(path, results, runs, servo, settings)
+
+    def main_servo(self) -> str:
+        """Catalogue name of the servo most of the chosen runs are of; empty without runs."""
+        names = [run.servo for run in self.library.chosen()]
+        return max(dict.fromkeys(names), key=names.count) if names else ""
+
+    def export(self, key: str, target: str) -> None:
+        """Write a model for a target, with the gain the bench is set to where it is for the same servo."""
+        entry = self.shelf.entry(key)
+        if entry is None:
+            self._fail("no model to export; identify one or open a model file")
+            return
+        kp = self.setup.kp if entry.model.servo == self.setup.spec.name else None
+        self.exporting.export(entry.model, target, kp)
+
+    def open_model(self, path: Path) -> None:
+        """Read a model file and compare it too."""
+        key = self.shelf.open_file(path)
+        if key:
+            self.comparison.choose((*self.comparison.chosen, key))
+
+    def set_angle_unit(self, unit: AngleUnit) -> None:
+        """Show angles in another unit; nothing else changes."""
+        if unit is not self.angle_unit:
+            self.angle_unit = unit
+            self.angle_unit_changed.emit()
+
+    def close(self) -> None:
+        """Release the servo and end every process and thread; idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._timer.stop()
+        self.servo.close()
+        self.fitting.close()
+        self.desk.close()
+        self.background.close()
+
+    # Behind the scenes.
+
+    def _tick(self) -> None:
+        self.servo.beat()
+        self.servo.tick()
+        self.background.poll()
+        self.fitting.tick()
+
+    def _fail(self, text: str) -> None:
+        self.message.emit("error", text)
+
+    def _say_farewell(self, recorder: Recorder) -> None:
+        self.background.submit("servo", recorder.close)
+
+    def _suit(self, identity: ServoIdentity) -> None:
+        self.setup.suit(load_servo(identity.model))
+
+    def _judge_run(self, result: RunResult) -> None:
+        if result.exit_status == "fail":
+            self._fail(f"the run ended early: {result.reason}")
+        elif result.exit_status == "abort":
+            self.message.emit("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")
+
+    def _keep_models(self, result: FitResult) -> None:
+        self.shelf.set_identified([row.model for row in result.models], result.recommended)
+        self.comparison.choose_sensibly()
+
+    def _offer_models(self) -> None:
+        self.shelf.set_servo(self.main_servo() or self.setup.spec.name)

@@ -1,0 +1,1 @@
+"""Export: a model as files for another program."""

@@ -1,0 +1,72 @@
+"""Line icons from `resources/icons`, drawn in a theme's colour."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from PySide6.QtCore import QByteArray, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QIcon, QPainter, QPen, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+SCALES = (1, 2)
+"""Device pixel ratios an icon is drawn for."""
+
+
+def icon(name: str, colour: str, size: int = 20, active: str | None = None) -> QIcon:
+    """An icon by its file name without ending; active: its colour while checked or selected."""
+    text = (files("resources") / "icons" / f"{name}.svg").read_text("utf-8")
+    result = QIcon()
+    for scale in SCALES:
+        result.addPixmap(_drawn(text, colour, size, scale), QIcon.Mode.Normal, QIcon.State.Off)
+        if active is not None:
+            result.addPixmap(_drawn(text, active, size, scale), QIcon.Mode.Normal, QIcon.State.On)
+    return result
+
+
+def line_icon(colour: str, pattern: tuple[float, ...] | None, width: float = 2.0) -> QIcon:
+    """A short piece of a curve, for legends."""
+    result = QIcon()
+    for scale in SCALES:
+        pixmap = _empty(QSize(22, 10), scale)
+        painter = QPainter(pixmap)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pen = QPen(QColor(colour), width)
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        if pattern is not None:
+            pen.setDashPattern(list(pattern))
+        painter.setPen(pen)
+        painter.drawLine(1, 5, 21, 5)
+        painter.end()
+        result.addPixmap(pixmap)
+    return result
+
+
+def swatch(colour: str, size: int = 10) -> QIcon:
+    """A small filled square with round corners, a model's colour in a table."""
+    result = QIcon()
+    for scale in SCALES:
+        pixmap = _empty(QSize(size, size), scale)
+        painter = QPainter(pixmap)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(colour))
+        painter.drawRoundedRect(QRectF(0, 0, size, size), 2.5, 2.5)
+        painter.end()
+        result.addPixmap(pixmap)
+    return result
+
+
+def _empty(size: QSize, scale: int) -> QPixmap:
+    pixmap = QPixmap(size * scale)
+    pixmap.setDevicePixelRatio(scale)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    return pixmap
+
+
+def _drawn(text: str, colour: str, size: int, scale: int) -> QPixmap:
+    renderer = QSvgRenderer(QByteArray(text.replace("currentColor", colour).encode()))
+    pixmap = _empty(QSize(size, size), scale)
+    painter = QPainter(pixmap)
+    renderer.render(painter, QRectF(0, 0, size, size))
+    painter.end()
+    return pixmap

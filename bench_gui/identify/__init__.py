@@ -1,0 +1,1 @@
+"""Identification: settings, the process that searches, live cost and parameters, results."""

@@ -1,0 +1,1 @@
+"""Plots that every task shares."""

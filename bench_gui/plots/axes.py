@@ -1,0 +1,33 @@
+"""An axis for values on a logarithmic scale that stays readable when they span less than a decade."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyqtgraph as pg
+
+_STEPS = ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), tuple(1.0 + 0.1 * k for k in range(90)))
+ENOUGH = 4
+
+
+class LogAxis(pg.AxisItem):
+    """Shows positions that are decimal logarithms as the values they stand for."""
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        """Return round values in the range, the coarsest set that has enough of them."""
+        if not (math.isfinite(minVal) and math.isfinite(maxVal)) or maxVal <= minVal:
+            return []
+        decades = range(math.floor(minVal), math.ceil(maxVal) + 1)
+        ticks: list[float] = []
+        for steps in _STEPS:
+            ticks = [d + math.log10(s) for d in decades for s in steps if minVal <= d + math.log10(s) <= maxVal]
+            if len(ticks) >= ENOUGH:
+                break
+        room = max(2, int(size // 22))
+        stride = -(-len(ticks) // room)
+        return [(1.0, ticks[::stride])]
+
+    def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
+        """Name the values."""
+        return [f"{10.0**value:.3g}" for value in values]

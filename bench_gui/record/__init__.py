@@ -1,0 +1,1 @@
+"""Recording: trajectory, queue of runs, live plots."""

@@ -1,0 +1,46 @@
+"""The samples of the run that is on, kept for its plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from drivers.recorder import Phase
+
+Array = NDArray[np.float64]
+COLUMNS = ("time", "goal_position", "position", "velocity", "current", "duty_cycle")
+START_CAPACITY = 4096
+
+
+class LiveRun:
+    """Grows by doubling; what is drawn is a view of it, never a copy of the whole."""
+
+    def __init__(self) -> None:
+        self._columns = {name: np.empty(START_CAPACITY) for name in COLUMNS}
+        self.count = 0
+
+    def clear(self) -> None:
+        """Begin another run."""
+        self.count = 0
+
+    def take(self, rows: NDArray[Any]) -> bool:
+        """Keep those of the live rows that are samples of a run; whether there were any."""
+        samples = rows[rows["phase"] == Phase.RUN]
+        samples = samples[np.isfinite(samples["time"])]
+        if not len(samples):
+            return False
+        needed = self.count + len(samples)
+        capacity = len(self._columns["time"])
+        if needed > capacity:
+            size = max(needed, 2 * capacity)
+            self._columns = {name: np.resize(column, size) for name, column in self._columns.items()}
+        for name, column in self._columns.items():
+            column[self.count : needed] = samples[name]
+        self.count = needed
+        return True
+
+    def column(self, name: str) -> Array:
+        """One channel of the run so far, (n,)."""
+        return self._columns[name][: self.count]

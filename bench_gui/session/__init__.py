@@ -1,0 +1,1 @@
+"""The session: its runs, opening, creating and importing."""

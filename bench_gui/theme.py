@@ -1,0 +1,273 @@
+"""The window's look: light and dark palettes read from `resources/palettes`, one style sheet, fixed curve colours.
+
+Measured motion is one colour and solid, the goal thin grey, simulated motion the model's colour and dashed, here and
+everywhere. Colours of the models are fixed from M1 to M6, so that a model keeps its colour from plot to plot.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import as_file, files
+from string import Template
+from typing import Any
+
+from PySide6.QtCore import QDir, Qt
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
+
+THEMES = ("light", "dark")
+_APPLIED = "servobenchTheme"
+FRICTION_ORDER = ("m1", "m2", "m3", "m4", "m5", "m6")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """Colours by what they are for, as "#RRGGBB"."""
+
+    name: str
+    window: str
+    panel: str
+    raised: str
+    border: str
+    plot: str
+    grid: str
+    text: str
+    muted: str
+    disabled: str
+    accent: str
+    accent_hover: str
+    on_accent: str
+    accent_soft: str
+    off: str
+    ready: str
+    moving: str
+    fault: str
+    good: str
+    on_state: str
+    stop: str
+    on_stop: str
+    fault_soft: str
+    moving_soft: str
+    measured: str
+    goal: str
+    separator: str
+    models: tuple[str, ...]
+
+    def model(self, friction: str) -> str:
+        """Colour of a friction model's curves, "m1" … "m6"."""
+        return self.models[FRICTION_ORDER.index(friction)]
+
+
+@cache
+def load_theme(name: str) -> Theme:
+    """Read one of THEMES from the palettes that come with the program."""
+    data: dict[str, Any] = tomllib.loads((files("resources") / "palettes" / f"{name}.toml").read_text("utf-8"))
+    surface, text, accent, state, curve = (data[k] for k in ("surface", "text", "accent", "state", "curve"))
+    return Theme(
+        name=data["name"],
+        **surface,
+        text=text["normal"],
+        muted=text["muted"],
+        disabled=text["disabled"],
+        accent=accent["colour"],
+        accent_hover=accent["hover"],
+        on_accent=accent["on"],
+        accent_soft=accent["soft"],
+        **{name: value for name, value in state.items() if name != "on"},
+        on_state=state["on"],
+        measured=curve["measured"],
+        goal=curve["goal"],
+        separator=curve["separator"],
+        models=tuple(curve["models"]),
+    )
+
+
+def system_theme() -> str:
+    """Which of THEMES the system prefers; light where it has no preference."""
+    dark = QGuiApplication.styleHints().colorScheme() is Qt.ColorScheme.Dark
+    return "dark" if dark else "light"
+
+
+def prepare(app: QApplication) -> None:
+    """Set what both themes share: style, font, and where the style sheet finds its icons."""
+    app.setStyle("Fusion")
+    font = QFont(app.font())
+    font.setPixelSize(12)
+    app.setFont(font)
+    with as_file(files("resources") / "icons") as folder:
+        QDir.addSearchPath("icons", str(folder))
+
+
+def apply(app: QApplication, theme: Theme) -> None:
+    """Give the whole application a theme; costs a few hundred ms, so the one it has is left alone."""
+    if app.property(_APPLIED) == theme.name:
+        return
+    app.setProperty(_APPLIED, theme.name)
+    app.setPalette(_palette(theme))
+    app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__))
+
+
+def _palette(theme: Theme) -> QPalette:
+    palette = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: theme.window,
+        QPalette.ColorRole.WindowText: theme.text,
+        QPalette.ColorRole.Base: theme.panel,
+        QPalette.ColorRole.AlternateBase: theme.window,
+        QPalette.ColorRole.Text: theme.text,
+        QPalette.ColorRole.PlaceholderText: theme.muted,
+        QPalette.ColorRole.Button: theme.panel,
+        QPalette.ColorRole.ButtonText: theme.text,
+        QPalette.ColorRole.BrightText: theme.fault,
+        QPalette.ColorRole.ToolTipBase: theme.panel,
+        QPalette.ColorRole.ToolTipText: theme.text,
+        QPalette.ColorRole.Highlight: theme.accent,
+        QPalette.ColorRole.HighlightedText: theme.on_accent,
+        QPalette.ColorRole.Accent: theme.accent,
+        QPalette.ColorRole.Link: theme.accent,
+        QPalette.ColorRole.Light: theme.raised,
+        QPalette.ColorRole.Midlight: theme.raised,
+        QPalette.ColorRole.Mid: theme.border,
+        QPalette.ColorRole.Dark: theme.border,
+        QPalette.ColorRole.Shadow: theme.border,
+    }
+    for role, colour in roles.items():
+        palette.setColor(role, QColor(colour))
+    for role in (QPalette.ColorRole.WindowText, QPalette.ColorRole.Text, QPalette.ColorRole.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.disabled))
+    palette.setColor(QPalette.ColorGroup.Disabled, QPalette.ColorRole.Highlight, QColor(theme.border))
+    return palette
+
+
+_STYLE = """
+QToolTip { background: $panel; color: $text; border: 1px solid $border; padding: 4px 6px; }
+QLabel[role="muted"] { color: $muted; }
+QLabel[role="heading"] { color: $muted; font-size: 11px; font-weight: 600; }
+QLabel[role="title"] { font-size: 15px; font-weight: 600; }
+QLabel[role="reading"] { font-size: 17px; font-weight: 500; }
+QLabel[role="empty"] { font-size: 15px; font-weight: 600; }
+QLabel[role="fault"] { color: $fault; font-weight: 600; }
+
+QMenuBar { background: $panel; border-bottom: 1px solid $border; padding: 1px 4px; }
+QMenuBar::item { padding: 3px 9px; background: transparent; border-radius: 4px; }
+QMenuBar::item:selected { background: $raised; }
+QMenu { background: $panel; border: 1px solid $border; padding: 4px; }
+QMenu::item { padding: 5px 26px 5px 22px; border-radius: 4px; }
+QMenu::item:selected { background: $accent_soft; color: $text; }
+QMenu::item:disabled { color: $disabled; }
+QMenu::separator { height: 1px; background: $border; margin: 4px 6px; }
+QMenu::indicator { width: 12px; height: 12px; left: 5px; }
+
+QFrame#statusBar { background: $panel; border: none; border-bottom: 3px solid $off; }
+QFrame#statusBar[state="ready"] { border-bottom-color: $ready; }
+QFrame#statusBar[state="moving"] { border-bottom-color: $moving; }
+QFrame#statusBar[state="fault"] { border-bottom-color: $fault; }
+QLabel#stateWord { color: $on_state; background: $off; border-radius: 5px; padding: 4px 12px; font-size: 15px;
+    font-weight: 700; }
+QLabel#stateWord[state="ready"] { background: $ready; }
+QLabel#stateWord[state="moving"] { background: $moving; }
+QLabel#stateWord[state="fault"] { background: $fault; }
+QLabel#servoName { font-size: 15px; font-weight: 600; }
+
+QFrame#rail { background: $panel; border: none; border-right: 1px solid $border; }
+QFrame#rail QToolButton { border: none; border-left: 3px solid transparent; border-radius: 0; color: $muted;
+    padding: 8px 0 6px 0; font-size: 11px; }
+QFrame#rail QToolButton:hover { background: $raised; color: $text; }
+QFrame#rail QToolButton:checked { border-left-color: $accent; background: $accent_soft; color: $text;
+    font-weight: 600; }
+QFrame#rail QToolButton:focus { color: $accent; }
+
+QFrame#inspector { background: $panel; border: none; border-left: 1px solid $border; }
+QFrame#actions { background: $panel; border: none; border-top: 1px solid $border; }
+QScrollArea { background: transparent; border: none; }
+QWidget#inspectorBody { background: $panel; }
+QGraphicsView { background: $plot; border: 1px solid $border; border-radius: 6px; padding: 1px; }
+QFrame[role="card"] { background: $panel; border: 1px solid $border; border-radius: 6px; }
+QFrame[role="rule"] { background: $border; border: none; max-height: 1px; min-height: 1px; }
+
+QPushButton, QToolButton[kind] { background: $panel; color: $text; border: 1px solid $border; border-radius: 5px;
+    padding: 5px 12px; min-height: 16px; }
+QPushButton:hover, QToolButton[kind]:hover { background: $raised; }
+QPushButton:pressed, QToolButton[kind]:pressed { background: $border; }
+QPushButton:focus, QToolButton[kind]:focus { border-color: $accent; }
+QPushButton:disabled, QToolButton[kind]:disabled { color: $disabled; background: $window; }
+QPushButton[kind="primary"], QToolButton[kind="primary"] { background: $accent; color: $on_accent;
+    border-color: $accent; font-weight: 600; }
+QPushButton[kind="primary"]:hover, QToolButton[kind="primary"]:hover { background: $accent_hover; }
+QPushButton[kind="primary"]:focus, QToolButton[kind="primary"]:focus { border-color: $text; }
+QPushButton[kind="primary"]:disabled { background: $raised; color: $disabled; border-color: $border; }
+QPushButton[kind="stop"] { background: $stop; color: $on_stop; border: 1px solid $stop; border-radius: 6px;
+    font-size: 15px; font-weight: 700; padding: 6px 20px; }
+QPushButton[kind="stop"]:hover { background: $stop; border-color: $text; }
+QPushButton[kind="small"] { padding: 1px 10px; min-height: 14px; }
+QPushButton[kind="flat"], QToolButton[kind="flat"] { border-color: transparent; background: transparent;
+    padding: 4px 8px; }
+QPushButton[kind="flat"]:hover, QToolButton[kind="flat"]:hover { background: $raised; }
+QPushButton[kind="flat"]:focus, QToolButton[kind="flat"]:focus { border-color: $accent; }
+QPushButton[kind="flat"]:disabled, QToolButton[kind="flat"]:disabled { background: transparent; }
+QToolButton::menu-indicator { image: none; }
+QToolButton[popupMode="1"] { padding-right: 28px; }
+QToolButton::menu-button { border: none; border-left: 1px solid $border; width: 20px; border-top-right-radius: 5px;
+    border-bottom-right-radius: 5px; }
+QToolButton::menu-button:hover { background: $raised; }
+QToolButton[kind="primary"]::menu-button { border-left-color: $on_accent; }
+QToolButton[kind="primary"]::menu-button:hover { background: $accent_hover; }
+QToolButton::menu-arrow { image: url(icons:chevron-$name.svg); width: 14px; height: 14px; }
+QToolButton[kind="primary"]::menu-arrow { image: url(icons:chevron-on-$name.svg); }
+QToolButton[kind="chip"] { border: 1px solid $border; border-radius: 10px; padding: 1px 9px 1px 5px; font-size: 11px;
+    background: $panel; }
+QToolButton[kind="chip"]:!checked { color: $disabled; background: $window; }
+
+QCheckBox, QRadioButton { spacing: 7px; padding: 1px 0; }
+QCheckBox::indicator, QRadioButton::indicator { width: 13px; height: 13px; border: 1px solid $muted;
+    border-radius: 3px; background: $panel; }
+QRadioButton::indicator { border-radius: 7px; }
+QCheckBox::indicator:checked, QRadioButton::indicator:checked { background: $accent; border-color: $accent; }
+QCheckBox::indicator:checked { image: url(icons:check-on-$name.svg); }
+QRadioButton::indicator:checked { image: url(icons:dot-on-$name.svg); }
+QCheckBox::indicator:focus, QRadioButton::indicator:focus { border-color: $text; }
+QCheckBox:focus, QRadioButton:focus { color: $accent; }
+QLineEdit, QDoubleSpinBox, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $border;
+    border-radius: 4px; padding: 3px 6px; min-height: 16px; selection-background-color: $accent;
+    selection-color: $on_accent; }
+QLineEdit:focus, QDoubleSpinBox:focus, QSpinBox:focus, QComboBox:focus { border-color: $accent; }
+QLineEdit:disabled, QDoubleSpinBox:disabled, QSpinBox:disabled, QComboBox:disabled { color: $disabled;
+    background: $window; }
+QAbstractSpinBox::up-button, QAbstractSpinBox::down-button { width: 0; height: 0; border: none; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: none; padding: 0 7px; min-height: 0;
+    background: transparent; }
+QComboBox::drop-down { border: none; width: 20px; }
+QComboBox::down-arrow { image: url(icons:chevron-$name.svg); width: 14px; height: 14px; }
+QComboBox QAbstractItemView { background: $panel; border: 1px solid $border; selection-background-color: $accent_soft;
+    selection-color: $text; padding: 2px; outline: none; }
+
+QTableView, QListView, QPlainTextEdit { background: $panel; border: 1px solid $border; border-radius: 6px;
+    alternate-background-color: $window; selection-background-color: $accent_soft; selection-color: $text;
+    outline: none; }
+QTableView:focus, QListView:focus, QPlainTextEdit:focus { border-color: $accent; }
+QTableView::item, QListView::item { padding: 0 6px; border: none; }
+QHeaderView { background: $panel; border: none; }
+QHeaderView::section { background: $panel; color: $muted; border: none; border-bottom: 1px solid $border;
+    padding: 4px 9px; font-size: 11px; font-weight: 600; }
+QTableCornerButton::section { background: $panel; border: none; }
+QTableView#embedded { border: none; border-radius: 0; }
+
+QFrame#messageBar { background: $moving_soft; border: none; border-bottom: 1px solid $border; }
+QFrame#messageBar QToolButton { padding: 2px 6px; min-height: 14px; }
+QFrame#messageBar[level="error"] { background: $fault_soft; }
+QFrame#messageBar[level="info"] { background: $accent_soft; }
+QFrame#statusLine { background: $panel; border: none; border-top: 1px solid $border; }
+QFrame#sessionBar { background: $window; border: none; border-top: 1px solid $border; }
+
+QProgressBar { background: $raised; border: none; border-radius: 3px; max-height: 6px; min-height: 6px; }
+QProgressBar::chunk { background: $accent; border-radius: 3px; }
+QSplitter::handle { background: transparent; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: $border; border-radius: 4px; margin: 1px; min-height: 24px; min-width: 24px; }
+QScrollBar::handle:hover { background: $muted; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+"""

@@ -1,0 +1,61 @@
+"""Numbers as a person reads them: units on every one, as many digits as they deserve."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class AngleUnit:
+    """How angles are shown; inside they are always radians."""
+
+    name: str
+    symbol: str
+    per_radian: float
+
+
+RADIANS = AngleUnit("radians", "rad", 1.0)
+DEGREES = AngleUnit("degrees", "°", 180.0 / math.pi)
+ANGLE_UNITS = (RADIANS, DEGREES)
+
+FIGURE_DASH = "–"
+"""Stands where there is no number."""
+
+
+def fixed(value: float, digits: int, unit: str = "") -> str:
+    """A number with so many decimals and its unit; a dash for one that is not there."""
+    text = FIGURE_DASH if not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
+    return f"{text} {unit}" if unit and unit != "1" else text
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """A number with so many significant digits, without an exponent where that stays short."""
+    if not math.isfinite(value):
+        return FIGURE_DASH
+    if value == 0.0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    if -4 <= exponent < 6:
+        return f"{value:.{max(0, digits - 1 - exponent)}f}".replace("-", "−")
+    return f"{value:.{digits - 1}e}".replace("-", "−")
+
+
+def milliradians(value: float | None) -> str:
+    """An angle error [rad] in mrad, without the unit."""
+    if value is None or not math.isfinite(value):
+        return FIGURE_DASH
+    shown = 1e3 * value
+    return f"{shown:.2f}" if shown < 10 else f"{shown:.1f}"
+
+
+def duration(seconds: float) -> str:
+    """A time span, e.g. "6.0 s", "42 s", "3 min 20 s"."""
+    if not math.isfinite(seconds):
+        return FIGURE_DASH
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -1,0 +1,215 @@
+"""Fields, buttons and sections that look the same in every task and say what they are to everybody."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from PySide6.QtCore import QEvent, QLocale, QObject, Qt
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QComboBox,
+    QDoubleSpinBox,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+FIELD_WIDTH = 118
+SPACING = 6
+MARGIN = 12
+
+W = TypeVar("W", bound=QWidget)
+
+
+def describe(widget: W, name: str, tip: str) -> W:
+    """Give a widget its accessible name and its tool tip."""
+    widget.setAccessibleName(name)
+    widget.setToolTip(tip)
+    return widget
+
+
+def label(text: str = "", role: str = "") -> QLabel:
+    """A label in one of the style sheet's roles: muted, heading, title, reading, empty, fault."""
+    made = QLabel(text)
+    if role:
+        made.setProperty("role", role)
+    return made
+
+
+def button(text: str, tip: str, clicked: Callable[[], object], kind: str = "") -> QPushButton:
+    """A push button; kind: primary, flat, stop or none."""
+    made = QPushButton(text)
+    if kind:
+        made.setProperty("kind", kind)
+    # Reached by the tab key; a click leaves the focus where it is, also when the button is then disabled.
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    made.clicked.connect(lambda: clicked())
+    return describe(made, text.replace("&", "").strip("… "), tip)
+
+
+def tool(name: str, tip: str, kind: str = "flat") -> QToolButton:
+    """A tool button without an action yet."""
+    made = QToolButton()
+    made.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+    made.setProperty("kind", kind)
+    return describe(made, name, tip)
+
+
+def rule() -> QFrame:
+    """A thin horizontal line."""
+    line = QFrame()
+    line.setProperty("role", "rule")
+    return line
+
+
+def restyle(widget: QWidget, name: str, value: str) -> None:
+    """Change a property the style sheet selects by."""
+    if widget.property(name) != value:
+        widget.setProperty(name, value)
+        widget.style().unpolish(widget)
+        widget.style().polish(widget)
+
+
+class _NoStrayWheel(QObject):
+    """A wheel that scrolls past a field must not change it."""
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Ignore the wheel over a field that does not have the focus."""
+        if event.type() is QEvent.Type.Wheel and isinstance(watched, QWidget) and not watched.hasFocus():
+            event.ignore()
+            return True
+        return False
+
+
+_WHEEL = _NoStrayWheel()
+
+
+def _field(widget: W) -> W:
+    widget.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    widget.installEventFilter(_WHEEL)
+    return widget
+
+
+class NumberBox(QDoubleSpinBox):
+    """A number without trailing zeros, with a decimal point everywhere."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setLocale(QLocale.c())
+
+    def textFromValue(self, value: float) -> str:
+        """Show as many decimals as the number has."""
+        text = f"{value:.{self.decimals()}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def number(
+    name: str, tip: str, unit: str, value: float, lower: float, upper: float, decimals: int = 3, step: float = 0.0
+) -> QDoubleSpinBox:
+    """A field for a number with its unit."""
+    box = _field(NumberBox())
+    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    box.setDecimals(decimals)
+    box.setRange(lower, upper)
+    box.setSingleStep(step or 10.0 ** (1 - decimals))
+    box.setSuffix("" if unit in ("", "1") else f" {unit}")
+    box.setKeyboardTracking(False)
+    box.setValue(value)
+    box.lineEdit().setTextMargins(0, 0, 5, 0)
+    box.setFixedWidth(FIELD_WIDTH)
+    return describe(box, name, tip)
+
+
+def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str = "", unit: str = "") -> QSpinBox:
+    """A field for a whole number; special: what the lowest value is shown as."""
+    box = _field(QSpinBox())
+    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    box.setRange(lower, upper)
+    box.setValue(value)
+    box.setSuffix(f" {unit}" if unit else "")
+    box.setSpecialValueText(special)
+    box.lineEdit().setTextMargins(0, 0, 5, 0)
+    box.setFixedWidth(FIELD_WIDTH)
+    return describe(box, name, tip)
+
+
+def choice(name: str, tip: str, items: list[tuple[str, object]] | None = None) -> QComboBox:
+    """A field to choose one of several; items: text and data."""
+    box = _field(QComboBox())
+    box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    box.setMinimumContentsLength(8)
+    for text, data in items or ():
+        box.addItem(text, data)
+    return describe(box, name, tip)
+
+
+class Section(QWidget):
+    """A heading with rows of label and field below it."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING)
+        self.heading = label(title.upper(), "heading")
+        column.addWidget(self.heading)
+        self._grid = QGridLayout()
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setHorizontalSpacing(8)
+        self._grid.setVerticalSpacing(SPACING)
+        self._grid.setColumnStretch(0, 1)
+        column.addLayout(self._grid)
+
+    def row(self, text: str, field: QWidget) -> QLabel:
+        """Add a labelled field; returns the label."""
+        place = self._grid.rowCount()
+        caption = QLabel(text)
+        caption.setBuddy(field)
+        caption.setToolTip(field.toolTip())
+        self._grid.addWidget(caption, place, 0)
+        self._grid.addWidget(field, place, 1, Qt.AlignmentFlag.AlignRight)
+        return caption
+
+    def wide(self, widget: QWidget) -> None:
+        """Add a widget over the whole width."""
+        self._grid.addWidget(widget, self._grid.rowCount(), 0, 1, 2)
+
+    def clear(self) -> None:
+        """Remove every row."""
+        while (item := self._grid.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+
+
+class EmptyState(QWidget):
+    """What is missing here, and the button that supplies it."""
+
+    def __init__(self, title: str, text: str, *actions: QAbstractButton) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.addStretch(2)
+        self.title = label(title, "empty")
+        self.text = label(text, "muted")
+        for part in (self.title, self.text):
+            part.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+            part.setWordWrap(True)
+            part.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+            column.addWidget(part)
+        column.addSpacing(8)
+        row = QHBoxLayout()
+        row.addStretch(1)
+        for action in actions:
+            row.addWidget(action)
+        row.addStretch(1)
+        column.addLayout(row)
+        column.addStretch(3)

@@ -1,0 +1,79 @@
+"""The shape of every task: its picture in the middle, its settings in the inspector, its actions always in sight."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
+
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import MARGIN
+
+INSPECTOR_WIDTH = 304
+
+
+class TaskPage(QWidget):
+    """A page of the window. Fill `centre`, `settings` and `actions`; override what the task needs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(0)
+        middle = QWidget()
+        self._stack = QStackedLayout(middle)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        picture = QWidget()
+        self.centre = QVBoxLayout(picture)
+        """The task's picture."""
+        self.centre.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self.centre.setSpacing(8)
+        self._stack.addWidget(picture)
+        row.addWidget(middle, 1)
+        row.addWidget(self._inspector())
+
+    def _inspector(self) -> QWidget:
+        frame = QFrame()
+        frame.setObjectName("inspector")
+        frame.setFixedWidth(INSPECTOR_WIDTH)
+        column = QVBoxLayout(frame)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        body = QWidget()
+        body.setObjectName("inspectorBody")
+        self.settings = QVBoxLayout(body)
+        """The task's settings; scrolls when the window is low."""
+        self.settings.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self.settings.setSpacing(14)
+        scroll = QScrollArea()
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll.setWidget(body)
+        column.addWidget(scroll, 1)
+        footer = QFrame()
+        footer.setObjectName("actions")
+        self.actions_column = QVBoxLayout(footer)
+        """The task's buttons; never scroll away."""
+        self.actions_column.setContentsMargins(MARGIN, 10, MARGIN, 10)
+        self.actions_column.setSpacing(8)
+        column.addWidget(footer)
+        return frame
+
+    def set_empty_state(self, empty: QWidget) -> None:
+        """Give the page what it shows while there is nothing to show."""
+        self._stack.addWidget(empty)
+
+    def show_empty(self, empty: bool) -> None:
+        """Show the empty state or the picture."""
+        self._stack.setCurrentIndex(1 if empty else 0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the empty state is shown."""
+        return self._stack.currentIndex() == 1
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours where the style sheet does not reach."""
+
+    def entered(self) -> None:
+        """The page has come into sight."""

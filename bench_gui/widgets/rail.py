@@ -1,0 +1,53 @@
+"""The order of work, down the left side; every task can be reached at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QButtonGroup, QFrame, QSizePolicy, QToolButton, QVBoxLayout
+
+from bench_gui.icons import icon
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe
+
+WIDTH = 76
+
+
+class Rail(QFrame):
+    """One button a task."""
+
+    def __init__(self, tasks: list[tuple[str, str, str]], chosen: Callable[[int], object]) -> None:
+        """tasks: name, icon and what it is for; chosen is called with the number of a task."""
+        super().__init__()
+        self.setObjectName("rail")
+        self.setFixedWidth(WIDTH)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 6)
+        column.setSpacing(2)
+        self._group = QButtonGroup(self)
+        self._icons = [icon_name for _, icon_name, _ in tasks]
+        self.buttons: list[QToolButton] = []
+        for number, (name, _, purpose) in enumerate(tasks):
+            made = QToolButton()
+            made.setText(name)
+            made.setCheckable(True)
+            made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+            made.setIconSize(QSize(24, 24))
+            made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+            made.setFixedHeight(60)
+            describe(made, name, f"{purpose} (Ctrl+{number + 1})")
+            self._group.addButton(made, number)
+            self.buttons.append(made)
+            column.addWidget(made)
+        column.addStretch(1)
+        self._group.idClicked.connect(chosen)
+
+    def show_task(self, number: int) -> None:
+        """Mark a task as the one in sight."""
+        self.buttons[number].setChecked(True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the icons in a theme's colours."""
+        for made, name in zip(self.buttons, self._icons, strict=True):
+            made.setIcon(icon(name, theme.muted, 24, theme.accent))

@@ -1,0 +1,125 @@
+"""The bar that never scrolls away: what the servo is doing, how to connect it, how to stop it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton
+
+from bench_gui.connect.servo_link import ServoView
+from bench_gui.icons import icon
+from bench_gui.theme import Theme
+from bench_gui.units import fixed
+from bench_gui.widgets.fields import button, describe, label, restyle, tool
+from drivers.servo import ServoState
+
+
+class StatusBar(QFrame):
+    """Its colour is the servo's state: grey not connected, blue ready, amber moving, red fault."""
+
+    def __init__(
+        self,
+        name: str,
+        choices: list[tuple[str, str]],
+        *,
+        connect: Callable[[], object],
+        disconnect: Callable[[], object],
+        choose: Callable[[str], object],
+        acknowledge: Callable[[], object],
+        stop: Callable[[], object],
+    ) -> None:
+        """name: of the servo before it answered; choices: title and address of what can be connected."""
+        super().__init__()
+        self.setObjectName("statusBar")
+        self.setFixedHeight(52)
+        self._name = name
+        self._connect, self._disconnect = connect, disconnect
+        self._connected = False
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 4, 10, 4)
+        row.setSpacing(10)
+        self.state = QLabel("NOT CONNECTED")
+        self.state.setObjectName("stateWord")
+        self.state.setFixedHeight(32)
+        describe(self.state, "State of the servo", "What the servo is doing")
+        self.servo = QLabel(name)
+        self.servo.setObjectName("servoName")
+        self.numbers = label("", "muted")
+        describe(self.numbers, "Supply and temperature", "Supply voltage and temperature of the servo")
+        self.connect_button: QToolButton = tool("Connect", "", "primary")
+        self.connect_button.clicked.connect(self._toggle)
+        self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        self.connect_button.setMinimumHeight(30)
+        self.menu = QMenu(self)
+        self.menu.setAccessibleName("Servos to connect")
+        for title, address in choices:
+            action = QAction(f"{title} (simulated)", self.menu)
+            action.triggered.connect(lambda _=False, address=address: choose(address))
+            self.menu.addAction(action)
+        self.connect_button.setMenu(self.menu)
+        self.acknowledge_button: QPushButton = button(
+            "Acknowledge", "I have seen the fault: make the servo ready again", acknowledge
+        )
+        self.fault = label("", "fault")
+        self.fault.setMinimumWidth(0)
+        self.cycles = label("", "muted")
+        describe(self.cycles, "Sampling", "Rate of the recorder and cycles it had to skip in this run")
+        self.stop_button: QPushButton = button(
+            " STOP   Esc", "Switch the motor off at once. Esc does the same, whatever has the focus", stop, "stop"
+        )
+        self.stop_button.setAccessibleName("Emergency stop")
+        self.stop_button.setMinimumHeight(36)
+        for widget in (self.state, self.servo, self.numbers, self.connect_button):
+            row.addWidget(widget)
+        row.addWidget(self.acknowledge_button)
+        row.addWidget(self.fault, 1)
+        row.addStretch(1)
+        row.addWidget(self.cycles)
+        row.addWidget(self.stop_button)
+        self.show_view(ServoView(), 0.0)
+
+    def show_view(self, view: ServoView, rate: float, priority: str = "") -> None:
+        """Show one look at the servo; rate [Hz] of its runs."""
+        restyle(self, "state", view.kind)
+        restyle(self.state, "state", view.kind)
+        self.state.setText(view.word)
+        self.servo.setText(view.title or self._name)
+        numbers = [
+            fixed(value, digits, unit)
+            for value, digits, unit in ((view.supply_voltage, 1, "V"), (view.temperature, 0, "°C"))
+            if math.isfinite(value)
+        ]
+        self.numbers.setText("  ·  ".join(numbers))
+        self._connected = view.state is not ServoState.DISCONNECTED or view.connecting
+        restyle(self.connect_button, "kind", "" if self._connected else "primary")
+        text = "Disconnect" if self._connected else "Connect"
+        tip = "Release the servo and let it go" if self._connected else "Connect to this servo; the arrow offers others"
+        self.connect_button.setText(text)
+        describe(self.connect_button, text, tip)
+        self.fault.setText(view.fault)
+        self.fault.setToolTip(view.fault)
+        in_fault = view.state is ServoState.FAULT
+        self.fault.setVisible(in_fault)
+        self.acknowledge_button.setVisible(in_fault)
+        if self._connected and not in_fault:
+            skipped = f"  ·  {view.skipped} skipped" if view.length else ""
+            self.cycles.setText(f"{rate:.0f} Hz{skipped}")
+            self.cycles.setToolTip(f"Rate of the recorder and cycles it had to skip in this run. {priority}")
+        else:
+            self.cycles.setText("")
+
+    def set_name(self, name: str) -> None:
+        """What the servo is called until it answers."""
+        self._name = name
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the icons in a theme's colours."""
+        self.stop_button.setIcon(icon("stop", theme.on_stop, 18))
+
+    def _toggle(self) -> None:
+        if self._connected:
+            self._disconnect()
+        else:
+            self._connect()

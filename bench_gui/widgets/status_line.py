@@ -1,0 +1,61 @@
+"""The line at the foot: what runs, how far it is, when it ends, and a Stop for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+
+from bench_gui.widgets.fields import button, describe, label
+
+STEPS = 1000
+
+
+class TaskProgress(QWidget):
+    """One thing that runs; hidden while it does not."""
+
+    def __init__(self, name: str, stop_text: str, stop_tip: str, stop: Callable[[], object]) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.text = QLabel()
+        self.bar = QProgressBar()
+        self.bar.setRange(0, STEPS)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(130)
+        describe(self.bar, f"Progress of the {name}", f"How far the {name} is")
+        self.stop_button: QPushButton = button(stop_text, stop_tip, stop, "small")
+        row.addWidget(self.text)
+        row.addWidget(self.bar)
+        row.addWidget(self.stop_button)
+        self.hide()
+
+    def show_progress(self, text: str, share: float) -> None:
+        """Show how far it is, share 0 … 1."""
+        self.text.setText(text)
+        self.bar.setValue(round(STEPS * min(max(share, 0.0), 1.0)))
+        self.show()
+
+
+class StatusLine(QFrame):
+    """Recording at the left, identification at the right, the last thing that happened when there is neither."""
+
+    def __init__(self, abort: Callable[[], object], stop: Callable[[], object]) -> None:
+        super().__init__()
+        self.setObjectName("statusLine")
+        self.setFixedHeight(32)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 0, 10, 0)
+        row.setSpacing(18)
+        self.recording = TaskProgress(
+            "recording", "Abort", "End the run, keep its samples, bring the pendulum back slowly", abort
+        )
+        self.identification = TaskProgress(
+            "identification", "Stop", "End the identification and keep the best models found", stop
+        )
+        self.note = label("", "muted")
+        row.addWidget(self.recording)
+        row.addWidget(self.note)
+        row.addStretch(1)
+        row.addWidget(self.identification)

@@ -1,0 +1,1 @@
+"""Work beside the window: threads for files, a process for physics."""

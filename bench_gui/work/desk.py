@@ -1,0 +1,109 @@
+"""A process of its own for physics: the window's process never loads a compiler and never computes.
+
+One thread calls the desk at a time (the lane "desk") and waits for its answer; the window's thread only closes it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from bench_gui.work.background import in_words
+from core.errors import ServoBenchError
+
+NICENESS = 5
+"""Below the window and far below the recorder, so that both stay smooth."""
+PATIENCE = 1.0
+"""A desk gets this long to leave by itself [s]."""
+
+
+class DeskError(ServoBenchError):
+    """What was asked of the desk failed there."""
+
+
+class Desk:
+    """Starts its process with the first call, and again if it was lost."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self._closed = False
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a module's function in the process and return its result; raises DeskError with its message."""
+        pipe = self._ready()
+        try:
+            pipe.send((function, arguments))
+            good, answer = pipe.recv()
+        except (EOFError, OSError):
+            self._forget()
+            raise DeskError("the computing process ended unexpectedly; try again") from None
+        if not good:
+            raise DeskError(answer)
+        return answer
+
+    def close(self) -> None:
+        """End the process, whatever it does."""
+        with self._lock:
+            self._closed = True
+            process, pipe = self._process, self._pipe
+            self._process = None
+        if process is None:
+            return
+        process.terminate()
+        process.join(PATIENCE)
+        if process.is_alive():
+            process.kill()
+            process.join()
+        if pipe is not None:
+            pipe.close()
+
+    def _ready(self) -> Connection:
+        with self._lock:
+            if self._closed:
+                raise DeskError("the window is closing")
+            if self._process is None or self._pipe is None:
+                context = get_context("spawn")
+                here, there = context.Pipe()
+                process = context.Process(target=_serve, args=(there,), name="desk", daemon=True)
+                process.start()
+                there.close()
+                self._process, self._pipe = process, here
+            return self._pipe
+
+    def _forget(self) -> None:
+        with self._lock:
+            if self._process is not None:
+                self._process.join(PATIENCE)
+            self._process = self._pipe = None
+
+
+def lower_priority(by: int) -> None:
+    """Let the window and the recorder go first, where the system knows how."""
+    if hasattr(os, "nice"):
+        os.nice(by)
+
+
+def _serve(pipe: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    lower_priority(NICENESS)
+    while True:
+        try:
+            function, arguments = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            answer: tuple[bool, Any] = (True, function(*arguments))
+        except Exception as error:
+            answer = (False, in_words(error))
+        try:
+            pipe.send(answer)
+        except OSError:
+            return

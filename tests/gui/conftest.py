@@ -1,0 +1,112 @@
+"""The window without a screen: Qt's offscreen platform, sessions under the test's own folder, nothing left running."""
+
+import os
+import shutil
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import pytest
+from PySide6.QtCore import Qt
+
+from bench_gui.app import make_application
+from bench_gui.controller import Controller
+from bench_gui.main_window import MainWindow
+from bench_gui.results import new_result_folder, save_identification
+from core.bench import Bench
+from core.identification.identify import IdentificationRequest, identify
+from core.recording import RunHeader
+from core.trajectories import make_trajectory
+from drivers.recorder import record_inline
+from drivers.registry import open_servo
+from drivers.servo import ServoState
+from sessions import Session
+
+LONG = 60_000
+"""The first start of a process may compile the kernels [ms]."""
+
+
+class Person:
+    """What a person at the window can do: look, click, wait."""
+
+    def __init__(self, qtbot, window):
+        self.qtbot, self.window, self.controller = qtbot, window, window.controller
+
+    def click(self, widget):
+        assert widget.isVisible(), widget.accessibleName()
+        assert widget.isEnabled(), f"{widget.accessibleName()}: {widget.toolTip()}"
+        self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def until(self, condition, timeout=LONG):
+        self.qtbot.waitUntil(condition, timeout=timeout)
+
+    def connect(self):
+        self.click(self.window.status_bar.connect_button)
+        self.until(lambda: self.state is ServoState.READY)
+
+    def record(self, duration=0.6):
+        """Begin a short run and wait until samples come."""
+        self.window.record.form.field("duration").setValue(duration)
+        self.click(self.window.record.run_button)
+
+    def open(self, session):
+        with self.qtbot.waitSignal(self.controller.library.opened, timeout=LONG):
+            self.controller.library.open(session)
+
+    @property
+    def state(self):
+        return self.controller.servo.view.state
+
+    @property
+    def message(self):
+        bar = self.window.messages
+        return bar.text.text() if bar.isVisible() else ""
+
+
+@pytest.fixture(scope="session")
+def qapp():
+    return make_application()
+
+
+@pytest.fixture
+def person(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    controller = Controller("simulated:mx106")
+    window = MainWindow(controller, "light")
+    qtbot.addWidget(window)
+    window.show()
+    yield Person(qtbot, window)
+    window.close()
+    assert not controller.servo.busy
+    assert not controller.fitting.active
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory):
+    """A session of three short runs, recorded without the window."""
+    session = Session.create(tmp_path_factory.mktemp("sessions") / "recorded", "recorded")
+    bench = Bench(mass=1.0, length=0.1)
+    servo = open_servo("simulated:mx106?clock=virtual")
+    with servo:
+        servo.connect()
+        settings = servo.model.default_settings()
+        for name in ("sin_time_square", "sin_sin", "lift_and_drop"):
+            trajectory = make_trajectory(name, 2.5)
+            header = RunHeader(trajectory=name, bench=bench, settings=settings, rate=200.0)
+            assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
+    return session.path
+
+
+@pytest.fixture
+def session(recorded, tmp_path):
+    """A private copy of the recorded session."""
+    return shutil.copytree(recorded, tmp_path / "recorded")
+
+
+@pytest.fixture(scope="session")
+def identified(recorded, tmp_path_factory):
+    """The recorded session with M1 and M2 identified, without the window."""
+    path = shutil.copytree(recorded, tmp_path_factory.mktemp("identified") / "identified")
+    recordings = Session.open(path).load_all()
+    request = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=96)
+    save_identification(identify(request, recordings), new_result_folder(path))
+    return path

@@ -1,0 +1,239 @@
+"""The window as a whole: it fits, it says what it is, bad files do not hurt it, it leaves nothing behind."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractItemView,
+    QAbstractSpinBox,
+    QComboBox,
+    QLineEdit,
+    QMenu,
+    QPlainTextEdit,
+    QTableView,
+    QWidget,
+)
+
+from bench_gui.main_window import IDENTIFY, RECORD, TASKS
+from bench_gui.theme import FRICTION_ORDER, THEMES, load_theme
+
+INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)
+
+
+def test_the_window_fits_a_small_screen(person, qtbot):
+    window = person.window
+    window.resize(1280, 720)
+    for number in range(len(TASKS)):
+        window.show_task(number)
+        qtbot.wait(1)
+        assert (window.width(), window.height()) == (1280, 720)
+        assert window.minimumSizeHint().width() <= 1280
+        assert window.minimumSizeHint().height() <= 720
+        for widget in window.findChildren(QAbstractButton):
+            if widget.isVisible() and not hidden_by_scrolling(widget):
+                needed = widget.minimumSizeHint()
+                assert widget.width() >= needed.width(), widget.text()
+                assert widget.height() >= needed.height(), widget.text()
+
+
+def hidden_by_scrolling(widget):
+    return widget.visibleRegion().isEmpty()
+
+
+def own_parts(widget):
+    """Whether a widget belongs to another one, which has the name and the tip."""
+    parent = widget.parentWidget()
+    if isinstance(widget, QLineEdit):
+        return isinstance(parent, (QAbstractSpinBox, QComboBox))
+    if isinstance(widget, QAbstractItemView) and not isinstance(widget, QTableView):
+        return any(isinstance(p, QComboBox) for p in ancestors(widget)) or type(widget).__name__ == "QHeaderView"
+    return isinstance(widget, QAbstractButton) and (
+        isinstance(parent, QTableView) or widget.objectName().startswith("qt_")
+    )
+
+
+def ancestors(widget):
+    while (widget := widget.parentWidget()) is not None:
+        yield widget
+
+
+def test_everything_a_person_can_use_has_a_name_and_a_tip(person, session):
+    person.open(session)
+    nameless = [
+        f"{type(w).__name__} {w.objectName()} {getattr(w, 'text', lambda: '')()}"
+        for w in person.window.findChildren(QWidget)
+        if isinstance(w, INTERACTIVE) and not own_parts(w) and not (w.accessibleName() and w.toolTip())
+    ]
+    assert nameless == []
+
+
+def test_no_two_actions_share_keys(person):
+    keys = [a.shortcut().toString() for a in person.window.findChildren(QAction) if not a.shortcut().isEmpty()]
+    assert len(keys) == len(set(keys)) > 5
+    menus = person.window.menuBar().findChildren(QMenu)
+    assert len(menus) >= 4
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_text_and_curves_stand_out(theme):
+    colours = load_theme(theme)
+    on_panels = [colours.text, colours.muted, colours.accent, colours.fault, colours.moving, colours.good]
+    for surface in (colours.panel, colours.window):
+        assert min(contrast(colour, surface) for colour in on_panels) >= 4.5
+    curves = [colours.measured, colours.goal, *(colours.model(name) for name in FRICTION_ORDER)]
+    assert min(contrast(colour, colours.plot) for colour in curves) >= 4.5
+    for state in (colours.off, colours.ready, colours.moving, colours.fault):
+        assert contrast(colours.on_state, state) >= 4.5
+    assert contrast(colours.on_stop, colours.stop) >= 4.5
+    assert contrast(colours.on_accent, colours.accent) >= 4.5
+
+
+def contrast(one, other):
+    """WCAG 2: (L₁ + 0.05)/(L₂ + 0.05)."""
+
+    def luminance(colour):
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_both_themes_reach_the_plots(person):
+    for name in ("dark", "light"):
+        person.window.choose_theme(name)
+        colour = person.window.record.plots.position.backgroundBrush().color().name()
+        assert colour == load_theme(name).plot.lower()
+
+
+def test_colours_do_not_change_while_the_servo_is_driven(person):
+    person.connect()
+    person.record(0.5)
+    person.until(lambda: person.controller.servo.busy)
+    person.window.choose_theme("dark")
+    plot = person.window.record.plots.position
+    assert plot.backgroundBrush().color().name() == load_theme("light").plot.lower()
+    person.until(lambda: plot.backgroundBrush().color().name() == load_theme("dark").plot.lower())
+    assert len(person.controller.library.runs) <= 1
+
+
+@pytest.mark.parametrize("kind", ["missing", "text", "empty folder", "damaged"])
+def test_a_session_that_is_none_is_said(person, tmp_path, kind):
+    path = tmp_path / "broken"
+    if kind == "text":
+        path.write_text("no session")
+    elif kind != "missing":
+        path.mkdir()
+        if kind == "damaged":
+            (path / "session.json").write_text('{"format": ')
+    with person.qtbot.waitSignal(person.controller.library.problem, timeout=20_000):
+        person.controller.library.open(path)
+    assert "broken" in person.message
+    assert person.controller.library.path is None
+    assert not person.controller.library.loading
+
+
+def test_empty_tasks_offer_what_is_missing(person, session):
+    person.window.show_task(IDENTIFY)
+    assert person.window.identify.is_empty
+    assert not person.window.identify.start_button.isEnabled()
+    person.open(session)
+    assert not person.window.identify.is_empty
+    assert person.window.identify.start_button.isEnabled()
+
+
+def test_plotting_loses_no_references(person, qapp):
+    """PySide6 6.12 on Python 3.11 gives up several references to None with every curve and dies of it."""
+    plots, live = person.window.record.plots, person.window.record.live
+    rows = live_rows()
+    live.take(rows)
+    plots.show_run(live)
+    before = sys.getrefcount(None)
+    for _ in range(200):
+        plots.show_run(live)
+        qapp.processEvents()
+    assert abs(sys.getrefcount(None) - before) < 100
+
+
+def live_rows(count=1000):
+    import numpy as np
+
+    from drivers.recorder.run import LIVE_DTYPE, Phase
+
+    rows = np.zeros(count, LIVE_DTYPE)
+    rows["time"] = np.arange(count) / 200.0
+    rows["position"] = np.sin(rows["time"])
+    rows["phase"] = Phase.RUN
+    return rows
+
+
+def test_a_page_out_of_sight_costs_nothing(person):
+    person.connect()
+    person.window.show_task(IDENTIFY)
+    drawn = person.window.record.plots.curves["position"]
+    person.controller.queue.record([person.window.record.form.trajectory()])
+    person.until(lambda: person.window.record.live.count > 40)
+    assert not len(drawn.getData()[0])
+    person.window.show_task(RECORD)
+    person.until(lambda: len(drawn.getData()[0]) > 40)
+
+
+CLOSING = """
+import os, sys
+def main():
+    from pathlib import Path
+    from PySide6.QtCore import QTimer
+    from bench_gui import app as application
+    from bench_gui.main_window import MainWindow
+
+    shown = []
+    original = MainWindow.show
+    def show(window):
+        shown.append(window)
+        original(window)
+        window.controller.servo.connected.connect(lambda _: QTimer.singleShot(200, window.record._run))
+        window.controller.servo.connect_servo()
+        window.controller.queue.started.connect(lambda _: QTimer.singleShot(800, {act}))
+    MainWindow.show = show
+    return application.run_window(None)
+if __name__ == "__main__":
+    sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("act", ["shown[0].close", "lambda: os.kill(os.getpid(), 15)"])
+def test_closing_while_recording_is_clean(tmp_path, act):
+    from sessions import Session
+
+    program = tmp_path / "program.py"
+    program.write_text(CLOSING.format(act=act), "utf-8")
+    environment = {**os.environ, "SERVOBENCH_HOME": str(tmp_path / "home"), "PYTHONPATH": os.getcwd()}
+    done = subprocess.run(
+        [sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    noise = [line for line in done.stderr.splitlines() if "propagateSizeHints" not in line]
+    assert noise == []
+    (folder,) = (tmp_path / "home").iterdir()
+    (run,) = Session.open(folder).runs()
+    assert run.exit_status == "abort"
+    assert run.samples > 10
+
+
+def test_the_first_window_loads_no_compiler(tmp_path):
+    program = (
+        "import sys\n"
+        "from bench_gui.app import make_application\n"
+        "from bench_gui.controller import Controller\n"
+        "from bench_gui.main_window import MainWindow\n"
+        "app = make_application(); c = Controller(); w = MainWindow(c); w.show(); app.processEvents()\n"
+        "print([m for m in ('numba', 'scipy', 'optuna', 'matplotlib', 'h5py', 'cmaes') if m in sys.modules])\n"
+        "w.close()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.strip() == "[]"
