@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from bench_gui.places import home
+
 EXAMPLE = "xl330"
 
 
-def example_session() -> Path:
-    """A private copy of the example session, so that a person may record into it."""
-    target = Path(tempfile.mkdtemp(prefix="servobench-example-")) / EXAMPLE
-    with as_file(files("resources") / "examples" / EXAMPLE) as source:
-        shutil.copytree(source, target)
+def example_session(folder: Path | None = None) -> Path:
+    """A person's own copy of the example session, made at the first call, so that it can be recorded into.
+
+    folder: where copies are kept; None: the window's home.
+    """
+    parent = home() if folder is None else folder
+    target = parent / f"example_{EXAMPLE}"
+    if target.exists():
+        return target
+    parent.mkdir(parents=True, exist_ok=True)
+    with (
+        tempfile.TemporaryDirectory(dir=parent, prefix=".example-") as unfinished,
+        as_file(files("resources") / "examples" / EXAMPLE) as source,
+    ):
+        copy = Path(unfinished) / EXAMPLE
+        shutil.copytree(source, copy)
+        os.replace(copy, target)
     return target

@@ -44,7 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
     )
-    parser.add_argument("--example", action="store_true", help="open the window on the example session")
+    parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
         module = import_module(f"bench_gui.cli.{name.replace('-', '_')}_command")

@@ -18,8 +18,8 @@ SHARED = Path(__file__).resolve().parents[3] / "shared"
 
 
 @pytest.fixture(scope="module")
-def session() -> str:
-    return str(example_session())
+def session(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(example_session(tmp_path_factory.mktemp("home")))
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import tempfile
 from dataclasses import replace
-from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import optuna
@@ -12,6 +13,7 @@ import pytest
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
+from bench_gui.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
@@ -23,6 +25,7 @@ from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from sessions import Session
 
 SERVO = "mx106"
 
@@ -215,9 +218,8 @@ def test_discretisation_error_shrinks_with_the_step() -> None:
 @functools.cache
 def example() -> tuple[Recording, ...]:
     """The eight XL330 recordings that come with the program."""
-    from sessions import Session
-
-    return tuple(Session.open(str(files("resources") / "examples" / "xl330")).load_all())
+    with tempfile.TemporaryDirectory() as folder:
+        return tuple(Session.open(example_session(Path(folder))).load_all())
 
 
 def on_real_data(friction: str, trials: int, seed: int) -> float:
