@@ -17,7 +17,7 @@ from core.errors import InputError
 from core.export import export_model
 from core.identification.identify import Identification, IdentificationRequest, Progress, identify
 from core.recording import Recording
-from core.simulation import as_settings, simulate_recording
+from core.simulation import simulate_recording, with_integration
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
 
@@ -134,7 +134,7 @@ def _conditions(fast: bool) -> list[tuple[float, float, float]]:
 
 def _rows(found: Identification, recordings: list[Recording]) -> list[DemoRow]:
     truth = load_model(SERVO, "m6")
-    fine = {r.id: simulate_recording(as_settings(truth, substeps=10), r) for r in recordings}
+    fine = {r.id: simulate_recording(with_integration(truth, substeps=10), r) for r in recordings}
     rows = []
     for result in found.results:
         distance = [

@@ -123,7 +123,7 @@ def _record_live(
             def look(status: Any, number: int = number, trajectory: Trajectory = trajectory) -> None:
                 share = status.done / max(status.length, 1)
                 show((number + share) / len(plan.trajectories), f"{trajectory.title}: {status.phase.name.lower()}")
-                if interrupt.asked:
+                if interrupt.news():
                     recorder.abort()
 
             runs.append(_recorded(trajectory, recorder.wait(progress=look)))

@@ -44,7 +44,7 @@ class Motion:
     """What the control law asked for, before the motor and whether or not torque was on [V or A]."""
 
 
-def as_settings(model: ServoModel, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
+def with_integration(model: ServoModel, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
     """Return the model to be simulated with another integrator or number of substeps; None keeps its own."""
     return replace(
         model,

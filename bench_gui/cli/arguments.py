@@ -111,12 +111,12 @@ def model_from(text: str, integrator: str | None = None, substeps: int | None = 
     """Read a model given as a file or as SERVO:VARIANT; raises ModelError."""
     from core.catalogue import load_model
     from core.model import ServoModel
-    from core.simulation import as_settings
+    from core.simulation import with_integration
 
     servo, colon, variant = text.partition(":")
     shipped = colon and not Path(text).exists() and variant.lower() in FRICTION_CHOICES
     model = load_model(servo, variant) if shipped else ServoModel.read(text)
-    return as_settings(model, integrator, substeps)
+    return with_integration(model, integrator, substeps)
 
 
 def recordings_from(session_path: str, ids: list[str] | None) -> tuple[list[Recording], str]:

@@ -15,7 +15,7 @@ def min_max(x: Array, y: Array, columns: int) -> tuple[Array, Array]:
     """
     n = len(x)
     columns = max(1, columns)
-    if n <= 4 * columns:
+    if n <= 2 * columns:
         return x, y
     size = n // columns
     whole = n - n % size

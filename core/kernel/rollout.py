@@ -50,7 +50,7 @@ def rollout_kernel(law: Law):
 
     @njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)
     def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
-        if fingerprint == 0:
+        if fingerprint == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         inertia = row[LOAD] + row[ARMATURE]
         lag_share = 1.0 if row[LAG] <= 0.0 else 1.0 - math.exp(-h / row[LAG])

@@ -13,7 +13,7 @@ import pytest
 from core.bench import Bench
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.simulation import as_settings, simulate_trajectory
+from core.simulation import simulate_trajectory, with_integration
 from core.trajectories import make_trajectory
 
 REFERENCE = Path(__file__).parents[3] / "shared" / "reference"
@@ -41,7 +41,7 @@ def simulate(case, integrator=None):
     bench = Bench(mass=case["mass"], length=case["length"], arm_mass=case["arm_mass"])
     settings = ServoSettings(servo=model.servo, kp=case["kp"], supply_voltage=case["vin"], damping=case["damping"])
     trajectory = make_trajectory(case["trajectory"])
-    return simulate_trajectory(as_settings(model, integrator), trajectory, bench, settings, case["dt"]), trajectory
+    return simulate_trajectory(with_integration(model, integrator), trajectory, bench, settings, case["dt"]), trajectory
 
 
 def test_the_reference_has_52_cases_of_every_model():

@@ -12,13 +12,13 @@ from core.recording import Recording
 from core.simulation import (
     IRREGULAR_STEP,
     Stepper,
-    as_settings,
     initial_velocity,
     on_grid,
     sampling_step,
     simulate_recording,
     simulate_trajectory,
     supply_of,
+    with_integration,
 )
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
@@ -96,7 +96,7 @@ def test_free_fall_without_friction():
     model = catalogue_model("mx106", "m1", values={"friction_base": 0.0, "friction_viscous": 0.0})
     nothing = make_trajectory("nothing", 4.0)
     motion = simulate_trajectory(
-        as_settings(model, substeps=20), nothing, PENDULUM, model.default_settings(), 0.001, position=0.02
+        with_integration(model, substeps=20), nothing, PENDULUM, model.default_settings(), 0.001, position=0.02
     )
     inertia = 0.5 * 0.15**2 + model.values["armature"]
     period = 2 * np.pi * np.sqrt(inertia / (0.5 * 9.80665 * 0.15))
@@ -128,12 +128,12 @@ def test_substeps_hold_the_goal():
     np.testing.assert_array_equal(fine.position, repeated.position[::4])
 
 
-def test_as_settings_keeps_what_is_not_asked():
+def test_with_integration_keeps_what_is_not_asked():
     model = catalogue_model("mx106", "m1", integrator="bam", substeps=2)
 
-    assert as_settings(model) == model
-    assert as_settings(model, "algorithm1", 5).integrator == "algorithm1"
-    assert as_settings(model, substeps=5).substeps == 5
+    assert with_integration(model) == model
+    assert with_integration(model, "algorithm1", 5).integrator == "algorithm1"
+    assert with_integration(model, substeps=5).substeps == 5
 
 
 def test_a_recording_starts_from_its_first_state():

@@ -16,6 +16,8 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 TRIALS = 1500
+SMALLEST = 0
+"""Quality that stands for the hardest compression."""
 LONGEST_STEP = 180.0
 """[s]"""
 
@@ -33,6 +35,7 @@ def main() -> None:
 
 def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
     from PySide6.QtCore import Qt
+    from PySide6.QtGui import QImage
     from PySide6.QtTest import QTest
 
     from bench_gui.app import make_application
@@ -60,9 +63,9 @@ def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
 
     def save(name: str) -> None:
         settle()
-        picture = window.grab()
+        picture = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
         settle()
-        picture.save(str(folder / f"{name}_{theme}.png"))
+        picture.save(str(folder / f"{name}_{theme}.png"), "PNG", SMALLEST)
 
     def click(widget) -> None:
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
