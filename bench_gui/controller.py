@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.servo_link import ServoLink, servo_name
+from bench_gui.connect.servo_link import ServoLink, ServoView, servo_name
 from bench_gui.connect.setup import BenchSetup
 from bench_gui.export.exporting import Exporting
 from bench_gui.identify.fitting import Fitting
@@ -21,7 +21,8 @@ from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
 from core.catalogue import load_servo
 from drivers.recorder import Recorder, RunResult
-from drivers.servo import ServoIdentity
+from drivers.recorder.link import EMERGENCY
+from drivers.servo import ServoIdentity, ServoState
 
 TICK = 33
 """Period of the heartbeat and of everything live [ms]."""
@@ -65,8 +66,11 @@ class Controller(QObject):
         self.library.runs_changed.connect(self._offer_models)
         self.library.selection_changed.connect(self._offer_models)
         self.servo.connected.connect(self._suit)
+        self.servo.faulted.connect(self._tell_fault)
         self.queue.ended.connect(self._judge_run)
         self.fitting.finished.connect(self._keep_models)
+        self.servo.changed.connect(self._record_if_wanted)
+        self._record_when_ready = False
         self._closed = False
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -94,8 +98,17 @@ class Controller(QObject):
         self.choose_servo(address)
         self.servo.connect_servo()
 
+    def record_paper_set(self) -> None:
+        """Record the four trajectories of the paper, connecting first if need be."""
+        if self.servo.view.state is ServoState.DISCONNECTED:
+            self._record_when_ready = True
+            self.servo.connect_servo()
+        else:
+            self.queue.record_paper_set()
+
     def emergency_stop(self) -> None:
         """Switch the motor off and forget the runs that wait."""
+        self._record_when_ready = False
         self.servo.emergency_stop()
         self.queue.clear()
 
@@ -167,6 +180,18 @@ class Controller(QObject):
 
     def _suit(self, identity: ServoIdentity) -> None:
         self.setup.suit(load_servo(identity.model))
+
+    def _record_if_wanted(self, view: ServoView) -> None:
+        if not self._record_when_ready or view.connecting:
+            return
+        self._record_when_ready = False
+        if view.state is ServoState.READY:
+            self.queue.record_paper_set()
+
+    def _tell_fault(self, reason: str) -> None:
+        # An emergency stop needs no explanation, and a fault during a run is told with the run.
+        if reason != EMERGENCY and not self.queue.active:
+            self._fail(reason)
 
     def _judge_run(self, result: RunResult) -> None:
         if result.exit_status == "fail":

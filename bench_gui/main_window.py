@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QApplication,
@@ -37,7 +37,6 @@ from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from drivers.recorder import Phase, RunResult
-from drivers.servo import ServoState
 
 BENCH, RECORD, IDENTIFY, COMPARE, EXPORT = range(5)
 TASKS = [
@@ -210,10 +209,7 @@ class MainWindow(QMainWindow):
         controller.fitting.changed.connect(self._show_fitting)
         controller.fitting.progressed.connect(self._show_fit)
         controller.fitting.finished.connect(self._note_fit)
-        controller.servo.connected.connect(self._record_if_wanted)
-        controller.servo.problem.connect(lambda _: self._want_nothing())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_theme_changed)
-        self._wanted = False
 
     # What a person does.
 
@@ -226,11 +222,7 @@ class MainWindow(QMainWindow):
     def record_four(self) -> None:
         """Record the paper's set, connecting first if need be."""
         self.show_task(RECORD)
-        if self.controller.servo.view.state is ServoState.DISCONNECTED:
-            self._wanted = True
-            self.controller.servo.connect_servo()
-        else:
-            self.controller.queue.record_paper_set()
+        self.controller.record_paper_set()
 
     def choose_theme(self, name: str) -> None:
         """Take on "light", "dark" or what the "system" prefers; once the servo is released if it is driven."""
@@ -286,15 +278,6 @@ class MainWindow(QMainWindow):
     def _servo_chosen(self) -> None:
         self.status_bar.set_name(self.controller.setup.spec.title)
         self.status_bar.show_view(self.controller.servo.view, self.controller.setup.rate)
-
-    def _record_if_wanted(self, _: object) -> None:
-        if self._wanted:
-            self._wanted = False
-            # The state is told a tick after the answer.
-            QTimer.singleShot(100, self.controller.queue.record_paper_set)
-
-    def _want_nothing(self) -> None:
-        self._wanted = False
 
     def _show_recording(self) -> None:
         queue, view = self.controller.queue, self.controller.servo.view

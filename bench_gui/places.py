@@ -26,6 +26,11 @@ def new_session_folder(servo: str) -> Path:
     return folder
 
 
+def as_person_writes(path: Path) -> str:
+    """A path as text, the person's own folder as ~."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
+
+
 def results_home(session: Path) -> Path:
     """The folder under which results of a session are kept: itself, or for one exported file a place of its own."""
     return session if session.is_dir() else home() / session.stem

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import InputError, ServoBenchError
+from core.friction import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from core.identification.identify import Identification
@@ -68,7 +69,7 @@ def load_latest(session: Path) -> list[ServoModel]:
         return []
     for folder in folders:
         models: list[ServoModel] = []
-        for name in ("m1", "m2", "m3", "m4", "m5", "m6"):
+        for name in FRICTION_MODELS:
             try:
                 models.append(ServoModel.read(folder / f"{name}.json"))
             except ServoBenchError:

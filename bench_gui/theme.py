@@ -17,9 +17,10 @@ from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
+from core.friction import FRICTION_MODELS
+
 THEMES = ("light", "dark")
 _APPLIED = "servobenchTheme"
-FRICTION_ORDER = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ class Theme:
 
     def model(self, friction: str) -> str:
         """Colour of a friction model's curves, "m1" … "m6"."""
-        return self.models[FRICTION_ORDER.index(friction)]
+        return self.models[FRICTION_MODELS.index(friction)]
 
 
 @cache

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.icons import icon
+from bench_gui.places import as_person_writes
 from bench_gui.theme import Theme
 from bench_gui.units import significant
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
@@ -125,7 +126,7 @@ class ExportView(TaskPage):
     def set_folder(self, folder: Path) -> None:
         """Export into this folder."""
         self._controller.exporting.folder = folder
-        shown = str(folder)
+        shown = as_person_writes(folder)
         self.folder.setText(shown if len(shown) < 60 else f"…{shown[-58:]}")
         self.folder.setToolTip(shown)
         self._enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.friction import FRICTION_MODELS
 from core.model import ServoModel
 
 
@@ -12,7 +13,7 @@ from core.model import ServoModel
 class FitSettings:
     """What a person chose."""
 
-    models: tuple[str, ...] = ("m1", "m2", "m3", "m4", "m5", "m6")
+    models: tuple[str, ...] = FRICTION_MODELS
     command_path: bool = True
     validation: str = "25%"
     trials: int | None = None

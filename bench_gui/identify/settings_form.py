@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QVBox
 
 from bench_gui.icons import swatch
 from bench_gui.identify.messages import FitSettings
-from bench_gui.theme import FRICTION_ORDER, Theme
+from bench_gui.theme import Theme
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, choice, describe, whole
-from core.friction import FRICTION_TITLES
+from core.friction import FRICTION_MODELS, FRICTION_TITLES
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -34,7 +34,7 @@ class SettingsForm(QWidget):
         grid = QGridLayout(holder)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setVerticalSpacing(5)
-        for place, name in enumerate(FRICTION_ORDER):
+        for place, name in enumerate(FRICTION_MODELS):
             box = QCheckBox(f"{name.upper()}  {FRICTION_TITLES[name]}")
             box.setChecked(True)
             box.setIconSize(QSize(10, 10))

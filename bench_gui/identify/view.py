@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from PySide6.QtCore import QModelIndex
@@ -14,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.controller import Controller
-from bench_gui.identify.messages import FitProgress, FitResult
+from bench_gui.identify.messages import FitProgress, FitResult, FittedModel
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.tables import BAR_COLUMN, BOUND_COLUMN, BarDelegate, CostHistory, ParameterTable, ResultTable
 from bench_gui.plots.chart import Chart, pen
@@ -38,6 +39,7 @@ class IdentifyView(TaskPage):
         self._theme: Theme | None = None
         self._history = CostHistory()
         self._curves: dict[tuple[str, int], Any] = {}
+        self._candidates: dict[str, FittedModel] = {}
         self._fresh = False
         self.form = SettingsForm()
         self.settings.addWidget(self.form)
@@ -97,7 +99,7 @@ class IdentifyView(TaskPage):
         self.parameter_view.setItemDelegateForColumn(BAR_COLUMN, self._bars)
         self._symbols = SymbolDelegate()
         self.parameter_view.setItemDelegateForColumn(0, self._symbols)
-        for place, width in enumerate((76, 86, 92)):
+        for place, width in enumerate((68, 98, 90)):
             self.parameter_view.setColumnWidth(place, width)
         right.addWidget(self.parameter_view, 1)
         upper.addLayout(left, 10)
@@ -142,6 +144,7 @@ class IdentifyView(TaskPage):
 
     def _forget(self) -> None:
         self._history = CostHistory()
+        self._candidates = {}
         for curve in self._curves.values():
             self.cost.removeItem(curve)
         self._curves = {}
@@ -153,9 +156,18 @@ class IdentifyView(TaskPage):
         self._history.add(progress.model, progress.repeat, progress.points)
         if progress.candidate is not None:
             self._show_parameters(progress.candidate)
+            self._note_candidate(progress, progress.candidate)
         self._fresh = True
         if self.isVisible():
             self._draw()
+
+    def _note_candidate(self, progress: FitProgress, candidate: ServoModel) -> None:
+        """Show the best so far where the result will stand."""
+        evaluations, error = progress.points[-1]
+        before = self._candidates.get(progress.model)
+        if before is None or error <= before.train_mae:
+            self._candidates[progress.model] = FittedModel(candidate, error, None, evaluations, math.nan, None)
+            self.results.set_rows(tuple(self._candidates.values()), "")
 
     def _draw(self) -> None:
         if not self._fresh:

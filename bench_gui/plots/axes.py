@@ -7,7 +7,7 @@ from typing import Any
 
 import pyqtgraph as pg
 
-_STEPS = ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0), tuple(1.0 + 0.1 * k for k in range(90)))
+_STEPS = ((1.0, 2.0, 5.0), (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0))
 ENOUGH = 4
 
 
@@ -24,10 +24,21 @@ class LogAxis(pg.AxisItem):
             ticks = [d + math.log10(s) for d in decades for s in steps if minVal <= d + math.log10(s) <= maxVal]
             if len(ticks) >= ENOUGH:
                 break
+        else:
+            ticks = _even_ticks(10.0**minVal, 10.0**maxVal)
         room = max(2, int(size // 22))
         stride = -(-len(ticks) // room)
         return [(1.0, ticks[::stride])]
 
     def tickStrings(self, values: list[float], scale: Any, spacing: Any) -> list[str]:
         """Name the values."""
-        return [f"{10.0**value:.3g}" for value in values]
+        return [f"{10.0**value:.4g}" for value in values]
+
+
+def _even_ticks(low: float, high: float) -> list[float]:
+    """Logarithms of evenly spaced round values: over less than a decade both scales look alike."""
+    rough = (high - low) / ENOUGH
+    decade = 10.0 ** math.floor(math.log10(rough))
+    step = decade * max(s for s in (1.0, 2.0, 5.0) if s * decade <= rough)
+    first = math.ceil(low / step)
+    return [math.log10(k * step) for k in range(first, math.floor(high / step) + 1) if k > 0]

@@ -56,6 +56,7 @@ class Chart(pg.PlotWidget):
             axis = item.getAxis(side)
             axis.enableAutoSIPrefix(False)
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
+        item.getAxis("left").setTickDensity(0.7)
         if bottom:
             item.getAxis("bottom").setHeight(38)
         else:

@@ -17,7 +17,7 @@ def min_max(x: Array, y: Array, columns: int) -> tuple[Array, Array]:
     columns = max(1, columns)
     if n <= 2 * columns:
         return x, y
-    size = n // columns
+    size = -(-n // columns)
     whole = n - n % size
     blocks = y[:whole].reshape(-1, size)
     begin = np.arange(0, whole, size)

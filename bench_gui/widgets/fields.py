@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QLocale, QObject, Qt
+from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
@@ -42,6 +43,27 @@ def label(text: str = "", role: str = "") -> QLabel:
     if role:
         made.setProperty("role", role)
     return made
+
+
+class ElidedLabel(QLabel):
+    """A line that is cut with an ellipsis when there is no room; its tool tip holds the whole of it."""
+
+    def setText(self, text: str) -> None:
+        """Show a text, and all of it in the tool tip."""
+        super().setText(text)
+        self.setToolTip(text)
+
+    def minimumSizeHint(self) -> QSize:
+        """Any width will do."""
+        return QSize(0, super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw what fits."""
+        painter = QPainter(self)
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        self.style().drawItemText(
+            painter, self.rect(), int(self.alignment()), self.palette(), self.isEnabled(), text, self.foregroundRole()
+        )
 
 
 def button(text: str, tip: str, clicked: Callable[[], object], kind: str = "") -> QPushButton:

@@ -12,7 +12,7 @@ from bench_gui.connect.servo_link import ServoView
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.units import fixed
-from bench_gui.widgets.fields import button, describe, label, restyle, tool
+from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
 from drivers.servo import ServoState
 
 
@@ -62,8 +62,8 @@ class StatusBar(QFrame):
         self.acknowledge_button: QPushButton = button(
             "Acknowledge", "I have seen the fault: make the servo ready again", acknowledge
         )
-        self.fault = label("", "fault")
-        self.fault.setMinimumWidth(0)
+        self.fault = ElidedLabel()
+        self.fault.setProperty("role", "fault")
         self.cycles = label("", "muted")
         describe(self.cycles, "Sampling", "Rate of the recorder and cycles it had to skip in this run")
         self.stop_button: QPushButton = button(
@@ -74,7 +74,7 @@ class StatusBar(QFrame):
         for widget in (self.state, self.servo, self.numbers, self.connect_button):
             row.addWidget(widget)
         row.addWidget(self.acknowledge_button)
-        row.addWidget(self.fault, 1)
+        row.addWidget(self.fault, 100)
         row.addStretch(1)
         row.addWidget(self.cycles)
         row.addWidget(self.stop_button)
@@ -99,7 +99,6 @@ class StatusBar(QFrame):
         self.connect_button.setText(text)
         describe(self.connect_button, text, tip)
         self.fault.setText(view.fault)
-        self.fault.setToolTip(view.fault)
         in_fault = view.state is ServoState.FAULT
         self.fault.setVisible(in_fault)
         self.acknowledge_button.setVisible(in_fault)

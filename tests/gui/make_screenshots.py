@@ -16,6 +16,10 @@ from pathlib import Path
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 TRIALS = 1500
+COMMON = 256
+"""Colours that are kept as they are."""
+LARGEST_FILE = 150_000
+"""[bytes]"""
 SMALLEST = 0
 """Quality that stands for the hardest compression."""
 LONGEST_STEP = 180.0
@@ -29,13 +33,12 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
         with tempfile.TemporaryDirectory() as home:
-            os.environ["SERVOBENCH_HOME"] = home
-            _tour(folder, size, Path(home), theme)
+            os.environ["HOME"] = home
+            _tour(folder, size, Path(home) / "ServoBench", theme)
 
 
 def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
     from PySide6.QtCore import Qt
-    from PySide6.QtGui import QImage
     from PySide6.QtTest import QTest
 
     from bench_gui.app import make_application
@@ -44,6 +47,7 @@ def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
     from drivers.servo import ServoState
 
     app = make_application()
+    pictures = {}
     controller = Controller()
     window = MainWindow(controller, theme)
     window.resize(*size)
@@ -63,9 +67,9 @@ def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
 
     def save(name: str) -> None:
         settle()
-        picture = window.grab().toImage().convertToFormat(QImage.Format.Format_RGB888)
+        picture = window.grab().toImage()
         settle()
-        picture.save(str(folder / f"{name}_{theme}.png"), "PNG", SMALLEST)
+        pictures[name] = picture
 
     def click(widget) -> None:
         QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
@@ -99,7 +103,7 @@ def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
     save("compare")
     window.show_task(EXPORT)
     until(lambda: bool(controller.exporting.targets), "targets")
-    window.export.targets["mujoco"].setChecked(True)
+    window.export.targets["bam"].setChecked(True)
     window.export.set_folder(home / "export")
     click(window.export.export_button)
     until(lambda: not controller.exporting.active, "export")
@@ -113,6 +117,31 @@ def _tour(folder: Path, size: tuple[int, int], home: Path, theme: str) -> None:
     settle()
     save("fault")
     window.close()
+    for name, picture in pictures.items():
+        file = folder / f"{name}_{theme}.png"
+        for kept in (0xF0, 0xE0):
+            _few_colours(picture, kept).save(str(file), "PNG", SMALLEST)
+            if file.stat().st_size < LARGEST_FILE:
+                break
+
+
+def _few_colours(picture, kept):
+    """The same picture with the rare shades of smoothed edges rounded to the bits that are kept."""
+    import numpy as np
+    from PySide6.QtGui import QImage
+
+    picture = picture.convertToFormat(QImage.Format.Format_RGB32)
+    words = np.frombuffer(picture.constBits(), np.uint32).reshape(picture.height(), -1).copy()
+    colours, place, counts = np.unique(words, return_inverse=True, return_counts=True)
+    common = counts >= np.sort(counts)[-min(COMMON, len(counts))]
+    rounded = np.where(
+        common, colours, (colours & (0xFF000000 | kept * 0x010101)) | (0x100 - kept) // 2 * 0x010101
+    ).astype(np.uint32)
+    words = np.ascontiguousarray(rounded[place].reshape(words.shape))
+    width, height = picture.width(), picture.height()
+    return QImage(words.tobytes(), width, height, QImage.Format.Format_RGB32).convertToFormat(
+        QImage.Format.Format_RGB888
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 import time
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QMessageBox
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from drivers.servo import ServoState
 
@@ -59,6 +59,19 @@ def test_several_runs_follow_each_other(person, monkeypatch):
     person.controller.queue.record([make_trajectory(name, 0.3) for name in ("half_sine", "sin_sin")])
     person.until(lambda: len(person.controller.library.runs) == 2 and not person.controller.queue.active)
     assert [run.trajectory for run in person.controller.library.runs] == ["half_sine", "sin_sin"]
+
+
+def test_an_empty_task_records_the_four_trajectories_in_one_click(person):
+    from bench_gui.main_window import IDENTIFY
+
+    person.window.show_task(IDENTIFY)
+    offered = [b for b in person.window.identify.findChildren(QPushButton) if b.text().startswith("Record four")]
+    person.click(offered[0])
+    person.until(lambda: person.window.record.live.count > 10)
+    assert person.controller.queue.place == (1, 4)
+    assert person.window.record.isVisible()
+    person.click(person.window.status_bar.stop_button)
+    person.until(lambda: not person.controller.servo.busy)
 
 
 def test_runs_of_another_servo_go_into_a_session_of_their_own(person, session):

@@ -19,7 +19,8 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.main_window import IDENTIFY, RECORD, TASKS
-from bench_gui.theme import FRICTION_ORDER, THEMES, load_theme
+from bench_gui.theme import THEMES, load_theme
+from core.friction import FRICTION_MODELS
 
 INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)
 
@@ -84,7 +85,7 @@ def test_text_and_curves_stand_out(theme):
     on_panels = [colours.text, colours.muted, colours.accent, colours.fault, colours.moving, colours.good]
     for surface in (colours.panel, colours.window):
         assert min(contrast(colour, surface) for colour in on_panels) >= 4.5
-    curves = [colours.measured, colours.goal, *(colours.model(name) for name in FRICTION_ORDER)]
+    curves = [colours.measured, colours.goal, *(colours.model(name) for name in FRICTION_MODELS)]
     assert min(contrast(colour, colours.plot) for colour in curves) >= 4.5
     for state in (colours.off, colours.ready, colours.moving, colours.fault):
         assert contrast(colours.on_state, state) >= 4.5
