@@ -25,7 +25,9 @@ FIGURE_DASH = "–"
 
 def fixed(value: float, digits: int, unit: str = "") -> str:
     """A number with so many decimals and its unit; a dash for one that is not there."""
-    text = FIGURE_DASH if not math.isfinite(value) else f"{value:.{digits}f}".replace("-", "−")
+    if not math.isfinite(value):
+        return FIGURE_DASH
+    text = f"{value:.{digits}f}".replace("-", "−")
     return f"{text} {unit}" if unit and unit != "1" else text
 
 

@@ -36,8 +36,8 @@ class ComparePlots(QWidget):
         self.overlay = Chart("Measured and simulated position", "Position", "rad")
         self.residual = Chart("Simulated minus measured", "Error", "mrad", bottom="Time, runs end to end [s]")
         self.overlay.headroom = 0.24
-        column.addWidget(self.overlay, 8)
-        column.addWidget(self.residual, 5)
+        column.addWidget(self.overlay, 7)
+        column.addWidget(self.residual, 6)
         self.residual.axes.setXLink(self.overlay.axes)
         for chart in (self.overlay, self.residual):
             chart.axes.setDownsampling(auto=True, mode="peak")

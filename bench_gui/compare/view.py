@@ -157,8 +157,9 @@ class CompareView(TaskPage):
         self.errors.set_picture(comparison.picture)
         self.error_view.setColumnWidth(0, 64)
         self.error_view.setColumnWidth(1, 190)
+        header = self.error_view.horizontalHeader()
         for column in range(2, self.errors.columnCount()):
-            self.error_view.setColumnWidth(column, 132)
+            self.error_view.setColumnWidth(column, max(110, header.sectionSizeHint(column) + 8))
 
     def _zoom(self, current: QModelIndex, _: QModelIndex) -> None:
         if current.isValid():

@@ -8,7 +8,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QMouseEvent, QPen
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QMouseEvent, QPen, QResizeEvent
 
 from bench_gui.plots.axes import LogAxis
 from bench_gui.theme import Theme
@@ -16,6 +16,10 @@ from bench_gui.theme import Theme
 pg.setConfigOptions(antialias=True, useOpenGL=False)
 
 Array = NDArray[np.float64]
+LABEL_SIZE, TICK_SIZE = 10, 11
+"""Of the axes' names and numbers [px]."""
+LOW = 80
+"""A plot below this height has fewer ticks [px]."""
 AXIS_WIDTH = 62
 """Left axes have one width, so that plots above each other share their columns."""
 
@@ -26,6 +30,12 @@ def pen(colour: str, width: float = 1.0, pattern: tuple[float, ...] | None = Non
     if pattern is not None:
         made.setDashPattern(list(pattern))
     return made
+
+
+def _sized(font: QFont, size: int) -> QFont:
+    sized = QFont(font)
+    sized.setPixelSize(size)
+    return sized
 
 
 def show_live(curve: Any, x: Array, y: Array) -> None:
@@ -55,10 +65,10 @@ class Chart(pg.PlotWidget):
         for side in ("left", "bottom"):
             axis = item.getAxis(side)
             axis.enableAutoSIPrefix(False)
+            axis.setTickFont(_sized(self.font(), TICK_SIZE))
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
-        item.getAxis("left").setTickDensity(0.7)
         if bottom:
-            item.getAxis("bottom").setHeight(38)
+            item.getAxis("bottom").setHeight(35)
         else:
             item.getAxis("bottom").setStyle(showValues=False)
             item.getAxis("bottom").setHeight(6)
@@ -117,6 +127,12 @@ class Chart(pg.PlotWidget):
         self.fit()
         event.accept()
 
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Say less beside a low plot: fewer ticks, and only the unit where the name does not fit."""
+        super().resizeEvent(event)
+        if event is not None:
+            self._label()
+
     def vertical_line(self, x: float) -> Any:
         """A thin line across the plot, e.g. between two runs."""
         colour = QColor(self._theme.separator if self._theme else "#888888")
@@ -127,8 +143,14 @@ class Chart(pg.PlotWidget):
     def _label(self) -> None:
         if self._theme is None:
             return
-        style = {"color": self._theme.muted, "font-size": "10px"}
-        unit = f" [{self._left_unit}]" if self._left_unit else ""
-        self.axes.setLabel("left", f"{self._left}{unit}", **style)
+        style = {"color": self._theme.muted, "font-size": f"{LABEL_SIZE}px"}
+        height = self.height() - self.axes.getAxis("bottom").height()
+        self.axes.getAxis("left").setTickDensity(0.7 if height > LOW else 0.45)
+        unit = f"[{self._left_unit}]" if self._left_unit else ""
+        text = f"{self._left} {unit}".rstrip()
+        fits = QFontMetrics(_sized(self.font(), LABEL_SIZE)).horizontalAdvance(text) < height - 6
+        self.axes.setLabel("left", text if fits or not unit else unit, **style)
+        # A label that has changed is put in the middle only when its axis is resized.
+        self.axes.getAxis("left").resizeEvent()
         if self._bottom:
             self.axes.setLabel("bottom", self._bottom, **style)

@@ -33,7 +33,7 @@ class LivePlots(QWidget):
         self.velocity = Chart("Live velocity", "Velocity", "rad/s")
         self.effort = Chart("Live current", "Current", "A", bottom="Time in the run [s]")
         self.charts = (self.position, self.velocity, self.effort)
-        for chart, share in zip(self.charts, (5, 3, 4), strict=True):
+        for chart, share in zip(self.charts, (10, 7, 9), strict=True):
             column.addWidget(chart, share)
             if chart is not self.position:
                 chart.axes.setXLink(self.position.axes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, Qt
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
@@ -71,6 +71,7 @@ class SessionPanel(QFrame):
         self._stack.addWidget(self.empty)
         column.addLayout(self._stack, 1)
         self.table.selectionModel().selectionChanged.connect(lambda *_: self._select())
+        self.model.rowsInserted.connect(self._follow)
         self._library.runs_changed.connect(self._show)
         self._library.opened.connect(self.table.clearSelection)
         self._show()
@@ -134,10 +135,7 @@ class SessionPanel(QFrame):
     def _show(self) -> None:
         library = self._library
         self.title.setText(library.title or "No session")
-        followed = self.table.verticalScrollBar().value() == self.table.verticalScrollBar().maximum()
         self.model.set_runs(library.runs)
-        if followed:
-            self.table.scrollToBottom()
         if library.loading:
             self.empty.title.setText("Opening…")
             self.empty.text.setText("")
@@ -146,6 +144,11 @@ class SessionPanel(QFrame):
             self.empty.text.setText("Record, import, or open the example.")
         self._stack.setCurrentIndex(0 if library.runs else 1)
         self._count()
+
+    def _follow(self, parent: QModelIndex, first: int, last: int) -> None:
+        """Keep a new run in sight; a session just opened begins at its first."""
+        if first > 0:
+            self.table.scrollToBottom()
 
     def _count(self) -> None:
         library = self._library

@@ -55,7 +55,7 @@ def test_a_logarithmic_axis_has_round_ticks(qapp, low, high):
 
 def test_numbers_are_said_with_their_units():
     assert fixed(-0.5, 2, "rad") == "−0.50 rad"
-    assert fixed(math.nan, 2, "rad") == "– rad"
+    assert fixed(math.nan, 2, "rad") == "–"
     assert [significant(v) for v in (0.0, 2.2846, 0.024, -1234.5, 1.5e-7)] == [
         "0",
         "2.285",
