@@ -7,12 +7,11 @@ under `results/`, one folder an identification.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.atomic import write_atomically
 from core.errors import InputError, ServoBenchError
 from core.friction import FRICTION_MODELS
 
@@ -35,11 +34,11 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
         folder.mkdir(parents=True, exist_ok=True)
         for result in identification.results:
             file = folder / f"{result.model.friction}.json"
-            _write(file, result.model.to_json_text())
+            write_atomically(file, result.model.to_json_text().encode())
             files.append(file)
             rows.append(result.to_json(file))
         summary = folder / SUMMARY
-        _write(summary, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        write_atomically(summary, (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode())
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "
@@ -77,15 +76,3 @@ def load_latest(session: Path) -> list[ServoModel]:
         if models:
             return models
     return []
-
-
-def _write(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

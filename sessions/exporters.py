@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from core.atomic import write_atomically
 from core.recording import Recording
-from sessions.atomic import write_atomically
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
 from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS, SERVO_ALIASES

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from core.atomic import remove_stale, write_atomically
 from core.errors import ServoBenchError
-from sessions.atomic import remove_stale, write_atomically
 from sessions.errors import UnreadableError, shown
 from sessions.facts import is_run_id
 from sessions.locks import number_of

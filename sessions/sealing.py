@@ -11,8 +11,8 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
+from core.atomic import put_in_place
 from core.recording import REQUIRED_CHANNELS
-from sessions.atomic import put_in_place
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import RunFacts
 from sessions.part import ASIDE, image

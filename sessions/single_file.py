@@ -9,7 +9,7 @@ from pathlib import Path
 
 import h5py
 
-from sessions.atomic import put_in_place
+from core.atomic import put_in_place
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import storable
 from sessions.part import ROOM, image, write_reserved

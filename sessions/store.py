@@ -22,8 +22,8 @@ from typing import Any
 
 import h5py
 
+from core.atomic import write_atomically
 from core.recording import Recording
-from sessions.atomic import write_atomically
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
 from sessions.index import Listing, RunIndex

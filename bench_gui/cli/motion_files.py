@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+
+from core.atomic import write_atomically
 
 if TYPE_CHECKING:
     from core.simulation import Motion
@@ -25,12 +26,7 @@ def write_motion(path: str, motions: Mapping[str, Motion], measured: Mapping[str
         arrays[f"{key}/measured_position"] = position
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    write_atomically(target, content.getvalue())
     return target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import jinja2
 import numpy as np
 
 from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
+from core.atomic import write_atomically
 from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
 from core.identification.evaluate import RunScore, evaluate
@@ -49,9 +49,7 @@ def write_report(path: Path, contents: ReportContents) -> Path:
     environment.filters["mrad"] = lambda value: "–" if value is None else f"{value * 1e3:.2f}"
     text = environment.get_template("report.html.j2").render(**_page(contents))
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)
+    write_atomically(path, text.encode())
     return path
 
 

@@ -6,13 +6,12 @@ name reaches a path or a file.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from core.atomic import write_atomically
 from core.errors import ExportError
 from core.model import ServoModel
 
@@ -54,10 +53,10 @@ def write_files(folder: Path, contents: Mapping[str, str], model: ServoModel, ta
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in contents.items():
-            _replace(folder / name, text)
+            write_atomically(folder / name, _encoded(text))
         present = folder / README
         before = present.read_text("utf-8", errors="replace") if present.exists() else ""
-        _replace(present, _with_section(before, f"{slug(model.title)}.{target}", readme))
+        write_atomically(present, _encoded(_with_section(before, f"{slug(model.title)}.{target}", readme)))
     except (OSError, ValueError) as error:
         raise ExportError(f"{folder}: cannot write the export: {error}") from None
     return [*(folder / name for name in contents), folder / README]
@@ -91,14 +90,6 @@ def _with_section(before: str, key: str, section: str) -> str:
     return (head.rstrip("\n") + "\n\n" if head.strip() else "") + written + "\n"
 
 
-def _replace(path: Path, text: str) -> None:
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            # A lone surrogate in a name becomes its escape, which JSON reads back as the same character.
-            file.write(text.encode("utf-8", errors="backslashreplace"))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+def _encoded(text: str) -> bytes:
+    """UTF-8; a lone surrogate becomes its escape, which JSON reads back as the same character."""
+    return text.encode("utf-8", errors="backslashreplace")
