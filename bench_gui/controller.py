@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import ModelShelf
@@ -41,6 +42,8 @@ class Controller(QObject):
         """servo: address; raises ServoBenchError when there is no such servo."""
         super().__init__()
         self.angle_unit: AngleUnit = RADIANS
+        self.undo = QUndoStack(self)
+        """What a person edited; see bench_gui.undo."""
         self.background = Background(self._fail)
         self.desk = Desk()
         self.setup = BenchSetup(load_servo(servo_name(servo)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt
+from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -22,6 +22,8 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+
+from bench_gui.units import AngleUnit
 
 FIELD_WIDTH = 118
 SPACING = 6
@@ -133,20 +135,75 @@ class NumberBox(QDoubleSpinBox):
         return text.rstrip("0").rstrip(".") if "." in text else text
 
 
+class AngleBox(NumberBox):
+    """A number that is an angle or an angular speed: radians inside, shown in the unit a person chose."""
+
+    radians_changed = Signal(float)
+    """A person entered another value [rad, rad/s]; changing the unit is no such change."""
+
+    def __init__(self, unit: AngleUnit, radians: float, lower: float, upper: float, per: str = "") -> None:
+        """radians, lower, upper in rad; per: what follows the unit, e.g. "/s"."""
+        super().__init__()
+        self._lower, self._upper, self._per = lower, upper, per
+        self._radians = radians
+        self._unit = unit
+        self.show_in(unit)
+        self.valueChanged.connect(self._edited)
+
+    @property
+    def radians(self) -> float:
+        """The value [rad, rad/s]."""
+        return self._radians
+
+    def set_radians(self, radians: float) -> None:
+        """Show another value without telling anybody."""
+        self._radians = min(max(radians, self._lower), self._upper)
+        self.blockSignals(True)
+        self.setValue(self._radians * self._unit.per_radian)
+        self.blockSignals(False)
+
+    def show_in(self, unit: AngleUnit) -> None:
+        """Show the same value in another unit."""
+        self._unit = unit
+        coarse = unit.per_radian > 1.5
+        self.blockSignals(True)
+        self.setDecimals(2 if coarse else 4)
+        self.setRange(self._lower * unit.per_radian, self._upper * unit.per_radian)
+        self.setSingleStep(1.0 if coarse else 0.01)
+        self.setSuffix(f" {unit.symbol}{self._per}")
+        self.setValue(self._radians * unit.per_radian)
+        self.blockSignals(False)
+
+    def _edited(self, value: float) -> None:
+        self._radians = min(max(value / self._unit.per_radian, self._lower), self._upper)
+        self.radians_changed.emit(self._radians)
+
+
+def angle(name: str, tip: str, unit: AngleUnit, radians: float, lower: float, upper: float, per: str = "") -> AngleBox:
+    """A field for an angle [rad] or, with per="/s", an angular speed, shown in `unit`."""
+    box = _field(AngleBox(unit, radians, lower, upper, per))
+    _dress(box)
+    return describe(box, name, tip)
+
+
+def _dress(box: QDoubleSpinBox) -> None:
+    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    box.setKeyboardTracking(False)
+    box.lineEdit().setTextMargins(0, 0, 5, 0)
+    box.setFixedWidth(FIELD_WIDTH)
+
+
 def number(
     name: str, tip: str, unit: str, value: float, lower: float, upper: float, decimals: int = 3, step: float = 0.0
 ) -> QDoubleSpinBox:
     """A field for a number with its unit."""
     box = _field(NumberBox())
-    box.setAlignment(Qt.AlignmentFlag.AlignRight)
+    _dress(box)
     box.setDecimals(decimals)
     box.setRange(lower, upper)
     box.setSingleStep(step or 10.0 ** (1 - decimals))
     box.setSuffix("" if unit in ("", "1") else f" {unit}")
-    box.setKeyboardTracking(False)
     box.setValue(value)
-    box.lineEdit().setTextMargins(0, 0, 5, 0)
-    box.setFixedWidth(FIELD_WIDTH)
     return describe(box, name, tip)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
+from bench_gui.actions import ActionSpec
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN
 
@@ -71,6 +72,10 @@ class TaskPage(QWidget):
     def is_empty(self) -> bool:
         """Whether the empty state is shown."""
         return self._stack.currentIndex() == 1
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of this page, for the menus and the command palette."""
+        return []
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours where the style sheet does not reach."""
