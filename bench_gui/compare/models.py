@@ -44,10 +44,14 @@ class ModelShelf(QObject):
     """Every model that can be compared or exported now."""
 
     changed = Signal()
+    current_changed = Signal()
+    """Another model is the bench's."""
     problem = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
+        self._picked = ""
+        self._told = ""
         self._identified: dict[str, ModelEntry] = {}
         self._catalogue: dict[str, ModelEntry] = {}
         self._files: dict[str, ModelEntry] = {}
@@ -59,6 +63,21 @@ class ModelShelf(QObject):
     def entries(self) -> list[ModelEntry]:
         """Identified ones first, then files, then the catalogue's."""
         return [*self._identified.values(), *self._files.values(), *self._catalogue.values()]
+
+    @property
+    def current(self) -> ModelEntry | None:
+        """The bench's model: the one a person picked, else the recommended one, else the catalogue's richest."""
+        entries = self.entries
+        return (
+            self.entry(self._picked)
+            or self.entry(self.recommended)
+            or next((entry for entry in reversed(entries) if entry.origin == CATALOGUE), None)
+        )
+
+    def set_current(self, key: str) -> None:
+        """Pick the bench's model; an empty key leaves it to what is recommended."""
+        self._picked = key
+        self._tell()
 
     def entry(self, key: str) -> ModelEntry | None:
         """A model by its key."""
@@ -76,7 +95,7 @@ class ModelShelf(QObject):
                 self._catalogue[key] = ModelEntry(key, CATALOGUE, load_model(servo, friction))
         except ServoBenchError as error:
             self.problem.emit(str(error))
-        self.changed.emit()
+        self._tell_all()
 
     def set_identified(self, models: list[ServoModel], recommended: str = "") -> None:
         """Replace the identified models; recommended: friction model of the best one."""
@@ -86,7 +105,7 @@ class ModelShelf(QObject):
             self._identified[key] = ModelEntry(key, IDENTIFIED, model)
         best = f"{IDENTIFIED}:{recommended}"
         self.recommended = best if best in self._identified else next(iter(reversed(self._identified)), "")
-        self.changed.emit()
+        self._tell_all()
 
     def open_file(self, path: Path) -> str:
         """Read a model file and return its key, empty when it cannot be read."""
@@ -97,5 +116,16 @@ class ModelShelf(QObject):
             return ""
         key = f"{FILE}:{path}"
         self._files[key] = ModelEntry(key, FILE, model)
-        self.changed.emit()
+        self._tell_all()
         return key
+
+    def _tell_all(self) -> None:
+        self.changed.emit()
+        self._tell()
+
+    def _tell(self) -> None:
+        current = self.current
+        key = f"{current.key}:{id(current.model)}" if current is not None else ""
+        if key != self._told:
+            self._told = key
+            self.current_changed.emit()
