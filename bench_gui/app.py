@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication
 from bench_gui import theme
 from bench_gui.controller import DEFAULT_SERVO, Controller
 from bench_gui.main_window import MainWindow
+from bench_gui.shell.single import Doorbell, hand_over
 
 PREPARE_AFTER = 300
 """Time after the window is seen before anything else starts [ms]."""
@@ -26,10 +27,15 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     named. Raises ServoBenchError for an address that names no servo.
     """
     app = make_application()
+    wanted = session_path or example
+    if hand_over(wanted):
+        print("ServoBench is open already; its window was brought to the front.")
+        return 0
+    doorbell = Doorbell()
     controller = Controller(servo)
     window = MainWindow(controller)
+    doorbell.rang.connect(window.come_forward)
     window.show()
-    wanted = session_path or example
     if wanted is not None:
         controller.library.open(wanted)
     QTimer.singleShot(PREPARE_AFTER, controller.prepare)
@@ -38,6 +44,7 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     try:
         return app.exec()
     finally:
+        doorbell.close()
         controller.close()
 
 
@@ -55,7 +62,7 @@ def make_application() -> QApplication:
 def _leave_on_signals(window: MainWindow) -> None:
     """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets the handler run."""
     for name in ("SIGINT", "SIGTERM"):
-        signal.signal(getattr(signal, name), lambda *_: window.close())
+        signal.signal(getattr(signal, name), lambda *_: window.leave())
 
 
 def _show_unexpected(controller: Controller) -> None:

@@ -14,9 +14,12 @@ from bench_gui.connect.setup import BenchSetup
 from bench_gui.export.exporting import Exporting
 from bench_gui.identify.fitting import Fitting
 from bench_gui.identify.messages import FitResult, FitSettings
+from bench_gui.log.journal import Journal
+from bench_gui.places import remember
 from bench_gui.record.queue import RecordQueue
 from bench_gui.session.library import Library
-from bench_gui.units import RADIANS, AngleUnit
+from bench_gui.settings import Settings
+from bench_gui.units import ANGLE_UNITS, RADIANS, AngleUnit
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
@@ -41,10 +44,12 @@ class Controller(QObject):
     def __init__(self, servo: str = DEFAULT_SERVO) -> None:
         """servo: address; raises ServoBenchError when there is no such servo."""
         super().__init__()
-        self.angle_unit: AngleUnit = RADIANS
+        self.background = Background(self._fail)
+        self.settings = Settings(lambda save: self.background.submit("settings", save))
+        self.journal = Journal()
+        self.angle_unit: AngleUnit = next((u for u in ANGLE_UNITS if u.name == self.settings.angle_unit), RADIANS)
         self.undo = QUndoStack(self)
         """What a person edited; see bench_gui.undo."""
-        self.background = Background(self._fail)
         self.desk = Desk()
         self.setup = BenchSetup(load_servo(servo_name(servo)))
         self.servo = ServoLink(servo, self._say_farewell)
@@ -64,7 +69,9 @@ class Controller(QObject):
             self.exporting,
         ):
             part.problem.connect(self._fail)
+        self.message.connect(self.journal.add)
         self.library.notice.connect(lambda text: self.message.emit("info", text))
+        self.library.opened.connect(self._remember_session)
         self.library.models_found.connect(self.shelf.set_identified)
         self.library.runs_changed.connect(self._offer_models)
         self.library.selection_changed.connect(self._offer_models)
@@ -154,7 +161,21 @@ class Controller(QObject):
         """Show angles in another unit; nothing else changes."""
         if unit is not self.angle_unit:
             self.angle_unit = unit
+            self.settings.set("angle_unit", unit.name)
             self.angle_unit_changed.emit()
+
+    def busy(self) -> list[str]:
+        """What closing would end, one line each."""
+        lines = []
+        if self.queue.current is not None:
+            lines.append(f"a recording: {self.queue.current.title}")
+        elif self.servo.busy:
+            lines.append("the servo is driven")
+        if self.fitting.active:
+            lines.append("an identification; the best models found so far are kept")
+        if self.exporting.active:
+            lines.append("an export")
+        return lines
 
     def close(self) -> None:
         """Release the servo and end every process and thread; idempotent."""
@@ -166,6 +187,8 @@ class Controller(QObject):
         self.fitting.close()
         self.desk.close()
         self.background.close()
+        self.settings.set("open_session", "")
+        self.settings.save()
 
     # Behind the scenes.
 
@@ -191,7 +214,14 @@ class Controller(QObject):
         if view.state is ServoState.READY:
             self.queue.record_paper_set()
 
+    def _remember_session(self) -> None:
+        path = self.library.path
+        if path is not None:
+            self.settings.set("recent", remember(self.settings.recent, path))
+            self.settings.set("open_session", str(path))
+
     def _tell_fault(self, reason: str) -> None:
+        self.journal.add("fault", reason)
         # An emergency stop needs no explanation, and a fault during a run is told with the run.
         if reason != EMERGENCY and not self.queue.active:
             self._fail(reason)

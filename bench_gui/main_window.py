@@ -1,33 +1,50 @@
-"""The window: the servo always in sight at the top, the order of work at the left, the runs at the foot."""
+"""The window: the servo always in sight at the top, the order of work at the left, docks around the task's picture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QAction, QActionGroup, QCloseEvent, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+)
 from PySide6.QtWidgets import (
     QApplication,
     QHBoxLayout,
     QMainWindow,
     QMessageBox,
     QPushButton,
-    QSplitter,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
 
 from bench_gui import theme as themes
+from bench_gui.actions import ActionSpec
 from bench_gui.compare.view import CompareView
 from bench_gui.connect.servo_link import ServoView, simulated_servos
 from bench_gui.connect.view import BenchView
 from bench_gui.controller import Controller
 from bench_gui.export.view import ExportView
+from bench_gui.help.window import HelpWindow
 from bench_gui.identify.messages import FitProgress, FitResult
 from bench_gui.identify.view import IdentifyView
+from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
+from bench_gui.shell.closing import may_close
+from bench_gui.shell.docks import WorkArea
+from bench_gui.shell.menus import Menus
+from bench_gui.undo import Edit
 from bench_gui.units import ANGLE_UNITS, duration, milliradians
 from bench_gui.widgets.fields import button
 from bench_gui.widgets.message_bar import MessageBar
@@ -73,14 +90,19 @@ class MainWindow(QMainWindow):
     """Joins the tasks; holds no physics, no files, no protocol."""
 
     def __init__(self, controller: Controller, theme: str | None = None) -> None:
-        """theme: "light" or "dark"; None follows the system."""
+        """theme: "light" or "dark"; None takes the one a person chose last."""
         super().__init__()
         self.controller = controller
-        self._follow_system = theme is None
+        settings = controller.settings
+        wanted = theme or settings.theme
+        self._follow_system = wanted == "system"
         self._postponed_theme = ""
+        self._asks_before_closing = True
+        self._help: HelpWindow | None = None
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(*SMALLEST)
         self.resize(1280, 720)
+        self.setAcceptDrops(True)
         self.status_bar = StatusBar(
             controller.setup.spec.title,
             simulated_servos(),
@@ -99,13 +121,16 @@ class MainWindow(QMainWindow):
         self.export = ExportView(controller)
         self.pages: list[TaskPage] = [self.bench, self.record, self.identify, self.compare, self.export]
         self.session = SessionPanel(controller)
-        self.status_line = StatusLine(controller.queue.abort, controller.fitting.stop)
+        self.log = LogPanel(controller.journal)
+        self.status_line = StatusLine(controller.queue.abort, controller.fitting.stop, self.show_log)
         self._assemble()
+        self.menus = Menus(self.menuBar(), self)
         self._build_menus()
         self._connect()
-        self.apply_theme(theme or themes.system_theme())
+        self.apply_theme(themes.system_theme() if self._follow_system else wanted)
         self.show_task(RECORD)
         self.stack.setFocus()
+        self._restore()
         self._escape = EscapeStops(controller.emergency_stop)
         app = QApplication.instance()
         if app is not None:
@@ -127,81 +152,104 @@ class MainWindow(QMainWindow):
 
     def _assemble(self) -> None:
         self.stack = QStackedWidget()
+        self._inspectors = QStackedWidget()
         for page in self.pages:
             self.stack.addWidget(page)
-        work = QWidget()
-        row = QHBoxLayout(work)
+            self._inspectors.addWidget(page.inspector)
+        self.work = WorkArea(self.stack)
+        self.work.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.work.add("inspector", "Settings", self._inspectors, Qt.DockWidgetArea.RightDockWidgetArea)
+        session = self.work.add("session", "Session", self.session, Qt.DockWidgetArea.BottomDockWidgetArea)
+        log = self.work.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
+        self.work.tabifyDockWidget(session, log)
+        log.hide()
+        self.session.setMinimumHeight(104)
+        self.work.resizeDocks([session], [164], Qt.Orientation.Vertical)
+        middle = QWidget()
+        row = QHBoxLayout(middle)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(0)
         row.addWidget(self.rail)
-        row.addWidget(self.stack, 1)
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.setHandleWidth(4)
-        splitter.addWidget(work)
-        splitter.addWidget(self.session)
-        splitter.setStretchFactor(0, 1)
-        splitter.setSizes([446, 164])
-        self.session.setMinimumHeight(104)
+        row.addWidget(self.work, 1)
         whole = QWidget()
         column = QVBoxLayout(whole)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.status_bar)
         column.addWidget(self.messages)
-        column.addWidget(splitter, 1)
+        column.addWidget(middle, 1)
         column.addWidget(self.status_line)
         self.setCentralWidget(whole)
 
     def _build_menus(self) -> None:
-        controller = self.controller
-        file = self.menuBar().addMenu("&File")
-        self._action(file, "&New session…", self.session.ask_new, "Ctrl+N")
-        self._action(file, "&Open session…", self.session.ask_open, "Ctrl+O")
-        self._action(file, "&Import recordings…", self.session.ask_import, "Ctrl+I")
-        self._action(file, "Open the &example", controller.library.open_example)
-        self._action(file, "Open &model file…", self.compare.ask_model)
-        file.addSeparator()
-        self._action(file, "&Quit", self.close, "Ctrl+Q")
-        bench = self.menuBar().addMenu("&Bench")
-        self._action(bench, "&Connect", controller.servo.connect_servo)
-        self._action(bench, "&Disconnect", controller.servo.disconnect_servo)
-        self._action(bench, "&Acknowledge fault", controller.servo.acknowledge)
-        bench.addSeparator()
-        self._action(bench, "Record &four trajectories", self.record_four)
-        self._action(bench, "Emergency &stop\tEsc", controller.emergency_stop)
-        view = self.menuBar().addMenu("&View")
-        for number, (name, _, _) in enumerate(TASKS):
-            self._action(view, f"&{name}", lambda number=number: self.show_task(number), f"Ctrl+{number + 1}")
-        view.addSeparator()
-        angles = QActionGroup(self)
-        for unit in ANGLE_UNITS:
-            action = self._action(view, f"Angles in {unit.name}", lambda unit=unit: controller.set_angle_unit(unit))
-            action.setCheckable(True)
-            action.setChecked(unit is controller.angle_unit)
-            angles.addAction(action)
-        view.addSeparator()
-        self._theme_group = QActionGroup(self)
-        for name in ("system", *themes.THEMES):
-            text = "Colours of the system" if name == "system" else f"{name.capitalize()} colours"
-            action = self._action(view, text, lambda name=name: self.choose_theme(name))
-            action.setCheckable(True)
-            action.setData(name)
-            self._theme_group.addAction(action)
-        help_menu = self.menuBar().addMenu("&Help")
-        self._action(help_menu, "&About ServoBench", self.show_about)
+        controller, menus = self.controller, self.menus
+        servo, library = controller.servo, controller.library
+        for spec in (
+            ActionSpec("&New session…", self.session.ask_new, "Ctrl+N"),
+            ActionSpec("&Open session…", self.session.ask_open, "Ctrl+O"),
+            ActionSpec("&Import recordings…", self.session.ask_import, "Ctrl+I"),
+            ActionSpec("Open the &example", library.open_example),
+            ActionSpec("Open &model file…", self.compare.ask_model),
+        ):
+            menus.add("&File", spec)
+        menus.separate("&File")
+        menus.add("&File", ActionSpec("&Quit", self.close, "Ctrl+Q"))
+        for action, keys in (
+            (controller.undo.createUndoAction(self, "Undo"), QKeySequence.StandardKey.Undo),
+            (controller.undo.createRedoAction(self, "Redo"), QKeySequence.StandardKey.Redo),
+        ):
+            action.setShortcut(keys)
+            menus.take("&Edit", action)
+        menus.separate("&Edit")
+        menus.add("&Edit", ActionSpec("&Find a command…", self.show_palette, "Ctrl+K"))
+        for spec in (
+            ActionSpec("&Connect", servo.connect_servo, enabled=lambda: servo.view.kind == "off"),
+            ActionSpec("&Disconnect", servo.disconnect_servo, enabled=lambda: servo.view.kind != "off"),
+            ActionSpec("&Acknowledge fault", servo.acknowledge, enabled=lambda: servo.view.kind == "fault"),
+            ActionSpec("Record &four trajectories", self.record_four, enabled=lambda: not controller.queue.active),
+            ActionSpec("Emergency &stop\tEsc", controller.emergency_stop),
+        ):
+            menus.add("&Bench", spec)
+        for number, (name, _, purpose) in enumerate(TASKS):
+            menus.add("&View", ActionSpec(f"&{name}", partial(self.show_task, number), f"Ctrl+{number + 1}", purpose))
+        menus.separate("&View")
+        for toggle in self.work.toggles():
+            toggle.setToolTip("Show or hide this panel; a hidden one costs nothing")
+            menus.take("&View/&Panels", toggle)
+        menus.add("&View", ActionSpec("&Reset layout", self.work.reset, tip="Put every panel back where it belongs"))
+        menus.add("&View", ActionSpec("Show the &log", self.show_log, "Ctrl+L", "Everything the program said"))
+        menus.separate("&View")
+        self._choices(
+            "&View", [(f"Angles in {u.name}", u) for u in ANGLE_UNITS], controller.angle_unit, controller.set_angle_unit
+        )
+        menus.separate("&View")
+        names = [("Colours of the system", "system"), *((f"{n.capitalize()} colours", n) for n in themes.THEMES)]
+        self._themes = self._choices("&View", names, None, self.choose_theme)
+        for page, (name, _, _) in zip(self.pages, TASKS, strict=True):
+            for spec in page.actions_offered():
+                menus.add(f"&Tasks/&{name}", spec)
+        menus.add("&Help", ActionSpec("&Help on this task", self.show_help, "F1"))
+        menus.add("&Help", ActionSpec("&About ServoBench", self.show_about))
 
-    def _action(self, menu: QWidget, text: str, act: Callable[[], object], keys: str = "") -> QAction:
-        action = QAction(text, self)
-        action.triggered.connect(lambda _=False: act())
-        if keys:
-            action.setShortcut(QKeySequence(keys))
-        menu.addAction(action)
-        return action
+    def _choices(
+        self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
+    ) -> QActionGroup:
+        """Actions of which one is on."""
+        group = QActionGroup(self)
+        for text, data in items:
+            action = QAction(text, self)
+            action.setCheckable(True)
+            action.setChecked(data is chosen)
+            action.setData(data)
+            action.triggered.connect(lambda _=False, data=data: choose(data))
+            group.addAction(action)
+            self.menus.take(path, action)
+        return group
 
     def _connect(self) -> None:
         controller = self.controller
         controller.message.connect(self.messages.say)
+        self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
         controller.servo_chosen.connect(self._servo_chosen)
         controller.queue.ended.connect(self._note_run)
@@ -209,7 +257,22 @@ class MainWindow(QMainWindow):
         controller.fitting.changed.connect(self._show_fitting)
         controller.fitting.progressed.connect(self._show_fit)
         controller.fitting.finished.connect(self._note_fit)
+        controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
+        self.work.layout_changed.connect(self._keep_layout)
+        self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_theme_changed)
+
+    def _restore(self) -> None:
+        """Take over geometry and layout of the last time as far as they fit."""
+        settings = self.controller.settings
+        self.work.remember_default()
+        if settings.geometry:
+            self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
+        if settings.layout and not self.work.restore_text(settings.layout):
+            self.work.reset()
+            self.controller.message.emit("info", "the saved layout does not fit this version; the default is shown")
+        if settings.notice:
+            self.controller.message.emit("warning", settings.notice)
 
     # What a person does.
 
@@ -217,6 +280,8 @@ class MainWindow(QMainWindow):
         """Bring a task into sight."""
         self.rail.show_task(number)
         self.stack.setCurrentIndex(number)
+        self._inspectors.setCurrentIndex(number)
+        self.work.set_title("inspector", f"{TASKS[number][0]} settings")
         self.pages[number].entered()
 
     def record_four(self) -> None:
@@ -227,6 +292,7 @@ class MainWindow(QMainWindow):
     def choose_theme(self, name: str) -> None:
         """Take on "light", "dark" or what the "system" prefers; once the servo is released if it is driven."""
         self._follow_system = name == "system"
+        self.controller.settings.set("theme", name)
         wanted = themes.system_theme() if self._follow_system else name
         if self.controller.servo.busy:
             # Repainting everything takes longer than the recorder waits for a sign of life.
@@ -238,15 +304,49 @@ class MainWindow(QMainWindow):
     def apply_theme(self, name: str) -> None:
         """Take on one of the themes, plots included."""
         self._postponed_theme = ""
+        self._theme_name = name
         app = QApplication.instance()
         theme = themes.load_theme(name)
         if isinstance(app, QApplication):
             themes.apply(app, theme)
-        for part in (self.status_bar, self.messages, self.rail, self.session, *self.pages):
+        parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
+        for part in (*parts, *self.pages):
             part.set_theme(theme)
+        if self._help is not None:
+            self._help.set_theme(theme)
         chosen = "system" if self._follow_system else name
-        for action in self._theme_group.actions():
+        for action in self._themes.actions():
             action.setChecked(action.data() == chosen)
+
+    def show_palette(self) -> None:
+        """Find any action by a few letters."""
+        from bench_gui.shell.command_palette import CommandPalette
+
+        CommandPalette(self.menus, self).exec()
+
+    def show_help(self) -> None:
+        """Open the help page of the task in sight."""
+        if self._help is None:
+            self._help = HelpWindow(self)
+            self._help.set_theme(themes.load_theme(self._theme_name))
+        self._help.show_page(self.pages[self.stack.currentIndex()].help_page)
+        self._help.show()
+        self._help.raise_()
+
+    def show_log(self) -> None:
+        """Bring the log into sight."""
+        dock = self.work.docks["log"]
+        dock.show()
+        dock.raise_()
+        self.controller.journal.look()
+
+    def come_forward(self, session: str) -> None:
+        """A second start asked for this window, and maybe for a session."""
+        if session:
+            self.controller.library.open(Path(session))
+        self.showNormal() if self.isMinimized() else self.show()
+        self.raise_()
+        self.activateWindow()
 
     def show_about(self) -> None:
         """Say what this is."""
@@ -259,12 +359,36 @@ class MainWindow(QMainWindow):
             "identify, compare, export.<br><br>Apache License 2.0",
         )
 
+    def leave(self) -> None:
+        """Close without a question: the program is being ended from outside."""
+        self._asks_before_closing = False
+        self.close()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Recordings and sessions may be dropped anywhere."""
+        if self.session.can_take(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open or import what was dropped."""
+        event.acceptProposedAction()
+        self.session.take(event.mimeData())
+
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Release the servo and end everything before the window goes."""
+        """Release the servo and end everything before the window goes; ask once if that ends something."""
+        if self._asks_before_closing and not may_close(self, self.controller.busy()):
+            event.ignore()
+            return
+        self._asks_before_closing = False
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self._escape)
+        settings = self.controller.settings
+        settings.set("geometry", bytes(self.saveGeometry().toBase64().data()).decode("ascii"))
+        settings.set("layout", self.work.save())
         self.hide()
+        if self._help is not None:
+            self._help.close()
         self.controller.close()
         event.accept()
 
@@ -328,6 +452,30 @@ class MainWindow(QMainWindow):
         stopped = ", stopped early" if result.stopped else ""
         self.status_line.note.setText(f"Identified {count} model{'s' if count != 1 else ''}{stopped}")
 
+    def _keep_layout(self, before: QByteArray, after: QByteArray) -> None:
+        """A layout a person changed can be undone, and is remembered."""
+        self.controller.settings.set("layout", self.work.save())
+        self.controller.undo.push(_LayoutEdit("layout", self.work.restore, before, after))
+
+    def _look_at_log(self, visible: bool) -> None:
+        if visible and self.isVisible():
+            self.controller.journal.look()
+
     def _system_theme_changed(self) -> None:
         if self._follow_system:
             self.choose_theme("system")
+
+
+class _LayoutEdit(Edit):
+    """The layout is there already when the step is noted."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._there = True
+
+    def redo(self) -> None:
+        """Take the layout over, but for the first time."""
+        if self._there:
+            self._there = False
+        else:
+            super().redo()

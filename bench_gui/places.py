@@ -34,3 +34,13 @@ def as_person_writes(path: Path) -> str:
 def results_home(session: Path) -> Path:
     """The folder under which results of a session are kept: itself, or for one exported file a place of its own."""
     return session if session.is_dir() else home() / session.stem
+
+
+MOST_RECENT = 10
+
+
+def remember(recent: list[str], path: Path) -> list[str]:
+    """The sessions opened last with this one first; those that are gone are left out."""
+    this = str(path.absolute())
+    others = [other for other in recent if other != this and Path(other).exists()]
+    return [this, *others][:MOST_RECENT]

@@ -181,6 +181,20 @@ QFrame#rail QToolButton:checked { border-left-color: $accent; background: $accen
 QFrame#rail QToolButton:focus { color: $accent; }
 
 QFrame#inspector { background: $panel; border: none; border-left: 1px solid $border; }
+QFrame#dockTitle { background: $window; border: none; border-top: 1px solid $border; }
+QMainWindow::separator { background: $border; width: 2px; height: 2px; }
+QMainWindow::separator:hover { background: $accent; }
+QDockWidget { border: none; }
+QTabBar { background: $window; qproperty-drawBase: 0; }
+QTabBar::tab { background: transparent; color: $muted; border: none; border-bottom: 2px solid transparent;
+    padding: 4px 12px; }
+QTabBar::tab:hover { color: $text; }
+QTabBar::tab:selected { color: $text; border-bottom-color: $accent; font-weight: 600; }
+QTabBar::tab:focus { color: $accent; }
+QTabWidget::pane { border: none; }
+QToolButton#faultBadge { background: $fault_soft; color: $fault; border: 1px solid $fault; border-radius: 4px;
+    padding: 1px 8px; font-weight: 600; }
+QToolButton#faultBadge[lit="yes"] { background: $stop; color: $on_stop; border-color: $stop; }
 QFrame#actions { background: $panel; border: none; border-top: 1px solid $border; }
 QScrollArea { background: transparent; border: none; }
 QWidget#inspectorBody { background: $panel; }
@@ -217,6 +231,9 @@ QToolButton[kind="primary"]::menu-button { border-left-color: $on_accent; }
 QToolButton[kind="primary"]::menu-button:hover { background: $accent_hover; }
 QToolButton::menu-arrow { image: url(icons:chevron-$name.svg); width: 14px; height: 14px; }
 QToolButton[kind="primary"]::menu-arrow { image: url(icons:chevron-on-$name.svg); }
+QToolButton[kind="title"] { border: none; background: transparent; padding: 2px; min-height: 12px; border-radius: 3px; }
+QToolButton[kind="title"]:hover { background: $raised; }
+QToolButton[kind="title"]:focus { background: $accent_soft; }
 QToolButton[kind="chip"] { border: 1px solid $border; border-radius: 10px; padding: 1px 9px 1px 5px; font-size: 11px;
     background: $panel; }
 QToolButton[kind="chip"]:!checked { color: $disabled; background: $window; }
@@ -249,6 +266,13 @@ QTableView, QListView, QPlainTextEdit { background: $panel; border: 1px solid $b
     outline: none; }
 QTableView:focus, QListView:focus, QPlainTextEdit:focus { border-color: $accent; }
 QTableView::item, QListView::item { padding: 0 6px; border: none; }
+QListView::item, QTreeView::item { padding: 3px 6px; }
+QTreeView { background: $panel; border: 1px solid $border; border-radius: 6px; outline: none;
+    selection-background-color: $accent_soft; selection-color: $text; }
+QTreeView:focus { border-color: $accent; }
+QTreeView::item { border: none; }
+QTreeView::item:selected { background: $accent_soft; color: $text; }
+QTextBrowser { background: $panel; border: 1px solid $border; border-radius: 6px; }
 QHeaderView { background: $panel; border: none; }
 QHeaderView::section { background: $panel; color: $muted; border: none; border-bottom: 1px solid $border;
     padding: 4px 9px; font-size: 11px; font-weight: 600; }

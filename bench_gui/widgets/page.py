@@ -1,4 +1,7 @@
-"""The shape of every task: its picture in the middle, its settings in the inspector, its actions always in sight."""
+"""The shape of every task: its picture in the middle, its settings in the inspector, its actions always in sight.
+
+The window shows the inspector of the task in sight in a dock beside the picture.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,10 @@ INSPECTOR_WIDTH = 304
 
 
 class TaskPage(QWidget):
-    """A page of the window. Fill `centre`, `settings` and `actions`; override what the task needs."""
+    """A page of the window. Fill `centre`, `settings` and `actions_column`; override what the task needs."""
+
+    help_page = "index"
+    """Page of the help that F1 opens while this task is in sight."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -30,12 +36,12 @@ class TaskPage(QWidget):
         self.centre.setSpacing(8)
         self._stack.addWidget(picture)
         row.addWidget(middle, 1)
-        row.addWidget(self._inspector())
+        self.inspector = self._make_inspector()
 
-    def _inspector(self) -> QWidget:
+    def _make_inspector(self) -> QWidget:
         frame = QFrame()
         frame.setObjectName("inspector")
-        frame.setFixedWidth(INSPECTOR_WIDTH)
+        frame.setMinimumWidth(INSPECTOR_WIDTH)
         column = QVBoxLayout(frame)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QWidget
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QToolButton, QWidget
 
-from bench_gui.widgets.fields import button, describe, label
+from bench_gui.icons import icon
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, describe, label, restyle
 
 STEPS = 1000
+BLINK = 500
+"""Half a period of the fault badge [ms]."""
 
 
 class TaskProgress(QWidget):
@@ -38,10 +43,38 @@ class TaskProgress(QWidget):
         self.show()
 
 
+class FaultBadge(QToolButton):
+    """Blinks while there are faults nobody has looked at; a click leads to the log."""
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        super().__init__()
+        self.setObjectName("faultBadge")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.clicked.connect(lambda: look())
+        self._timer = QTimer(self)
+        self._timer.setInterval(BLINK)
+        self._timer.timeout.connect(lambda: restyle(self, "lit", "" if self.property("lit") else "yes"))
+        self.show_count(0)
+
+    def show_count(self, count: int) -> None:
+        """Show how many there are; none hides the badge."""
+        text = f"{count} fault{'s' if count != 1 else ''}"
+        self.setText(text)
+        describe(self, text, "Faults and errors nobody has looked at yet; click to read them in the log")
+        restyle(self, "lit", "yes")
+        self.setVisible(count > 0)
+        if count:
+            self._timer.start()
+        else:
+            self._timer.stop()
+
+
 class StatusLine(QFrame):
     """Recording at the left, identification at the right, the last thing that happened when there is neither."""
 
-    def __init__(self, abort: Callable[[], object], stop: Callable[[], object]) -> None:
+    def __init__(self, abort: Callable[[], object], stop: Callable[[], object], look: Callable[[], object]) -> None:
+        """abort, stop: of the recording and the identification; look: at the log."""
         super().__init__()
         self.setObjectName("statusLine")
         self.setFixedHeight(32)
@@ -59,3 +92,9 @@ class StatusLine(QFrame):
         row.addWidget(self.note)
         row.addStretch(1)
         row.addWidget(self.identification)
+        self.badge = FaultBadge(look)
+        row.addWidget(self.badge)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the badge's icon in a theme's colours."""
+        self.badge.setIcon(icon("warning", theme.on_stop, 14))

@@ -1,0 +1,1 @@
+"""Help pages from `resources/help`, on F1."""

@@ -1,0 +1,55 @@
+"""Everything the window said, in order; faults and errors stay marked until a person has looked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from PySide6.QtCore import QObject, Signal
+
+MOST_ENTRIES = 5000
+"""The oldest are dropped beyond this."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line."""
+
+    at: datetime
+    level: str
+    """info, warning, error or fault"""
+    text: str
+
+
+class Journal(QObject):
+    """Kept in memory; the runs' own files hold how each run ended."""
+
+    added = Signal(object)
+    """Entry"""
+    unseen_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: list[Entry] = []
+        self.unseen = 0
+        """Faults and errors since a person last looked."""
+
+    def add(self, level: str, text: str) -> None:
+        """Note a line."""
+        entry = Entry(datetime.now().astimezone(), level, text[:1].upper() + text[1:])
+        self.entries.append(entry)
+        del self.entries[:-MOST_ENTRIES]
+        self.added.emit(entry)
+        if level in ("error", "fault"):
+            self.unseen += 1
+            self.unseen_changed.emit()
+
+    def look(self) -> None:
+        """A person has looked."""
+        if self.unseen:
+            self.unseen = 0
+            self.unseen_changed.emit()
+
+    def text(self) -> str:
+        """All lines, for the clipboard or a file."""
+        return "".join(f"{e.at.isoformat(timespec='seconds')}  {e.level:7}  {e.text}\n" for e in self.entries)

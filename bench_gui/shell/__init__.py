@@ -1,0 +1,1 @@
+"""What surrounds the tasks: docks, menus, command palette, settings, closing, a second start."""
