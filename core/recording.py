@@ -7,7 +7,7 @@ This module also names the protocol by which the recorder hands samples to whoev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,6 +45,9 @@ CHANNELS = (
 """Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
+
+TRIM_TOLERANCE = 1e-9
+"""What arithmetic may add to a time without moving it past a sample [s]."""
 
 SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
 """One row of a run on its way from the recorder to a store."""
@@ -149,6 +152,40 @@ class Recording:
             "supply_voltage": self.settings.supply_voltage,
             "servo": self.settings.servo,
         }
+
+    def trimmed(self, begin: float | None = None, end: float | None = None) -> Recording:
+        """Return the samples from `begin` to `end`, in seconds from the first sample; None keeps that side.
+
+        Times stay as they are, and the provenance notes the trim. What is left may begin in motion: where the servo
+        did not report the velocity of the new first sample, it is measured from the positions around it. Raises
+        InputError for a trim beyond the run or one that leaves fewer than 2 samples.
+        """
+        if begin is None and end is None:
+            return self
+        whole = f"recording {self.id}, which lasts {self.duration:g} s"
+        for name, moment in (("begin", begin), ("end", end)):
+            if moment is not None and not -TRIM_TOLERANCE <= moment <= self.duration + TRIM_TOLERANCE:
+                raise InputError(f"{whole}: a trim cannot {name} at {moment:g} s; choose a time within the run")
+        since = self.time - self.time[0]
+        first = 0 if begin is None else int(np.searchsorted(since, begin - TRIM_TOLERANCE))
+        last = len(since) if end is None else int(np.searchsorted(since, end + TRIM_TOLERANCE, side="right"))
+        if last - first < 2:
+            raise InputError(f"{whole}: the trim leaves {max(0, last - first)} of {self.samples} samples, choose more")
+        channels = {name: values[first:last] for name, values in self.channels.items()}
+        if first > 0:
+            channels["velocity"] = self._velocity_from(first)[first:last]
+        earlier = self.provenance.get("trims")
+        trims = [*(earlier if isinstance(earlier, list) else ()), {"begin": begin, "end": end}]
+        return replace(self, channels=channels, provenance={**self.provenance, "trims": trims})
+
+    def _velocity_from(self, sample: int) -> Array:
+        """Velocity with a number at this sample, (n,) rad/s: the servo's, or a central difference of the position."""
+        reported = self.channels.get("velocity")
+        velocity = np.full(self.samples, np.nan) if reported is None else reported.astype(np.float64)
+        if not np.isfinite(velocity[sample]):
+            around = slice(sample - 1, sample + 2)
+            velocity[sample] = np.gradient(self.position[around], self.time[around])[1]
+        return velocity
 
     def resampled(self, dt: float) -> Recording:
         """Return the run on a regular grid of step dt [s] from its first to its last sample.

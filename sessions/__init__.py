@@ -4,18 +4,22 @@
 outside this package knows that the files are HDF5.
 """
 
+from sessions.annotations import Annotation
 from sessions.errors import EmptyRunError, SessionError, UnreadableError
 from sessions.exporters import export_bam, export_csv
 from sessions.importers import ImportEvent, import_paths
-from sessions.recovery import RecoveryReport
+from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
 from sessions.single_file import export_single, import_single
 from sessions.store import Session
 from sessions.summary import RunSummary
 from sessions.writer import RunWriter, SessionSink
 
 __all__ = [
+    "Annotation",
+    "DamagedPart",
     "EmptyRunError",
     "ImportEvent",
+    "RecoveredRun",
     "RecoveryReport",
     "RunSummary",
     "RunWriter",

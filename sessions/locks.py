@@ -1,4 +1,4 @@
-"""Who owns a run number: one lock file per number, held by the process that writes the run.
+"""Who owns a run number, or the documents: one lock file each, held by the process that writes.
 
 The lock is `flock` on `runs/.NNNN.lock`, a sidecar because HDF5 locks its own files by itself. Creating the
 sidecar with O_EXCL makes a number unique among processes; the kernel drops the lock when its holder dies,
@@ -8,10 +8,16 @@ however it dies, and that is how recovery tells a run that is being recorded fro
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
+import time
+from collections.abc import Collection, Iterator
 from pathlib import Path
+
+POLL_PERIOD = 0.01
+"""Between two attempts to get a lock that is held for moments only [s]."""
 
 _NUMBER = re.compile(r"\.?(\d{4,9})(?:\.lock$|_|\.h5)", re.ASCII)
 
@@ -43,43 +49,69 @@ class RunLock:
     @classmethod
     def _take(cls, runs: Path, number: int, exclusive: int) -> RunLock | None:
         path = runs / f".{number:04d}.lock"
-        try:
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o644)
-        except FileExistsError:
-            return None
-        lock = cls(descriptor, path, number)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.fstat(descriptor).st_ino == path.stat().st_ino:
-                return lock
-        except (BlockingIOError, FileNotFoundError):
-            pass
-        except BaseException:
-            lock.release()
-            raise
-        os.close(descriptor)
-        return None
+        descriptor = _locked(path, exclusive)
+        return None if descriptor is None else cls(descriptor, path, number)
 
     def release(self) -> None:
         """Give the number back; calling it again does nothing."""
         if self._descriptor < 0:
             return
-        with contextlib.suppress(OSError):
-            self._path.unlink(missing_ok=True)
-        os.close(self._descriptor)
+        _release(self._descriptor, self._path)
         self._descriptor = -1
 
 
-def claim_numbers(runs: Path, count: int) -> list[RunLock]:
+@contextlib.contextmanager
+def held(path: Path, patience: float) -> Iterator[None]:
+    """Hold a lock file for a moment, waiting for whoever else does; raises OSError, TimeoutError after `patience` s."""
+    deadline = time.monotonic() + patience
+    while (descriptor := _locked(path, 0)) is None:
+        if time.monotonic() >= deadline:
+            raise TimeoutError(errno.ETIMEDOUT, "another program holds it; close that one or try again")
+        time.sleep(POLL_PERIOD)
+    try:
+        yield
+    finally:
+        _release(descriptor, path)
+
+
+def _locked(path: Path, exclusive: int) -> int | None:
+    """Descriptor of a lock file that is now ours, None if another has it; raises OSError.
+
+    exclusive: os.O_EXCL to take only a file that nobody made before, else 0.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | exclusive, 0o644)
+    except FileExistsError:
+        return None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except BaseException:
+        _release(descriptor, path)
+        raise
+    os.close(descriptor)
+    return None
+
+
+def _release(descriptor: int, path: Path) -> None:
+    with contextlib.suppress(OSError):
+        path.unlink(missing_ok=True)
+    os.close(descriptor)
+
+
+def claim_numbers(runs: Path, count: int, spoken_for: Collection[int] = ()) -> list[RunLock]:
     """Take `count` fresh run numbers in increasing order, unique among all processes; raises OSError.
 
-    A number is looked for once more after its lock is held, because its former owner may have finished and
-    released it between the two steps.
+    spoken_for: numbers that must not be taken though no run has them. A number is looked for once more after its lock
+    is held, because its former owner may have finished and released it between the two steps.
     """
     claimed: list[RunLock] = []
     try:
         while len(claimed) < count:
-            first = max(_numbers(runs), default=0) + 1
+            first = max(_numbers(runs).union(spoken_for), default=0) + 1
             fresh = [
                 lock
                 for number in range(first, first + count - len(claimed))

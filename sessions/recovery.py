@@ -23,23 +23,62 @@ from sessions.locks import RunLock, number_of
 from sessions.part import ASIDE, FRESH, PART, part_opened, read_part
 from sessions.schema import opened, read_facts, read_recording
 from sessions.sealing import seal
+from sessions.summary import read_summary
 
 LOG = logging.getLogger(__name__)
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
 
 @dataclass(frozen=True)
+class RecoveredRun:
+    """A run that was sealed with exit status "crashed"."""
+
+    id: str
+    trajectory: str
+    samples: int
+    seconds: float
+    """First to last sample that was saved [s]."""
+    started: str
+    """ISO 8601, empty when unknown."""
+
+
+@dataclass(frozen=True)
+class DamagedPart:
+    """A part that could not be read."""
+
+    file: str
+    """Its name, from which run and trajectory can be told."""
+    size: int
+    """[bytes]"""
+    written: str
+    """When it was last written, ISO 8601, empty when unknown."""
+    kept_as: str
+    """Where it lies now, inside the runs folder."""
+    reason: str
+    """Why it was not recovered, one line."""
+
+
+@dataclass(frozen=True)
 class RecoveryReport:
     """What opening a session found; each text is one line for a person."""
 
-    recovered: tuple[str, ...] = ()
-    """Ids of the runs that were sealed with exit status "crashed"."""
-    damaged: tuple[str, ...] = ()
-    """Parts that were moved to runs/damaged/, and why."""
+    runs: tuple[RecoveredRun, ...] = ()
+    parts: tuple[DamagedPart, ...] = ()
+    """Parts that were moved to runs/damaged/."""
     postponed: tuple[str, ...] = ()
     """Parts that could not be sealed now and stay where they are, and why."""
     recording: tuple[int, ...] = ()
     """Numbers of the runs that a living process is recording."""
+
+    @property
+    def recovered(self) -> tuple[str, ...]:
+        """Ids of the runs that were recovered."""
+        return tuple(run.id for run in self.runs)
+
+    @property
+    def damaged(self) -> tuple[str, ...]:
+        """What was moved to runs/damaged/ and why, one line each."""
+        return tuple(f"{part.reason}; the file was moved to {part.kept_as}" for part in self.parts)
 
     @property
     def messages(self) -> tuple[str, ...]:
@@ -53,8 +92,8 @@ class RecoveryReport:
 
 def recover(runs: Path) -> RecoveryReport:
     """Seal or set aside everything in a runs folder that no living process owns; never raises for bad files."""
-    recovered: list[str] = []
-    damaged: list[str] = []
+    recovered: list[RecoveredRun] = []
+    damaged: list[DamagedPart] = []
     postponed: list[str] = []
     recording: list[int] = []
     for number in _left_behind(runs):
@@ -75,9 +114,10 @@ def recover(runs: Path) -> RecoveryReport:
                         useless.unlink(missing_ok=True)
         finally:
             lock.release()
-    for message in (*damaged, *postponed):
+    report = RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording))
+    for message in (*report.damaged, *report.postponed):
         LOG.warning(message)
-    return RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording))
+    return report
 
 
 def _left_behind(runs: Path) -> list[int]:
@@ -93,7 +133,7 @@ def _files_of(runs: Path, number: int, ending: str) -> list[Path]:
     return sorted(path for path in runs.glob(f"{number:04d}*.h5{ending}") if number_of(path.name) == number)
 
 
-def _recover_part(part: Path, recovered: list[str], damaged: list[str], postponed: list[str]) -> None:
+def _recover_part(part: Path, recovered: list[RecoveredRun], damaged: list[DamagedPart], postponed: list[str]) -> None:
     final = part.with_name(part.name.removesuffix(PART))
     identity = final.name.removesuffix(".h5")
     try:
@@ -108,8 +148,9 @@ def _recover_part(part: Path, recovered: list[str], damaged: list[str], postpone
         facts = replace(facts, id=identity, exit_status="crashed", reason=CRASH_REASON)
         last = float(np.nanmax(rows["time"])) if np.any(np.isfinite(rows["time"])) else 0.0
         seal(final, replace(facts, finished=_later(facts, last)), rows)
+        saved = _saved(final)
         part.unlink()
-        recovered.append(identity)
+        recovered.append(saved)
     except (UnreadableError, EmptyRunError) as error:
         _set_aside(part, error, damaged, postponed)
     except (SessionError, OSError) as error:
@@ -136,7 +177,21 @@ def _later(facts: RunFacts, seconds: float) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _set_aside(part: Path, error: Exception, damaged: list[str], postponed: list[str]) -> None:
+def _saved(final: Path) -> RecoveredRun:
+    """What the file of a run that was just sealed holds; raises SessionError."""
+    with opened(final) as file:
+        run = read_summary(file, final.name)
+    return RecoveredRun(run.id, run.trajectory, run.samples, run.duration, run.started)
+
+
+def _moment(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="milliseconds")
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _set_aside(part: Path, error: Exception, damaged: list[DamagedPart], postponed: list[str]) -> None:
     folder = part.parent / "damaged"
     target = folder / part.name
     try:
@@ -145,8 +200,10 @@ def _set_aside(part: Path, error: Exception, damaged: list[str], postponed: list
         while target.exists():
             extra += 1
             target = folder / f"{part.name}.{extra}"
+        status = part.stat()
         part.rename(target)
     except OSError as refusal:
         postponed.append(f"{error}; it cannot be moved to {shown(folder)} ({cause(refusal)})")
     else:
-        damaged.append(f"{error}; the file was moved to {shown(target.parent.name)}/{shown(target.name)}")
+        kept_as = shown(f"{folder.name}/{target.name}")
+        damaged.append(DamagedPart(shown(part.name), status.st_size, _moment(status.st_mtime), kept_as, str(error)))

@@ -1,4 +1,7 @@
-"""A whole session in one .h5 file, to be sent or archived: a group per run, each exactly what its own file holds."""
+"""A whole session in one .h5 file, to be sent or archived: a group per run, each exactly what its own file holds.
+
+Documents go along as the bytes of their files; annotations those of the runs that are in it.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import h5py
+import numpy as np
 
 from core.atomic import put_in_place
+from sessions.annotations import chosen_only
+from sessions.contents import contents_of, store_contents
+from sessions.documents import DOCUMENT_NAMES, encoded
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import storable
+from sessions.opening import DOCUMENTS_GROUP
 from sessions.part import ROOM, image, write_reserved
 from sessions.schema import SESSION_FORMAT, write_origin
 from sessions.store import Session
@@ -24,7 +32,8 @@ ROOM_PER_RUN = 65_536
 def export_single(session: Session, path: str | Path, ids: Iterable[str] | None = None) -> Path:
     """Write the runs of these ids, or all, into one file that `Session.open` reads; returns its path.
 
-    Raises SessionError if the file exists, a run is damaged or the disk refuses; nothing is left behind then.
+    Raises SessionError if the file exists, a run or a document is damaged or the disk refuses; nothing is left behind
+    then.
     """
     target = Path(path)
     chosen = [run.id for run in session.runs()] if ids is None else list(ids)
@@ -32,7 +41,7 @@ def export_single(session: Session, path: str | Path, ids: Iterable[str] | None 
         raise SessionError(f"{shown(target)}: the file exists; name a new one")
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        write_reserved(aside, image(lambda file: _lay_out(file, session)), _room(session, chosen))
+        write_reserved(aside, image(lambda file: _lay_out(file, session, chosen)), _room(session, chosen))
         with h5py.File(aside, "r+") as file:
             for identity in chosen:
                 session.load(identity)
@@ -48,12 +57,11 @@ def export_single(session: Session, path: str | Path, ids: Iterable[str] | None 
 
 
 def import_single(path: str | Path, session: Session) -> list[str]:
-    """Add all runs of an exported file to a session and return their ids there; raises SessionError, adds then none."""
-    source = Session.open(path)
-    problems = source.problems()
-    if problems:
-        raise SessionError(problems[0])
-    return session.add_all(source.load_all())
+    """Add everything in an exported file to a session and return the runs' ids there.
+
+    Raises ServoBenchError and then adds nothing.
+    """
+    return store_contents(session, [contents_of(Session.open(path))])
 
 
 def _room(session: Session, ids: list[str]) -> int:
@@ -67,12 +75,22 @@ def _room(session: Session, ids: list[str]) -> int:
     return ROOM + sum(os.path.getsize(known[identity]) + ROOM_PER_RUN for identity in ids)
 
 
-def _lay_out(file: h5py.File, session: Session) -> None:
+def _lay_out(file: h5py.File, session: Session, ids: list[str]) -> None:
     file.attrs["format"] = SESSION_FORMAT
     write_origin(file)
     file.attrs["uid"], file.attrs["title"] = storable(session.uid), storable(session.title)
     file.attrs["created"] = storable(session.created)
     file.create_group("runs")
+    folder = file.create_group(DOCUMENTS_GROUP)
+    for name in DOCUMENT_NAMES:
+        data = session.document(name)
+        if name == "annotations" and data is not None:
+            data = chosen_only(data, ids) or None
+        if data is not None:
+            content = np.frombuffer(encoded(name, data, session.path), np.uint8)
+            dataset = folder.create_dataset(name, data=content, fletcher32=True, chunks=(len(content),))
+            dataset.attrs["units"] = "1"
+            dataset.attrs["description"] = "bytes of a JSON text in UTF-8"
 
 
 def _discard(path: Path) -> None:

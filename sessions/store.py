@@ -5,9 +5,10 @@
     runs/NNNN_….h5.part   a run under way; recovered on opening once its process is dead
     runs/damaged/         parts that could not be read, kept for whoever can
     index.json            list of the runs, a cache rebuilt whenever it does not fit them
+    annotations.json …    what a person adds beside the runs, see sessions.documents
 
-Runs are never written again. What a person adds later (notes, tags, exclusion and trimming, points placed by
-hand) belongs beside them in files of its own, keyed by run id; files this module does not know are left alone.
+Runs are never written again: notes, tags, exclusion, trimming and points placed by hand are documents beside them.
+Files this module does not know are left alone.
 """
 
 from __future__ import annotations
@@ -24,26 +25,33 @@ import h5py
 
 from core.atomic import write_atomically
 from core.recording import Recording
-from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
+from sessions import documents
+from sessions.annotations import Annotation, annotations_from, revised
+from sessions.errors import SessionError, UnreadableError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
 from sessions.index import Listing, RunIndex
 from sessions.locks import RunLock, claim_numbers
+from sessions.opening import (
+    SESSION_NAME,
+    check_creatable,
+    exported_document,
+    exported_facts,
+    exported_listing,
+    folder_facts,
+    is_creatable,
+)
 from sessions.recovery import RecoveryReport, recover
 from sessions.schema import (
     FORMAT_VERSION,
     SESSION_FORMAT,
-    check_format,
     hard_member,
     opened,
     read_recording,
-    reading,
-    text_attribute,
 )
 from sessions.sealing import write_run
-from sessions.summary import RunSummary, read_summary
+from sessions.summary import RunSummary
 from sessions.writer import SessionSink
 
-SESSION_NAME = "session.json"
 CLAIM_BLOCK = 64
 """Run numbers taken at once when many runs are added; each holds a file descriptor."""
 
@@ -97,24 +105,30 @@ class Session:
         except (OSError, ValueError) as error:
             raise SessionError(f"{shown(place)}: the session cannot be opened ({cause(error)})") from None
         if is_file:
-            return cls(place, _exported_facts(place), RecoveryReport())
+            return cls(place, exported_facts(place), RecoveryReport())
         if not exists:
             raise SessionError(f"{shown(place)}: there is no such session")
-        facts = _folder_facts(place)
+        facts = folder_facts(place)
         return cls(place, facts, recover(place / "runs"))
 
     @classmethod
     def open_or_create(cls, path: str | Path, title: str = "") -> Session:
         """Open the session at a path or create it if there is nothing yet; raises SessionError."""
-        return cls.create(path, title) if _is_creatable(Path(path)) else cls.open(path)
+        return cls.create(path, title) if is_creatable(Path(path)) else cls.open(path)
 
     def runs(self) -> list[RunSummary]:
         """Return the finished runs as they are on the disk now, by number; raises SessionError."""
         return list(self._refreshed().runs)
 
     def problems(self) -> list[str]:
-        """One line for each file that should be a run and cannot be read."""
-        return list(self._refreshed().problems)
+        """One line for each file that should be a run or a document and cannot be read."""
+        found = list(self._refreshed().problems)
+        for name in documents.DOCUMENT_NAMES:
+            try:
+                self.document(name)
+            except SessionError as error:
+                found.append(str(error))
+        return found
 
     def load(self, run_id: str) -> Recording:
         """Read one run; raises SessionError if there is none of this id or it is damaged."""
@@ -122,8 +136,87 @@ class Session:
             return read_recording(group)
 
     def load_all(self, ids: Iterable[str] | None = None) -> list[Recording]:
-        """Read the runs of these ids, or all; raises SessionError."""
+        """Read the runs of these ids, or all, as they were recorded; raises SessionError."""
         return [self.load(identity) for identity in self._chosen(ids)]
+
+    def document(self, name: str) -> Any | None:
+        """Return what a document of documents.DOCUMENT_NAMES holds, None if there is none.
+
+        Raises SessionError if it is damaged or cannot be read.
+        """
+        documents.check_name(name)
+        if self.read_only:
+            return exported_document(self.path, name)
+        return documents.read_document(self.path, name)
+
+    def set_document(self, name: str, data: Any | None) -> None:
+        """Replace a document by JSON data as a whole, or remove it with None; a damaged one is kept aside.
+
+        Raises SessionError for data that JSON cannot hold, for a document of a newer version and if the disk refuses.
+        """
+        documents.check_name(name)
+        self._require_folder()
+        content = None if data is None else documents.encoded(name, data, self.path)
+        with documents.writing(self.path):
+            documents.replace_document(self.path, name, content)
+
+    def annotations(self) -> dict[str, Annotation]:
+        """What is noted about runs, by run id; raises SessionError if it cannot be read."""
+        return annotations_from(self.document("annotations"))
+
+    def annotate(self, run_id: str, annotation: Annotation) -> None:
+        """Note this about a run instead of what was noted before; an empty annotation removes it.
+
+        Raises SessionError for an unknown run or if the disk refuses, InputError for a trim the run does not allow.
+        """
+        self.revise([run_id], lambda _run, _old: annotation)
+
+    def revise(self, ids: Iterable[str], change: Callable[[str, Annotation], Annotation]) -> None:
+        """Change what is noted about runs, all of them or none; what others write meanwhile is kept.
+
+        change: from a run's id and the annotation on the disk now to the new one; may raise. Raises as `annotate`.
+        """
+        self._require_folder()
+        chosen = self._chosen(ids)
+        self._require_runs(chosen)
+
+        def checked(identity: str, old: Annotation) -> Annotation:
+            new = change(identity, old)
+            if new.trimmed and (new.trim_begin, new.trim_end) != (old.trim_begin, old.trim_end):
+                self.load(identity).trimmed(new.trim_begin, new.trim_end)
+            return new
+
+        with documents.writing(self.path):
+            try:
+                document = self.document("annotations")
+            except UnreadableError:
+                document = documents.salvaged_document(self.path, "annotations")
+            document = revised(document, chosen, checked)
+            content = documents.encoded("annotations", document, self.path) if document else None
+            documents.replace_document(self.path, "annotations", content)
+
+    def fit_ids(self, ids: Iterable[str] | None = None) -> list[str]:
+        """Runs a fit uses: of all, those that ended well; of these, all; never excluded ones. Raises SessionError."""
+        noted = self.annotations()
+        if ids is None:
+            chosen = [run.id for run in self.runs() if run.exit_status == "success"]
+        else:
+            chosen = self._chosen(ids)
+            self._require_runs(chosen)
+        return [identity for identity in chosen if not noted.get(identity, Annotation()).excluded]
+
+    def load_for_fit(self, ids: Iterable[str] | None = None) -> list[Recording]:
+        """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.
+
+        Raises SessionError, and InputError for a trim that does not fit the run.
+        """
+        noted = self.annotations()
+        chosen = self.fit_ids() if ids is None else self._chosen(ids)
+        return [
+            self.load(identity).trimmed(annotation.trim_begin, annotation.trim_end)
+            for identity in chosen
+            for annotation in (noted.get(identity, Annotation()),)
+        ]
 
     def add(self, recording: Recording, exit_status: str | None = None) -> str:
         """Store a run that exists already and return its id here; raises SessionError.
@@ -142,8 +235,7 @@ class Session:
 
         stored: called after each run with the number of runs stored so far and its id.
         """
-        if self.read_only:
-            raise SessionError(f"{shown(self.path)}: an exported session is read-only; import it into a session folder")
+        self._require_folder()
         if exit_status is not None and exit_status not in EXIT_STATUSES:
             raise SessionError(f"exit status {exit_status!r} is none of {', '.join(EXIT_STATUSES)}")
         chosen = list(recordings)
@@ -152,7 +244,8 @@ class Session:
         try:
             for number, recording in enumerate(chosen):
                 if not locks:
-                    locks = claim_numbers(self._runs_folder, min(CLAIM_BLOCK, len(chosen) - number))
+                    count = min(CLAIM_BLOCK, len(chosen) - number)
+                    locks = claim_numbers(self._runs_folder, count, documents.noted_numbers(self.path))
                 lock = locks.pop(0)
                 try:
                     identity = run_id(lock.number, recording.trajectory, recording.settings.kp)
@@ -193,17 +286,18 @@ class Session:
         return self.recovery
 
     def data_hash(self, ids: Iterable[str] | None = None) -> str:
-        """SHA-256 of the evidence in these runs, or in all: channels, benches, settings and trajectories.
+        """SHA-256 of the evidence in these runs, or in all: channels, benches, settings, trajectories and trims.
 
         Independent of the runs' ids, order, times, uids and place, so that it names the data a result came from.
         Raises SessionError for an unknown id.
         """
         known = {run.id: run for run in self.runs()}
+        noted = self.annotations()
         contents: list[str] = []
         for identity in self._chosen(ids, list(known)):
             if identity not in known:
                 raise SessionError(f"{shown(self.path)}: there is no run {shown(str(identity))}")
-            contents.append(known[identity].content_sha256)
+            contents.append(_evidence(known[identity], noted.get(identity, Annotation())))
         return hashlib.sha256("\n".join(sorted(contents)).encode()).hexdigest()
 
     @contextlib.contextmanager
@@ -223,6 +317,20 @@ class Session:
                 raise SessionError(f"{shown(self.path)}: there is no run {run_id}")
             yield hard_member(runs, run_id, h5py.Group)
 
+    def _require_folder(self) -> None:
+        if self.read_only:
+            raise SessionError(f"{shown(self.path)}: an exported session is read-only; import it into a session folder")
+
+    def _require_runs(self, ids: list[str]) -> None:
+        """Raise SessionError unless there is a run of each id, readable or not."""
+        exported = {run.id for run in self.runs()} if self.read_only else set()
+        for identity in ids:
+            if identity not in exported and not (is_run_id(identity) and self._run_file(identity).exists()):
+                raise SessionError(f"{shown(self.path)}: there is no run {shown(str(identity))}")
+
+    def _run_file(self, identity: str) -> Path:
+        return self._runs_folder / f"{identity}.h5"
+
     @property
     def _runs_folder(self) -> Path:
         return self.path / "runs"
@@ -231,7 +339,7 @@ class Session:
         if self._index is not None:
             return self._index.listing()
         if self._listing is None:
-            self._listing = _exported_listing(self.path)
+            self._listing = exported_listing(self.path)
         return self._listing
 
     def _chosen(self, ids: Iterable[str] | None, known: list[str] | None = None) -> list[str]:
@@ -240,75 +348,11 @@ class Session:
         return [ids] if isinstance(ids, str) else list(ids)
 
 
-def check_creatable(folder: Path) -> None:
-    """Raise SessionError unless a session can be created at this path: nothing, or an empty folder."""
-    if not _is_creatable(folder):
-        what = "already a session" if (folder / SESSION_NAME).exists() else "not an empty folder"
-        raise SessionError(f"{shown(folder)}: this is {what}; name a new folder for the session")
-
-
-def _is_creatable(folder: Path) -> bool:
-    try:
-        if not folder.is_dir():
-            return not folder.exists() and not folder.is_symlink()
-        # A folder with an empty `runs` is a creation that was interrupted.
-        return all(entry.name == "runs" and not any(entry.iterdir()) for entry in folder.iterdir())
-    except (OSError, ValueError) as error:
-        raise SessionError(f"{shown(folder)}: the folder cannot be read ({cause(error)})") from None
-
-
-def _folder_facts(folder: Path) -> dict[str, Any]:
-    place = folder / SESSION_NAME
-    try:
-        with place.open("rb") as file:
-            facts = json.loads(file.read(1_000_000))
-    except FileNotFoundError:
-        raise SessionError(f"{shown(folder)}: this is no session, it has no {SESSION_NAME}") from None
-    except OSError as error:
-        raise SessionError(f"{shown(place)}: the session cannot be opened ({cause(error)})") from None
-    except (ValueError, RecursionError):
-        raise UnreadableError(
-            f"{shown(place)}: damaged; delete it, create a session elsewhere and import the files in runs/"
-        ) from None
-    return _checked_facts(facts, place)
-
-
-def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
-    if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
-        raise UnreadableError(f"{shown(place)}: this is no {SESSION_FORMAT} file")
-    version = facts.get("format_version")
-    if not isinstance(version, int) or version < 1:
-        raise UnreadableError(f"{shown(place)}: the format version is missing")
-    if version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"{shown(place)}: written by a newer ServoBench (format {version}, "
-            f"this one reads up to {FORMAT_VERSION}): update ServoBench"
-        )
-    for name in ("uid", "title", "created"):
-        if not isinstance(facts.get(name), str):
-            raise UnreadableError(f"{shown(place)}: {name} is missing or no text")
-    return facts
-
-
-def _exported_facts(path: Path) -> dict[str, Any]:
-    with opened(path) as file:
-        check_format(file, SESSION_FORMAT)
-        facts = {name: text_attribute(file, name) for name in ("uid", "title", "created")}
-    return _checked_facts({**facts, "format": SESSION_FORMAT, "format_version": FORMAT_VERSION}, path)
-
-
-def _exported_listing(path: Path) -> Listing:
-    found: list[RunSummary] = []
-    problems: list[str] = []
-    with opened(path, checked=False) as file:
-        runs = hard_member(file, "runs", h5py.Group)
-        for name in sorted(runs, key=lambda name: (len(name.split("_")[0]), name)):
-            try:
-                with reading(path):
-                    summary = read_summary(hard_member(runs, name, h5py.Group), f"runs/{name}")
-                    if summary.id != name:
-                        raise UnreadableError(f"{shown(name)} holds run {summary.id}")
-                    found.append(summary)
-            except SessionError as error:
-                problems.append(str(error))
-    return Listing(tuple(found), tuple(problems))
+def _evidence(run: RunSummary, annotation: Annotation) -> str:
+    """Hash of what a fit sees of a run: of all of it, or of the part it is trimmed to."""
+    begin = annotation.trim_begin or None
+    end = annotation.trim_end if annotation.trim_end is not None and annotation.trim_end < run.duration else None
+    if begin is None and end is None:
+        return run.content_sha256
+    part = json.dumps({"content": run.content_sha256, "trim": [begin, end]})
+    return hashlib.sha256(part.encode()).hexdigest()

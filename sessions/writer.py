@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.errors import InputError
 from core.recording import SAMPLE_DTYPE, RunHeader
+from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
 from sessions.locks import claim_numbers
@@ -43,7 +44,7 @@ class RunWriter:
 
     def __init__(self, runs: Path, header: RunHeader) -> None:
         try:
-            self._lock = claim_numbers(runs, 1)[0]
+            self._lock = claim_numbers(runs, 1, noted_numbers(runs.parent))[0]
         except OSError as error:
             raise SessionError(f"{shown(runs)}: no run can be recorded here ({cause(error)})") from None
         self.id = run_id(self._lock.number, header.trajectory, header.settings.kp)

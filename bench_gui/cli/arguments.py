@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from core.bench import Bench
     from core.model import ServoModel
     from core.recording import Recording
+    from sessions import Session
 
 INTEGRATOR_CHOICES = ("algorithm1", "bam")
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
@@ -66,7 +67,13 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
 def add_recordings(parser: argparse.ArgumentParser) -> None:
     """Offer a session and how its recordings are used."""
     parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
-    parser.add_argument("--runs", type=comma_list, metavar="ID,…", help="only these runs; default: all that ended well")
+    parser.add_argument(
+        "--runs",
+        type=comma_list,
+        metavar="ID,…",
+        help="only these runs; default: all that ended well and are not excluded",
+    )
+    add_tag(parser)
     parser.add_argument(
         "--dt",
         type=positive_float,
@@ -80,6 +87,11 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="measured supply voltage where there is one, or the nominal one (%(default)s)",
     )
     parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+
+
+def add_tag(parser: argparse.ArgumentParser) -> None:
+    """Offer --tag."""
+    parser.add_argument("--tag", type=comma_list, metavar="T,…", help="only runs with at least one of these tags")
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
@@ -119,13 +131,47 @@ def model_from(text: str, integrator: str | None = None, substeps: int | None = 
     return with_integration(model, integrator, substeps)
 
 
-def recordings_from(session_path: str, ids: list[str] | None) -> tuple[list[Recording], str]:
-    """Recordings of a session and their hash; runs that did not end well are left out unless named."""
-    from core.errors import InputError
+def recordings_from(session_path: str, ids: list[str] | None, tags: list[str] | None) -> tuple[list[Recording], str]:
+    """Recordings of `runs_from`, each the part it is trimmed to, and their hash."""
     from sessions import Session
 
     session = Session.open(session_path)
-    chosen = ids or [run.id for run in session.runs() if run.exit_status == "success"]
+    chosen = runs_from(session, ids, tags)
+    return session.load_for_fit(chosen), session.data_hash(chosen)
+
+
+def runs_from(session: Session, ids: list[str] | None, tags: list[str] | None) -> list[str]:
+    """Ids of the runs that --runs and --tag choose; raises InputError when there are none.
+
+    Runs that did not end well are left out unless named; excluded ones always, and naming one is an error.
+    """
+    from shlex import quote
+
+    from core.errors import InputError
+
+    place, noted = session.path, session.annotations()
+    usable = session.fit_ids(ids or None)
+    for identity in ids or ():
+        if identity not in usable:
+            raise InputError(
+                f"{place}: run {identity} is excluded{_because(noted[identity].reason)}; "
+                f"to use it: bench annotate {quote(str(place))} {identity} --include"
+            )
+    if not usable and any(run.exit_status == "success" for run in session.runs()):
+        raise InputError(f"{place}: all finished runs are excluded; bench annotate SESSION RUN… --include changes that")
+    if not usable:
+        raise InputError(f"{place}: the session has no finished runs; record or import some")
+    if not tags:
+        return usable
+    chosen = [identity for identity in usable if identity in noted and not set(tags).isdisjoint(noted[identity].tags)]
     if not chosen:
-        raise InputError(f"{session_path}: the session has no finished runs; record or import some")
-    return session.load_all(chosen), session.data_hash(chosen)
+        raise InputError(
+            f"{place}: none of the runs has the tag {' or '.join(tags)}; see bench runs {quote(str(place))}"
+        )
+    return chosen
+
+
+def _because(reason: str) -> str:
+    from sessions.errors import shown
+
+    return f" ({shown(reason)})" if reason else ""

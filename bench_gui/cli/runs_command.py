@@ -1,34 +1,99 @@
-"""List the runs of a session."""
+"""List the runs of a session and what is noted about them."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
+from bench_gui.cli.arguments import add_tag
 from bench_gui.cli.terminal import add_json, print_json, print_table
+
+if TYPE_CHECKING:
+    from sessions import Annotation, RunSummary
+
+NOTE_WIDTH = 48
+"""Characters of a note that are shown in the table."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench runs`."""
     parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
+    add_tag(parser)
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list."""
-    from sessions import Session
+    from sessions import Session, SessionError
 
     session = Session.open(arguments.session)
     runs = session.runs()
+    try:
+        noted = session.annotations()
+    except SessionError:
+        # The list is there all the same, and what is wrong is told below; only a choice by tags is not possible.
+        if arguments.tag:
+            raise
+        noted = {}
+    if arguments.tag:
+        tagged = {identity for identity, note in noted.items() if not set(arguments.tag).isdisjoint(note.tags)}
+        runs = [summary for summary in runs if summary.id in tagged]
     if arguments.json:
-        print_json([run.to_json() for run in runs])
-        return 0
-    print_table(
-        ["id", "trajectory", "kp", "mass/kg", "length/m", "supply/V", "duration/s", "samples", "status"],
-        [
-            [r.id, r.trajectory, r.kp, r.mass, r.length, r.supply_voltage, r.duration, r.samples, r.exit_status]
-            for r in runs
-        ],
-    )
+        print_json(runs_json(runs, noted))
+    else:
+        print_runs(runs, noted)
     for problem in session.problems():
-        print(f"note: {problem}")
+        print(f"note: {problem}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
+
+
+def runs_json(runs: Sequence[RunSummary], noted: Mapping[str, Annotation]) -> list[dict[str, Any]]:
+    """Runs and, under "annotation", what is noted about each, as plain data."""
+    from sessions import Annotation
+
+    return [{**run.to_json(), "annotation": asdict(noted.get(run.id, Annotation()))} for run in runs]
+
+
+def print_runs(runs: Sequence[RunSummary], noted: Mapping[str, Annotation]) -> None:
+    """Print a table; what is noted has columns only where something is."""
+    from sessions import Annotation
+
+    headings = ["id", "trajectory", "kp", "mass/kg", "length/m", "supply/V", "duration/s", "samples", "status"]
+    rows: list[list[Any]] = [
+        [r.id, r.trajectory, r.kp, r.mass, r.length, r.supply_voltage, r.duration, r.samples, r.exit_status]
+        for r in runs
+    ]
+    notes = [noted.get(run.id, Annotation()) for run in runs]
+    columns = {
+        "tags": [", ".join(note.tags) for note in notes],
+        "use": [_use(note) for note in notes],
+        "note": [_short(note.note) for note in notes],
+    }
+    for heading, column in columns.items():
+        if any(column):
+            headings.append(heading)
+            for row, text in zip(rows, column, strict=True):
+                row.append(text)
+    print_table(headings, rows)
+
+
+def _use(note: Annotation) -> str:
+    """Which part of a run is used, where not all of it is."""
+    if note.excluded:
+        return f"excluded: {_short(note.reason)}" if note.reason else "excluded"
+    if not note.trimmed:
+        return ""
+    begin = f"from {note.trim_begin:g} s" if note.trim_begin is not None else ""
+    end = f"to {note.trim_end:g} s" if note.trim_end is not None else ""
+    return " ".join(text for text in (begin, end) if text)
+
+
+def _short(text: str) -> str:
+    """The beginning of a text as one printable line."""
+    from sessions.errors import shown
+
+    line = shown(" ".join(text.split()))
+    return line if len(line) <= NOTE_WIDTH else line[: NOTE_WIDTH - 1] + "…"

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Literal
 
 from core.errors import InputError
-from core.recording import Recording
-from sessions.importers.sources import Source, find_sources, read_source
-from sessions.store import Session, check_creatable
+from sessions.contents import Contents, missing_documents, store_contents
+from sessions.importers.sources import find_sources, read_source
+from sessions.opening import check_creatable
+from sessions.store import Session
 
 __all__ = ["ImportEvent", "import_paths"]
 
@@ -43,37 +44,50 @@ def import_paths(
 ) -> list[str]:
     """Import files and folders into a session and return the new runs' ids, in the order of the files.
 
+    Sessions bring along what was noted about their runs, and those of their documents that this one does not have.
+
     paths: BAM logs (.json, .json.gz), lists of such files (.json), our CSV (.csv, .csv.gz), our runs and exported
     sessions (.h5), session folders, or folders of all these, walked in sorted order. session: where to; a path that
     does not exist yet becomes a session once everything has been read. Raises ServoBenchError and then leaves
     everything as it was.
     """
     target = _target(session)
+    tell = progress or _ignore
     sources = find_sources([Path(path) for path in paths], _home(session))
-    recordings: list[Recording] = []
+    contents: list[Contents] = []
     for done, source in enumerate(sources, start=1):
-        skipped = _read_into(recordings, source)
-        if progress is not None:
-            progress(ImportEvent(done, len(sources), str(source.path), skipped))
-    if not recordings:
+        found = read_source(source)
+        skipped = found if isinstance(found, str) else ""
+        if isinstance(found, Contents):
+            for name in _left_out(found, contents, target):
+                place = str(source.path / f"{name}.json")
+                tell(ImportEvent(done - 1, len(sources), place, f"the session has its own {name.replace('_', ' ')}"))
+            contents.append(found)
+        tell(ImportEvent(done, len(sources), str(source.path), skipped))
+    total = sum(len(found.recordings) for found in contents)
+    if not total:
         raise InputError("nothing to import: no recording in the files and folders given")
 
     def stored(done: int, identity: str) -> None:
-        if progress is not None:
-            progress(ImportEvent(done, len(recordings), identity, stage="store"))
+        tell(ImportEvent(done, total, identity, stage="store"))
 
     if target is not None:
-        return target.add_all(recordings, stored=stored)
-    return _import_into_new(_home(session), recordings, stored)
+        return store_contents(target, contents, stored)
+    return _import_into_new(_home(session), contents, stored)
 
 
-def _read_into(recordings: list[Recording], source: Source) -> str:
-    """Read a source's recordings; return why it was skipped, if it was."""
-    found = read_source(source)
-    if isinstance(found, str):
-        return found
-    recordings += found
-    return ""
+def _ignore(event: ImportEvent) -> None:
+    """Tell nobody."""
+
+
+def _left_out(found: Contents, before: list[Contents], target: Session | None) -> list[str]:
+    """Documents that are not taken over because another one is there already and differs."""
+    taken = missing_documents(target, [*before, found])
+    return [
+        name
+        for name, data in found.documents.items()
+        if data != (taken[name] if target is None or name in taken else target.document(name))
+    ]
 
 
 def _home(session: Session | str | Path) -> Path:
@@ -90,10 +104,10 @@ def _target(session: Session | str | Path) -> Session | None:
     return None
 
 
-def _import_into_new(folder: Path, recordings: list[Recording], stored: Callable[[int, str], None]) -> list[str]:
+def _import_into_new(folder: Path, contents: list[Contents], stored: Callable[[int, str], None]) -> list[str]:
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
-        return Session.create(folder).add_all(recordings, stored=stored)
+        return store_contents(Session.create(folder), contents, stored)
     except BaseException:
         with contextlib.suppress(OSError):
             (folder / "session.json").unlink(missing_ok=True)

@@ -21,8 +21,9 @@ from core.bench import STANDARD_GRAVITY, Bench
 from core.errors import InputError
 from core.recording import Recording, ServoSettings
 from core.trajectories import canonical_name
-from sessions.importers.strict_json import NotARecordingError, RunList, name, number, parse_json, storable
+from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.schema import CHANNEL_DTYPES
+from sessions.strict_json import name, number, parse_json, storable
 
 SERVO_ALIASES = {
     "sts3215_12v": "sts3215",

@@ -20,8 +20,9 @@ from core.errors import InputError
 from core.recording import CHANNELS, Recording, ServoSettings
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
-from sessions.importers.strict_json import MAX_MAGNITUDE, NotARecordingError, name, number, parse_json, storable
+from sessions.importers.kinds import NotARecordingError
 from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
+from sessions.strict_json import MAX_MAGNITUDE, name, number, parse_json, storable
 
 COLUMNS = {channel.name: f"{channel.name} [{channel.unit}]" for channel in CHANNELS}
 """Channel name to the head of its column."""

@@ -18,12 +18,14 @@ from pathlib import Path, PurePosixPath
 
 from core.errors import InputError
 from core.recording import Recording
-from sessions.errors import SessionError, cause, shown
+from sessions.contents import Contents, contents_of
+from sessions.errors import cause, shown
 from sessions.importers.bam_json import read_bam
+from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
-from sessions.importers.strict_json import NotARecordingError, RunList
+from sessions.opening import SESSION_NAME
 from sessions.schema import RUN_FORMAT, opened, read_recording, text_attribute
-from sessions.store import SESSION_NAME, Session
+from sessions.store import Session
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest file that is read, after decompression."""
@@ -63,24 +65,24 @@ def find_sources(paths: list[Path], target: Path) -> list[Source]:
     return sources
 
 
-def read_source(source: Source) -> list[Recording] | str:
-    """Read a source's recordings, or say why it is passed over; raises ServoBenchError."""
+def read_source(source: Source) -> Contents | str:
+    """Read what a source brings, or say why it is passed over; raises ServoBenchError."""
     path = source.path
     try:
         if path.is_dir():
-            return _read_session(path)
+            return contents_of(Session.open(path))
         if path.suffix == HDF5_ENDING:
             return _read_hdf5(path)
         found = _read_file(path)
         if isinstance(found, RunList):
             if not source.named:
                 return "a list of recordings, not a recording"
-            return [_read_listed(path, name) for name in found.names]
+            return Contents([_read_listed(path, name) for name in found.names])
     except NotARecordingError as error:
         if source.named:
             raise InputError(f"{shown(path)}: {error}") from None
         return str(error)
-    return [found]
+    return Contents([found])
 
 
 def _walk(folder: Path, target: Path) -> Iterator[Path]:
@@ -113,19 +115,11 @@ def _ending(path: Path) -> str | None:
     return next((ending for ending in READERS if name.endswith(ending)), None)
 
 
-def _read_session(path: Path) -> list[Recording]:
-    session = Session.open(path)
-    problems = session.problems()
-    if problems:
-        raise SessionError(problems[0])
-    return session.load_all()
-
-
-def _read_hdf5(path: Path) -> list[Recording]:
+def _read_hdf5(path: Path) -> Contents:
     with opened(path) as file:
         if text_attribute(file, "format") == RUN_FORMAT:
-            return [read_recording(file)]
-    return _read_session(path)
+            return Contents([read_recording(file)])
+    return contents_of(Session.open(path))
 
 
 def _read_listed(path: Path, name: str) -> Recording:

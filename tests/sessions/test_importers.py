@@ -10,8 +10,8 @@ import pytest
 
 from core.bench import STANDARD_GRAVITY
 from core.errors import InputError, ServoBenchError
-from sessions import Session, SessionError, import_paths
-from sessions.importers import sources, strict_json
+from sessions import Session, SessionError, import_paths, strict_json
+from sessions.importers import sources
 
 
 def imported(path, home):

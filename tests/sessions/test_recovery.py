@@ -7,6 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import h5py
@@ -93,7 +94,11 @@ def test_a_part_without_a_process_becomes_a_crashed_run(abandoned, session, rows
 
     assert opened.recovery.recovered == ("0001_sin_sin_kp400",)
     assert opened.recovery.messages == ("run 0001_sin_sin_kp400 was recovered after a crash",)
+    [run] = opened.recovery.runs
+    assert (run.id, run.trajectory, run.samples) == ("0001_sin_sin_kp400", "sin_sin", 100)
+    assert run.seconds == 99 * 0.005
     loaded = opened.load("0001_sin_sin_kp400")
+    assert run.started == loaded.provenance["started"]
     assert loaded.provenance["exit_status"] == "crashed"
     assert loaded.channels["position"].tobytes() == rows(100)["position"].tobytes()
     assert os.listdir(session.path / "runs") == ["0001_sin_sin_kp400.h5"]
@@ -126,12 +131,17 @@ def test_a_torn_row_costs_only_what_follows_it(abandoned, session, rows):
 def test_an_unreadable_part_is_set_aside_once_and_kept(abandoned, session, size):
     kept = abandoned.read_bytes()[:size]
     abandoned.write_bytes(kept)
+    written = abandoned.stat().st_mtime
 
     opened = Session.open(session.path)
 
     assert len(opened.recovery.damaged) == 1
     assert abandoned.name in opened.recovery.damaged[0]
     assert "\n" not in opened.recovery.damaged[0]
+    [part] = opened.recovery.parts
+    assert (part.file, part.size, part.kept_as) == (abandoned.name, size, f"damaged/{abandoned.name}")
+    assert part.reason in opened.recovery.damaged[0]
+    assert datetime.fromisoformat(part.written).timestamp() == pytest.approx(written, abs=0.001)
     assert (session.path / "runs" / "damaged" / abandoned.name).read_bytes() == kept
     assert Session.open(session.path).recovery.messages == ()
 

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
@@ -29,26 +28,15 @@ MAX_MAGNITUDE = 1e6
 _NAME = re.compile(r"\w[\w .+-]{0,63}")
 
 
-class NotARecordingError(InputError):
-    """A file is sound but of another kind."""
-
-
-@dataclass(frozen=True)
-class RunList:
-    """A file that names recordings beside it."""
-
-    names: tuple[str, ...]
-
-
 def parse_json(content: bytes) -> Any:
     """Parse standard JSON; raises InputError."""
     containers = content.count(b"{") + content.count(b"[")
     if containers > MAX_CONTAINERS or content.count(b",") + containers > MAX_VALUES:
-        raise InputError("too many values for a recording; split it")
+        raise InputError("too many values for one file; split it")
     try:
         return json.loads(content.decode("utf-8-sig"), parse_constant=_refuse_constant)
     except RecursionError:
-        raise InputError("not a recording, it is nested too deep") from None
+        raise InputError("nested too deep") from None
     except ValueError as error:
         raise InputError(f"not valid JSON ({cause(error)})") from None
 

@@ -1,0 +1,74 @@
+"""What a source brings into a session: recordings, what is noted about them, and documents."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.recording import Recording
+from sessions.annotations import Annotation
+from sessions.documents import DOCUMENT_NAMES
+from sessions.errors import SessionError
+from sessions.store import Session
+
+OWN_DOCUMENTS = tuple(name for name in DOCUMENT_NAMES if name != "annotations")
+"""Documents a session has one of; annotations belong to runs and go with them."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Everything in a file or a session that can be taken over."""
+
+    recordings: Sequence[Recording]
+    annotations: Mapping[str, Annotation] = field(default_factory=dict)
+    """By id of the recording."""
+    documents: Mapping[str, Any] = field(default_factory=dict)
+    """Of OWN_DOCUMENTS, those there are."""
+
+
+def contents_of(session: Session) -> Contents:
+    """Read everything in a session; raises SessionError if any of it cannot be read."""
+    problems = session.problems()
+    if problems:
+        raise SessionError(problems[0])
+    documents = {name: data for name in OWN_DOCUMENTS if (data := session.document(name)) is not None}
+    return Contents(session.load_all(), session.annotations(), documents)
+
+
+def missing_documents(session: Session | None, sources: Sequence[Contents]) -> dict[str, Any]:
+    """Documents that sources bring and a session, None for a new one, does not have yet; the first source's count."""
+    found: dict[str, Any] = {}
+    for source in sources:
+        for name, data in source.documents.items():
+            if name not in found and (session is None or session.document(name) is None):
+                found[name] = data
+    return found
+
+
+def store_contents(
+    session: Session, sources: Sequence[Contents], stored: Callable[[int, str], None] | None = None
+) -> list[str]:
+    """Add what sources bring to a session, all of it or nothing; return the new runs' ids. Raises ServoBenchError.
+
+    A document the session has already stays as it is. stored: as in `Session.add_all`.
+    """
+    documents = missing_documents(session, sources)
+    ids = session.add_all((recording for source in sources for recording in source.recordings), stored=stored)
+    noted = [source.annotations.get(recording.id) for source in sources for recording in source.recordings]
+    annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
+    try:
+        if annotations:
+            session.revise(annotations, lambda identity, _: annotations[identity])
+        for name, data in documents.items():
+            session.set_document(name, data)
+    except BaseException:
+        with contextlib.suppress(SessionError):
+            session.revise(annotations, lambda _run, _old: Annotation())
+        for name in documents:
+            with contextlib.suppress(SessionError):
+                session.set_document(name, None)
+        session.discard(ids)
+        raise
+    return ids

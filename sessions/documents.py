@@ -1,0 +1,213 @@
+"""What a person adds to a session beside its runs: small JSON files that are replaced as a whole.
+
+    annotations.json      notes, tags, exclusion and trimming by run id, see sessions.annotations
+    placed_points.json    points placed by hand
+    plan.json             what is to be recorded
+
+Each file says what it is and of which version; what it holds is the caller's. Reading is strict: standard JSON,
+bounded in size and depth. A file that does not pass is damaged and stays where it is until a new one is written,
+then it is kept as `<name>.json.damaged`. One of a newer version is neither read nor replaced. Writers take turns
+by a lock; readers need none, as a file is replaced at once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from core.atomic import remove_stale, write_atomically
+from core.errors import InputError
+from sessions.annotations import annotations_from
+from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
+from sessions.locks import held
+from sessions.strict_json import parse_json, storable
+
+LOG = logging.getLogger(__name__)
+
+DOCUMENT_NAMES = ("annotations", "placed_points", "plan")
+DOCUMENT_VERSION = 1
+"""Version of the documents' layout; one with a higher version is refused."""
+
+MAX_DOCUMENT = 16 * 1024 * 1024
+"""Largest document [bytes]; notes on 10,000 runs take about two million."""
+
+LOCK_NAME = ".documents.lock"
+PATIENCE = 10.0
+"""How long a writer waits for another one [s]; writing takes milliseconds."""
+
+_NOTED = re.compile(rb'"(\d{4,8})(?:_[^"\\]{1,100})?"\s*:')
+
+
+def check_name(name: str) -> None:
+    """Raise SessionError unless there is a document of this name."""
+    if name not in DOCUMENT_NAMES:
+        raise SessionError(f"there is no document {shown(str(name))!r}; there are {', '.join(DOCUMENT_NAMES)}")
+
+
+def read_document(folder: Path, name: str) -> Any | None:
+    """Read a document of a session folder, None if there is none.
+
+    Raises UnreadableError for a damaged one, NewerFormatError for a newer one, SessionError if the disk refuses.
+    """
+    path = _path(folder, name)
+    try:
+        content = _bounded(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise SessionError(f"{shown(path)}: cannot be read ({cause(error)}); check its permissions") from None
+    return decoded(content, name, path)
+
+
+def salvaged_document(folder: Path, name: str) -> Any | None:
+    """Return what is in a document that is damaged only in what it means; None for any other damage."""
+    try:
+        return _unwrapped(_bounded(_path(folder, name)), name)
+    except (InputError, OSError):
+        return None
+
+
+def noted_numbers(folder: Path) -> set[int]:
+    """Numbers of the runs on which there is a note: no new run may inherit that of a run whose file was deleted."""
+    try:
+        content = _bounded(_path(folder, "annotations"))
+    except OSError:
+        return set()
+    return {int(number) for number in _NOTED.findall(content)}
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keep other writers of documents out, in this and in other processes; raises SessionError."""
+    try:
+        with held(folder / LOCK_NAME, PATIENCE):
+            yield
+    except OSError as error:
+        raise SessionError(f"{shown(folder)}: nothing can be written there now ({cause(error)})") from None
+
+
+def replace_document(folder: Path, name: str, content: bytes | None) -> None:
+    """Write a document that `encoded` made, or remove it; call it inside `writing`. Raises OSError, SessionError.
+
+    A damaged file is kept aside; one of a newer version is left and NewerFormatError raised.
+    """
+    path = _path(folder, name)
+    remove_stale(folder, path.name)
+    kept: Path | None = None
+    try:
+        read_document(folder, name)
+    except UnreadableError as error:
+        kept = keep_aside(path, error)
+    try:
+        if content is None:
+            path.unlink(missing_ok=True)
+        else:
+            write_atomically(path, content)
+    except OSError:
+        if kept is not None:
+            kept.rename(path)
+        raise
+
+
+def keep_aside(path: Path, reason: Exception) -> Path:
+    """Rename a damaged document so that a new one can take its place; raises OSError."""
+    target = path.with_name(f"{path.name}.damaged")
+    extra = 1
+    while os.path.lexists(target):
+        extra += 1
+        target = path.with_name(f"{path.name}.damaged.{extra}")
+    path.rename(target)
+    LOG.warning("%s; the file is kept as %s", reason, shown(target.name))
+    return target
+
+
+def encoded(name: str, data: Any, place: Path) -> bytes:
+    """Return the bytes of a document; raises SessionError for data that would not come back as they are."""
+    whole = {"format": _format(name), "format_version": DOCUMENT_VERSION, "data": data}
+    try:
+        _check_plain(data)
+        content = (json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
+        _check_meaning(name, _unwrapped(content, name))
+    except (InputError, ValueError) as error:
+        raise SessionError(f"{shown(place)}: {name} cannot be stored: {cause(error)}") from None
+    except RecursionError:
+        raise SessionError(f"{shown(place)}: {name} cannot be stored: nested too deep") from None
+    return content
+
+
+def decoded(content: bytes, name: str, place: Path) -> Any:
+    """Inverse of `encoded`; raises UnreadableError or NewerFormatError naming the place."""
+    try:
+        data = _unwrapped(content, name)
+        _check_meaning(name, data)
+    except NewerFormatError as error:
+        raise NewerFormatError(f"{shown(place)}: {error}") from None
+    except InputError as error:
+        if place.name == f"{name}.json":
+            message = f"damaged ({cause(error)}); mend the file, or delete it to begin anew"
+        else:
+            message = f"{name} is damaged ({cause(error)}); export the session again"
+        raise UnreadableError(f"{shown(place)}: {message}") from None
+    return data
+
+
+def _unwrapped(content: bytes, name: str) -> Any:
+    """Return the data in a document's bytes, whatever they mean; raises InputError or NewerFormatError."""
+    if len(content) > MAX_DOCUMENT:
+        raise InputError(f"larger than {MAX_DOCUMENT // 2**20} MB")
+    whole = parse_json(content)
+    if not isinstance(whole, dict) or whole.get("format") != _format(name) or "data" not in whole:
+        raise InputError(f"it is no {_format(name)} file")
+    version = whole.get("format_version")
+    if type(version) is not int or version < 1:
+        raise InputError("the format version is missing")
+    if version > DOCUMENT_VERSION:
+        raise NewerFormatError(
+            f"{name} written by a newer ServoBench (format {version}, "
+            f"this one reads up to {DOCUMENT_VERSION}): update ServoBench"
+        )
+    return storable(whole, "the document", MAX_DOCUMENT)["data"]
+
+
+def _check_meaning(name: str, data: Any) -> None:
+    """Raise InputError for data that a document of this name cannot hold."""
+    if name == "annotations":
+        annotations_from(data)
+
+
+def _path(folder: Path, name: str) -> Path:
+    return folder / f"{name}.json"
+
+
+def _format(name: str) -> str:
+    return f"servobench-{name.replace('_', '-')}"
+
+
+def _bounded(path: Path) -> bytes:
+    """Return a file's content, at most one byte beyond MAX_DOCUMENT; pipes and devices are no documents."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return b""
+        return file.read(MAX_DOCUMENT + 1)
+
+
+def _check_plain(value: Any) -> None:
+    """Raise InputError for what JSON does not hold as it is: keys that are no texts, objects of other types."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise InputError(f"the key {shown(str(key))[:40]} is no text")
+            _check_plain(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            _check_plain(item)
+    elif value is not None and not isinstance(value, (bool, int, float, str)):
+        raise InputError(f"{type(value).__name__} is nothing JSON can hold; turn it into numbers, texts and lists")

@@ -1,0 +1,113 @@
+"""What makes a folder or a file a session, and what an exported file holds besides its runs' samples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from sessions.documents import MAX_DOCUMENT, decoded
+from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
+from sessions.index import Listing
+from sessions.schema import FORMAT_VERSION, SESSION_FORMAT, check_format, hard_member, opened, reading, text_attribute
+from sessions.summary import RunSummary, read_summary
+
+SESSION_NAME = "session.json"
+DOCUMENTS_GROUP = "documents"
+"""Group of an exported file with a dataset for each document, exactly the bytes of its file."""
+
+
+def check_creatable(folder: Path) -> None:
+    """Raise SessionError unless a session can be created at this path: nothing, or an empty folder."""
+    if not is_creatable(folder):
+        what = "already a session" if (folder / SESSION_NAME).exists() else "not an empty folder"
+        raise SessionError(f"{shown(folder)}: this is {what}; name a new folder for the session")
+
+
+def is_creatable(folder: Path) -> bool:
+    """Whether a session can be created at this path; raises SessionError if it cannot be read."""
+    try:
+        if not folder.is_dir():
+            return not folder.exists() and not folder.is_symlink()
+        # A folder with an empty `runs` is a creation that was interrupted.
+        return all(entry.name == "runs" and not any(entry.iterdir()) for entry in folder.iterdir())
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{shown(folder)}: the folder cannot be read ({cause(error)})") from None
+
+
+def folder_facts(folder: Path) -> dict[str, Any]:
+    """What a session folder's own file says; raises SessionError."""
+    place = folder / SESSION_NAME
+    try:
+        with place.open("rb") as file:
+            facts = json.loads(file.read(1_000_000))
+    except FileNotFoundError:
+        raise SessionError(f"{shown(folder)}: this is no session, it has no {SESSION_NAME}") from None
+    except OSError as error:
+        raise SessionError(f"{shown(place)}: the session cannot be opened ({cause(error)})") from None
+    except (ValueError, RecursionError):
+        raise UnreadableError(
+            f"{shown(place)}: damaged; delete it, create a session elsewhere and import the files in runs/"
+        ) from None
+    return _checked_facts(facts, place)
+
+
+def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
+    if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
+        raise UnreadableError(f"{shown(place)}: this is no {SESSION_FORMAT} file")
+    version = facts.get("format_version")
+    if not isinstance(version, int) or version < 1:
+        raise UnreadableError(f"{shown(place)}: the format version is missing")
+    if version > FORMAT_VERSION:
+        raise NewerFormatError(
+            f"{shown(place)}: written by a newer ServoBench (format {version}, "
+            f"this one reads up to {FORMAT_VERSION}): update ServoBench"
+        )
+    for name in ("uid", "title", "created"):
+        if not isinstance(facts.get(name), str):
+            raise UnreadableError(f"{shown(place)}: {name} is missing or no text")
+    return facts
+
+
+def exported_facts(path: Path) -> dict[str, Any]:
+    """What an exported file says of its session; raises SessionError."""
+    with opened(path) as file:
+        check_format(file, SESSION_FORMAT)
+        facts = {name: text_attribute(file, name) for name in ("uid", "title", "created")}
+    return _checked_facts({**facts, "format": SESSION_FORMAT, "format_version": FORMAT_VERSION}, path)
+
+
+def exported_listing(path: Path) -> Listing:
+    """The runs in an exported file; raises SessionError."""
+    found: list[RunSummary] = []
+    problems: list[str] = []
+    with opened(path, checked=False) as file:
+        runs = hard_member(file, "runs", h5py.Group)
+        for name in sorted(runs, key=lambda name: (len(name.split("_")[0]), name)):
+            try:
+                with reading(path):
+                    summary = read_summary(hard_member(runs, name, h5py.Group), f"runs/{name}")
+                    if summary.id != name:
+                        raise UnreadableError(f"{shown(name)} holds run {summary.id}")
+                    found.append(summary)
+            except SessionError as error:
+                problems.append(str(error))
+    return Listing(tuple(found), tuple(problems))
+
+
+def exported_document(path: Path, name: str) -> Any | None:
+    """Read a document of an exported file, None if it has none; raises SessionError."""
+    with opened(path, checked=False) as file:
+        if DOCUMENTS_GROUP not in file:
+            return None
+        group = hard_member(file, DOCUMENTS_GROUP, h5py.Group)
+        if name not in group:
+            return None
+        dataset = hard_member(group, name, h5py.Dataset)
+        if dataset.dtype != np.uint8 or dataset.ndim != 1 or dataset.shape[0] > MAX_DOCUMENT:
+            raise UnreadableError(f"{name} is no text; export the session again")
+        content = dataset[()].tobytes()
+    return decoded(content, name, path)

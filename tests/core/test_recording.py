@@ -1,0 +1,139 @@
+"""A trimmed run is the same run, begun later: what it holds and what a simulation makes of it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.errors import InputError
+from core.identification.evaluate import evaluate
+from core.identification.split import split_recordings
+from core.recording import Recording
+from core.simulation import initial_velocity, simulate_recording, simulate_trajectory
+from core.trajectories import make_trajectory
+from tests.core.conftest import catalogue_model, commands
+
+BENCH = Bench(mass=0.5, length=0.15)
+STEP = 0.005
+
+
+@pytest.fixture
+def model():
+    # The commands of this model take effect at once, so that position and velocity are all of its state.
+    return catalogue_model("mx106", "m4")
+
+
+@pytest.fixture
+def run(model):
+    """A simulated run whose clock does not begin at 0."""
+    settings = model.default_settings()
+    motion = simulate_trajectory(model, make_trajectory("sin_time_square", 3.0), BENCH, settings, STEP)
+    recording = commands(model, motion.goal_position, step=STEP, bench=BENCH, position=motion.position)
+    channels = {**recording.channels, "time": motion.time + 7.0, "velocity": motion.velocity}
+    return replace(recording, channels=channels, provenance={"operator": "Ada"})
+
+
+def without_velocity(recording):
+    return replace(recording, channels={k: v for k, v in recording.channels.items() if k != "velocity"})
+
+
+def test_a_trim_keeps_the_samples_within_and_their_times(run):
+    trimmed = run.trimmed(0.5, 2.0)
+    assert trimmed.samples == 301
+    assert trimmed.time[0] == run.time[100]
+    for name, values in trimmed.channels.items():
+        assert values.tobytes() == run.channels[name][100:401].tobytes(), name
+    assert trimmed.provenance == {"operator": "Ada", "trims": [{"begin": 0.5, "end": 2.0}]}
+    assert run.provenance == {"operator": "Ada"}
+
+
+def test_none_keeps_a_side(run):
+    assert run.trimmed() is run
+    assert np.array_equal(run.trimmed(begin=1.0).time, run.time[200:])
+    assert np.array_equal(run.trimmed(end=1.0).time, run.time[:201])
+    assert np.array_equal(run.trimmed(0.0, run.duration).time, run.time)
+    assert np.array_equal(run.trimmed(1.0, None).trimmed(0.5, 1.0).time, run.trimmed(1.5, 2.0).time)
+
+
+@pytest.mark.parametrize("k", range(0, 599, 37))
+def test_a_samples_own_time_is_within(run, k):
+    """However the time was rounded on its way through a text."""
+    since = float(f"{run.time[k] - run.time[0]:.12g}")
+    assert run.trimmed(begin=since).time[0] == run.time[k]
+    if k:
+        assert run.trimmed(end=since).time[-1] == run.time[k]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "word"),
+    [
+        (-0.1, None, "begin at -0.1 s"),
+        (3.1, None, "begin at 3.1 s"),
+        (0.0, 3.1, "end at 3.1 s"),
+        (float("nan"), None, "begin at nan s"),
+        (None, float("inf"), "end at inf s"),
+        (1.001, 1.004, "leaves 0 of 600"),
+        (1.0, 1.004, "leaves 1 of 600"),
+        (2.0, 1.0, "leaves 0 of 600"),
+    ],
+)
+def test_a_trim_that_cannot_be_names_run_time_and_length(run, begin, end, word):
+    with pytest.raises(InputError, match=r"recording commands, which lasts 2\.995 s") as caught:
+        run.trimmed(begin, end)
+    assert word in str(caught.value)
+
+
+@pytest.mark.parametrize("begin", [0.4, 1.235, 2.5])
+def test_a_trimmed_run_is_simulated_from_its_first_sample_in_motion(model, run, begin):
+    trimmed = run.trimmed(begin, 2.9)
+    assert abs(initial_velocity(trimmed)) > 0.1
+    motion = simulate_recording(model, trimmed)
+    assert np.array_equal(motion.time, trimmed.time)
+    assert np.abs(motion.position - trimmed.position).max() < 1e-12
+    assert evaluate(model, [trimmed]).mean_mae < 1e-12
+
+
+def test_a_velocity_the_servo_did_not_report_is_measured_from_the_positions(model, run):
+    bare = without_velocity(run)
+    k = 250
+    expected = (run.position[k + 1] - run.position[k - 1]) / (2 * STEP)
+    trimmed = bare.trimmed(begin=k * STEP)
+    assert trimmed.channels["velocity"][0] == pytest.approx(expected, rel=1e-9)
+    assert np.all(np.isnan(trimmed.channels["velocity"][1:]))
+    assert initial_velocity(trimmed) == pytest.approx(run.channels["velocity"][k], abs=0.05)
+    started_at_rest = simulate_recording(model, without_velocity(trimmed))
+    measured = simulate_recording(model, trimmed)
+    first = slice(0, 20)
+    assert np.abs(measured.position - trimmed.position)[first].max() < (
+        0.2 * np.abs(started_at_rest.position - trimmed.position)[first].max()
+    )
+    # A gap at the first sample is filled just the same, reported values are left alone.
+    gap = run.channels["velocity"].copy()
+    gap[k] = np.nan
+    filled = replace(run, channels={**run.channels, "velocity": gap}).trimmed(begin=k * STEP).channels["velocity"]
+    assert filled[0] == pytest.approx(expected, rel=1e-9)
+    assert np.array_equal(filled[1:], run.channels["velocity"][k + 1 :])
+    assert "velocity" not in bare.trimmed(end=1.0).channels
+
+
+def test_a_trimmed_run_goes_onto_a_grid_that_begins_with_it(model, run):
+    random = np.random.default_rng(4)
+    jitter = np.sort(run.time + random.uniform(-1e-3, 1e-3, run.samples))
+    irregular = replace(run, channels={**run.channels, "time": jitter}).trimmed(1.0, 2.0)
+    grid = irregular.resampled(0.01)
+    assert grid.time[0] == irregular.time[0] >= jitter[0] + 1.0
+    assert grid.time[-1] <= irregular.time[-1]
+    assert grid.channels["velocity"][0] == irregular.channels["velocity"][0]
+    assert np.abs(simulate_recording(model, irregular).position - irregular.resampled(0.005).position).max() < 0.1
+
+
+def test_a_split_does_not_care_about_trims(run):
+    runs = [replace(run, id=str(number)) for number in range(8)]
+    trimmed = [recording.trimmed(0.5, 1.5) for recording in runs]
+    assert split_recordings(trimmed) == split_recordings(runs)
+
+
+def test_what_another_program_calls_trims_does_not_matter(run):
+    odd: Recording = replace(run, provenance={"trims": 3})
+    assert odd.trimmed(1.0).provenance["trims"] == [{"begin": 1.0, "end": None}]
