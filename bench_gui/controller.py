@@ -9,21 +9,30 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import ModelShelf
+from bench_gui.connect.presets import Presets
+from bench_gui.connect.scanning import Scanning
 from bench_gui.connect.servo_link import ServoLink, ServoView, servo_name
 from bench_gui.connect.setup import BenchSetup
 from bench_gui.export.exporting import Exporting
 from bench_gui.identify.fitting import Fitting
-from bench_gui.identify.messages import FitResult, FitSettings
+from bench_gui.identify.messages import FitResult
+from bench_gui.identify.settings import FitSettings
 from bench_gui.log.journal import Journal
+from bench_gui.place.placing import Placing
 from bench_gui.places import remember
+from bench_gui.plots.contents import PlotContents
+from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
+from bench_gui.record.twin import Twin
 from bench_gui.session.library import Library
 from bench_gui.settings import Settings
 from bench_gui.units import ANGLE_UNITS, RADIANS, AngleUnit
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
+from bench_gui.work.plot_files import save_plot
 from core.catalogue import load_servo
+from core.errors import ServoBenchError
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoIdentity, ServoState
@@ -51,25 +60,35 @@ class Controller(QObject):
         self.undo = QUndoStack(self)
         """What a person edited; see bench_gui.undo."""
         self.desk = Desk()
-        self.setup = BenchSetup(load_servo(servo_name(servo)))
+        self.setup = BenchSetup(load_servo(servo_name(servo) or servo_name(DEFAULT_SERVO)), self.undo)
+        self.presets = Presets(self.undo, lambda save: self.background.submit("presets", save))
+        self.presets.notice.connect(lambda text: self.message.emit("warning", text))
+        self.scanning = Scanning(self.background)
         self.servo = ServoLink(servo, self._say_farewell)
         self.library = Library(self.background)
         self.queue = RecordQueue(self.servo, self.setup, self.library)
-        self.fitting = Fitting()
+        self.queue.set_hazardous_countdown(self.settings.countdown)
+        self.plan = Planning(self.queue, self.setup, self.library, self.background, self.undo)
+        self.fitting = Fitting(self.background)
         self.shelf = ModelShelf()
+        self.twin = Twin(self.queue, self.servo, self.shelf, self.background, self.desk)
         self.comparison = Comparison(self.library, self.shelf, self.background, self.desk)
         self.exporting = Exporting(self.background, self.desk)
+        self.placing = Placing(self.servo, self.setup, self.library, self.shelf, self.undo)
         for part in (
             self.servo,
             self.library,
             self.queue,
+            self.plan,
             self.fitting,
             self.shelf,
             self.comparison,
             self.exporting,
+            self.placing,
         ):
             part.problem.connect(self._fail)
         self.message.connect(self.journal.add)
+        self.twin.alarmed.connect(lambda text: self.journal.add("warning", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
         self.library.models_found.connect(self.shelf.set_identified)
@@ -79,6 +98,9 @@ class Controller(QObject):
         self.servo.faulted.connect(self._tell_fault)
         self.queue.ended.connect(self._judge_run)
         self.fitting.finished.connect(self._keep_models)
+        self.fitting.recalled.connect(self._shelve)
+        self.library.opened.connect(lambda: self.fitting.look_for_earlier(self.library.results_place))
+        self.servo.changed.connect(lambda _: self.fitting.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._record_if_wanted)
         self._record_when_ready = False
         self._closed = False
@@ -87,6 +109,7 @@ class Controller(QObject):
         self._timer.setInterval(TICK)
         self._timer.timeout.connect(self._tick)
         self._timer.start()
+        self._offer_models()
 
     # What a person asks for that concerns more than one part.
 
@@ -96,10 +119,12 @@ class Controller(QObject):
         self.background.submit("desk", self.desk.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
 
     def choose_servo(self, address: str) -> None:
-        """Turn to another servo; a connection is given up."""
+        """Turn to another servo; a connection is given up. Raises AddressError, and nothing has changed."""
+        name = servo_name(address)
         self.servo.disconnect_servo()
         self.servo.address = address
-        self.setup.suit(load_servo(servo_name(address)))
+        if name:
+            self.setup.suit(load_servo(name))
         self.servo_chosen.emit()
         self._offer_models()
 
@@ -117,39 +142,48 @@ class Controller(QObject):
             self.queue.record_paper_set()
 
     def emergency_stop(self) -> None:
-        """Switch the motor off and forget the runs that wait."""
+        """Switch the motor off; the runs that wait are held until a person starts them."""
         self._record_when_ready = False
         self.servo.emergency_stop()
-        self.queue.clear()
+        self.queue.stop("Emergency stop")
 
     def identify(self, settings: FitSettings) -> None:
         """Identify from the chosen runs; those of the servo most of them are of."""
         library = self.library
         path, results = library.path, library.results_place
-        chosen = library.chosen()
+        chosen, left_out = library.for_fit(), library.left_out()
         if path is None or results is None or not chosen:
-            self._fail("no recordings to identify from; record or import some")
+            self._fail(f"no recordings to identify from; {left_out or 'record or import some'}")
             return
+        if left_out:
+            self.message.emit("info", left_out)
         servo = self.main_servo()
         runs = tuple(run.id for run in chosen if run.servo == servo)
         if len(runs) < len(chosen):
             left = len(chosen) - len(runs)
             self.message.emit("warning", f"{left} of {len(chosen)} runs are of another servo than {servo}: left out")
-        self.fitting.start(path, results, runs, servo, settings)
+        try:
+            self.fitting.start(path, results, runs, settings.request(servo))
+        except ServoBenchError as error:
+            self._fail(str(error))
+
+    def resume_identification(self) -> None:
+        """Go on with the identification of the open session that was stopped or cut short."""
+        if self.library.path is not None:
+            self.fitting.resume(self.library.path)
 
     def main_servo(self) -> str:
         """Catalogue name of the servo most of the chosen runs are of; empty without runs."""
         names = [run.servo for run in self.library.chosen()]
         return max(dict.fromkeys(names), key=names.count) if names else ""
 
-    def export(self, key: str, target: str) -> None:
-        """Write a model for a target, with the gain the bench is set to where it is for the same servo."""
-        entry = self.shelf.entry(key)
-        if entry is None:
-            self._fail("no model to export; identify one or open a model file")
-            return
-        kp = self.setup.kp if entry.model.servo == self.setup.spec.name else None
-        self.exporting.export(entry.model, target, kp)
+    def save_plot(self, contents: PlotContents, path: Path) -> None:
+        """Write what a plot shows as a picture or as numbers."""
+
+        def done(written: Path) -> None:
+            self.message.emit("info", f"Plot written to {written}")
+
+        self.background.submit("desk", self.desk.call, save_plot, contents, path, done=done)
 
     def open_model(self, path: Path) -> None:
         """Read a model file and compare it too."""
@@ -185,6 +219,7 @@ class Controller(QObject):
         self._timer.stop()
         self.servo.close()
         self.fitting.close()
+        self.scanning.stop()
         self.desk.close()
         self.background.close()
         self.settings.set("open_session", "")
@@ -195,6 +230,7 @@ class Controller(QObject):
     def _tick(self) -> None:
         self.servo.beat()
         self.servo.tick()
+        self.scanning.tick()
         self.background.poll()
         self.fitting.tick()
 
@@ -232,8 +268,11 @@ class Controller(QObject):
         elif result.exit_status == "abort":
             self.message.emit("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")
 
-    def _keep_models(self, result: FitResult) -> None:
+    def _shelve(self, result: FitResult) -> None:
         self.shelf.set_identified([row.model for row in result.models], result.recommended)
+
+    def _keep_models(self, result: FitResult) -> None:
+        self._shelve(result)
         self.comparison.choose_sensibly()
 
     def _offer_models(self) -> None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import FRICTION_CHOICES, model_from
 from bench_gui.cli.terminal import add_json, print_json
-
-if TYPE_CHECKING:
-    from core.model import ServoModel
 
 MODEL_TARGETS = ("json", "bam", "mujoco")
 SESSION_TARGETS = ("csv", "bam", "h5")
@@ -69,6 +65,7 @@ def _export_session(arguments: argparse.Namespace) -> int:
 
 
 def _export_model(arguments: argparse.Namespace) -> int:
+    from bench_gui.export.writing import check_files
     from core.errors import ExportError
     from core.export import export_model
 
@@ -79,7 +76,8 @@ def _export_model(arguments: argparse.Namespace) -> int:
     result = export_model(model, arguments.to, arguments.output, **options)
     checked = None
     if arguments.check:
-        checked = _check(arguments.to, arguments.output, model)
+        errors = check_files(model, arguments.to, Path(arguments.output))
+        checked = sum(errors.values()) / len(errors)
     if arguments.json:
         print_json(
             {
@@ -99,17 +97,3 @@ def _export_model(arguments: argparse.Namespace) -> int:
     if checked is not None:
         print(f"run in its engine: {checked:.3g} mrad on average")
     return 0
-
-
-def _check(target: str, folder: str, model: ServoModel) -> float:
-    """Mean absolute error [mrad] of the exported files, run in their engine, against the model."""
-    from core.errors import ExportError
-
-    if target != "mujoco":
-        raise ExportError(f"an export to {target} is not run by an engine; there is nothing to check")
-    try:
-        from core.export.mujoco_check import check_mujoco
-    except ImportError:
-        raise ExportError("--check needs MuJoCo: pip install 'servobench[mujoco]'") from None
-    errors = check_mujoco(folder, model)
-    return sum(errors.values()) / len(errors)

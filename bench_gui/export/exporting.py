@@ -1,70 +1,112 @@
-"""Exports: which targets there are, and writing a model for one of them."""
+"""Exports as the window sees them: targets, options, the preview that follows every choice, writing, checking."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.work import tasks
+from bench_gui.export import writing
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
 from core.model import ServoModel
 
 
 class Exporting(QObject):
-    """The desk writes; the window shows what was written."""
+    """The desk writes; late answers to old questions are dropped."""
 
     targets_known = Signal()
     changed = Signal()
-    """An export began or ended."""
+    """An export or a check began or ended."""
+    previewed = Signal(object)
+    """writing.Exported, nothing of it on the disk; None while it is being made."""
+    preview_failed = Signal(str)
     exported = Signal(object)
-    """tasks.Exported"""
+    """writing.Exported"""
+    checked = Signal(object)
+    """Trajectory to mean absolute difference [mrad]."""
     problem = Signal(str)
 
     def __init__(self, background: Background, desk: Desk) -> None:
         super().__init__()
         self._background = background
         self._desk = desk
-        self.targets: list[tasks.ExportTarget] = []
+        self.targets: dict[str, writing.ExportTarget] = {}
         self.folder: Path | None = None
         self.active = False
+        self.checking = False
+        self._asked = 0
 
     def learn_targets(self) -> None:
         """Ask the desk which targets there are, once."""
         if not self.targets:
-            self._background.submit("desk", self._desk.call, tasks.export_targets, done=self._know)
+            self._background.submit("desk", self._desk.call, writing.export_targets, done=self._know)
 
-    def export(self, model: ServoModel, target: str, kp: float | None = None) -> None:
+    def preview(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
+        """Show what an export would write; `previewed` or `preview_failed` follows."""
+        self._asked += 1
+        asked = self._asked
+
+        def done(exported: writing.Exported) -> None:
+            if asked == self._asked:
+                self.previewed.emit(exported)
+
+        def failed(message: str) -> None:
+            if asked == self._asked:
+                self.preview_failed.emit(message)
+
+        self.previewed.emit(None)
+        self._background.submit(
+            "desk", self._desk.call, writing.preview, model, target, dict(options), done=done, failed=failed
+        )
+
+    def export(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
         """Write a model for a target into the chosen folder."""
         if self.folder is None:
             self.problem.emit("export: choose a folder first")
             return
         self.active = True
         self.changed.emit()
-        options = {} if kp is None else {"kp": kp}
+
+        def done(exported: writing.Exported) -> None:
+            self._end()
+            self.exported.emit(exported)
+
         self._background.submit(
             "desk",
             self._desk.call,
-            tasks.export,
+            writing.export,
             model,
             target,
             self.folder,
-            options,
-            done=self._done,
+            dict(options),
+            done=done,
             failed=self._failed,
         )
 
-    def _know(self, targets: list[tasks.ExportTarget]) -> None:
-        self.targets = targets
+    def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
+        """Run what would be written in its engine and compare the motion; `checked` follows."""
+        self.checking = True
+        self.changed.emit()
+
+        def done(errors: dict[str, float]) -> None:
+            self._end()
+            self.checked.emit(errors)
+
+        self._background.submit(
+            "desk", self._desk.call, writing.check, model, target, dict(options), done=done, failed=self._failed
+        )
+
+    def _know(self, targets: list[writing.ExportTarget]) -> None:
+        self.targets = {target.target: target for target in targets}
         self.targets_known.emit()
 
-    def _done(self, exported: tasks.Exported) -> None:
-        self.active = False
+    def _end(self) -> None:
+        self.active = self.checking = False
         self.changed.emit()
-        self.exported.emit(exported)
 
     def _failed(self, message: str) -> None:
-        self.active = False
-        self.changed.emit()
+        self._end()
         self.problem.emit(message)

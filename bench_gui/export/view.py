@@ -1,10 +1,11 @@
-"""Export: which model, for which program, into which folder, and how good what was written is."""
+"""Export: which model, for which program; what would be written is shown before it is, with its error."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from PySide6.QtCore import Qt, QUrl
+from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QFontDatabase
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -19,26 +20,36 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
 )
 
+from bench_gui.actions import ActionSpec
+from bench_gui.compare.models import ModelEntry
 from bench_gui.controller import Controller
+from bench_gui.export.options_form import OptionsForm
+from bench_gui.export.writing import Exported
 from bench_gui.icons import icon
 from bench_gui.places import as_person_writes
 from bench_gui.theme import Theme
 from bench_gui.units import significant
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
 from bench_gui.widgets.page import TaskPage
-from bench_gui.work.tasks import Exported
+
+PREVIEW_AFTER = 300
+"""Choices that follow each other faster than this are previewed once [ms]."""
 
 
 class ExportView(TaskPage):
     """Writes one model for one target at a time."""
 
+    help_page = "export"
+
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self._exported: Exported | None = None
+        self._shown: Exported | None = None
         self._theme: Theme | None = None
         self._picked: str | None = None
-        """The model a person chose; the recommended one until then."""
+        """The model a person chose; the bench's until then."""
+        self._begun = ("", "")
+        self._stale = True
         source = Section("Model")
         self.model: QComboBox = choice("Model", "Which model to export")
         self.model.activated.connect(self._pick)
@@ -46,8 +57,12 @@ class ExportView(TaskPage):
         self.settings.addWidget(source)
         self._targets = Section("Target")
         self._group = QButtonGroup(self)
+        self._group.buttonToggled.connect(lambda _, on: on and self._choose_target())
         self.targets: dict[str, QRadioButton] = {}
         self.settings.addWidget(self._targets)
+        self.form = OptionsForm(controller.setup)
+        self.form.changed.connect(self._changed)
+        self.settings.addWidget(self.form)
         place = Section("Folder")
         self.folder: QLabel = label("Not chosen yet", "muted")
         self.folder.setWordWrap(True)
@@ -57,43 +72,62 @@ class ExportView(TaskPage):
         place.wide(self.folder_button)
         self.settings.addWidget(place)
         self.settings.addStretch(1)
-        self.export_button: QPushButton = button("Export", "Write the model's files", self._export, "primary")
+        self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
         self.export_button.setMinimumHeight(26)
+        self.check_button: QPushButton = button("Check", "Run the files in their engine", self._check)
+        self.actions_column.addWidget(self.check_button)
         self.actions_column.addWidget(self.export_button)
         self._build_picture()
         self.set_empty_state(
-            EmptyState(
-                "Nothing exported yet",
-                "Choose a model, a target and a folder at the right. Every export says in what units it is "
-                "and how far its motion is from the identified model's.",
-            )
+            EmptyState("No model to export", "Identify one, or open a model file: File, Open model file…")
         )
-        self.show_empty(True)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(PREVIEW_AFTER)
+        self._timer.timeout.connect(self._preview)
+        exporting = controller.exporting
         controller.shelf.changed.connect(self._offer)
-        controller.exporting.targets_known.connect(self._offer_targets)
-        controller.exporting.changed.connect(self._enable)
-        controller.exporting.exported.connect(self._show)
+        controller.shelf.current_changed.connect(self._offer)
+        controller.setup.changed.connect(self._changed)
+        exporting.targets_known.connect(self._offer_targets)
+        exporting.changed.connect(self._enable)
+        exporting.previewed.connect(self._show_preview)
+        exporting.preview_failed.connect(self._show_failure)
+        exporting.exported.connect(self._show_export)
+        exporting.checked.connect(self._show_check)
         self._offer()
         self._offer_targets()
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """Export, check, choose the folder."""
+        return [
+            ActionSpec("Choose the export folder…", self.ask_folder),
+            ActionSpec("Export the model", self._export, enabled=self.export_button.isEnabled),
+            ActionSpec("Check the export in its engine", self._check, enabled=self.check_button.isEnabled),
+        ]
 
     def _build_picture(self) -> None:
         self.statement: QLabel = label("", "title")
         self.statement.setWordWrap(True)
+        self.verdict: QLabel = label("", "muted")
+        self.verdict.setWordWrap(True)
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
         head = QHBoxLayout()
         head.addWidget(self.statement, 1)
         self.show_folder: QPushButton = button("Show folder", "Open the folder of the exported files", self._reveal)
+        self.show_folder.hide()
         head.addWidget(self.show_folder)
         self.centre.addLayout(head)
+        self.centre.addWidget(self.verdict)
         self.centre.addWidget(self.notes)
         row = QHBoxLayout()
         row.setSpacing(10)
         left, right = QVBoxLayout(), QVBoxLayout()
         left.setSpacing(4)
         right.setSpacing(4)
-        self.files = describe(QListWidget(), "Written files", "Files that were written; select one to read it")
-        self.files.currentTextChanged.connect(self._preview)
+        self.files = describe(QListWidget(), "Files", "Files of the export; select one to read it")
+        self.files.currentTextChanged.connect(self._read)
         self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self.files.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text = describe(QPlainTextEdit(), "File contents", "The beginning of the selected file")
@@ -103,7 +137,8 @@ class ExportView(TaskPage):
         font.setPixelSize(12)
         font.setStyleHint(QFont.StyleHint.Monospace)
         self.text.setFont(font)
-        left.addWidget(label("WRITTEN FILES", "heading"))
+        self.files_title = label("FILES THAT WOULD BE WRITTEN", "heading")
+        left.addWidget(self.files_title)
         left.addWidget(self.files, 1)
         right.addWidget(label("CONTENTS", "heading"))
         right.addWidget(self.text, 1)
@@ -116,6 +151,11 @@ class ExportView(TaskPage):
         self._theme = theme
         for place in range(self.files.count()):
             self.files.item(place).setIcon(icon("file", theme.muted, 16))
+
+    def entered(self) -> None:
+        """Preview what was chosen while the page was out of sight."""
+        if self._stale:
+            self._timer.start()
 
     def ask_folder(self) -> None:
         """Ask for the folder to export into."""
@@ -131,51 +171,154 @@ class ExportView(TaskPage):
         self.folder.setToolTip(shown)
         self._enable()
 
+    # What is chosen.
+
+    @property
+    def _entry(self) -> ModelEntry | None:
+        return self._controller.shelf.entry(self.model.currentData() or "")
+
+    @property
+    def _target(self) -> str:
+        return next((name for name, made in self.targets.items() if made.isChecked()), "")
+
     def _offer(self) -> None:
-        before = self._picked
+        shelf = self._controller.shelf
+        current = shelf.current.key if shelf.current is not None else ""
         self.model.clear()
-        for entry in self._controller.shelf.entries:
-            best = "  ★ recommended" if entry.key == self._controller.shelf.recommended else ""
+        for entry in shelf.entries:
+            mark = "  (current)" if entry.key == current else "  ★" if entry.key == shelf.recommended else ""
             name = entry.title if entry.origin != "identified" else f"{entry.title} identified"
-            self.model.addItem(f"{entry.model.servo}  {name}{best}", entry.key)
-        wanted = before if self.model.findData(before) >= 0 else self._controller.shelf.recommended
+            self.model.addItem(f"{entry.model.servo}  {name}{mark}", entry.key)
+        wanted = self._picked if self._picked and self.model.findData(self._picked) >= 0 else current
         self.model.setCurrentIndex(max(0, self.model.findData(wanted)))
-        self._enable()
+        self.show_empty(self.model.count() == 0)
+        self._begin_options()
+        self._changed()
 
     def _pick(self) -> None:
         self._picked = self.model.currentData()
+        self._begin_options()
+        self._changed()
 
     def _offer_targets(self) -> None:
-        for target in self._controller.exporting.targets:
-            if target.target in self.targets:
+        for name, target in self._controller.exporting.targets.items():
+            if name in self.targets:
                 continue
             made = describe(QRadioButton(target.title), f"Export to {target.title}", target.description)
-            made.setChecked(not self.targets)
             self._group.addButton(made)
             self._targets.wide(made)
             text = label(target.description, "muted")
             text.setWordWrap(True)
             text.setContentsMargins(20, 0, 0, 4)
             self._targets.wide(text)
-            self.targets[target.target] = made
+            self.targets[name] = made
+        if self.targets and not self._target:
+            next(iter(self.targets.values())).setChecked(True)
         self._enable()
+
+    def _choose_target(self) -> None:
+        target = self._controller.exporting.targets.get(self._target)
+        self.form.suit(target.options if target is not None else ())
+        self._changed()
+
+    def _begin_options(self) -> None:
+        """Start from the bench's gain for a model of its servo, from the model's own for another."""
+        entry, setup = self._entry, self._controller.setup
+        if entry is None:
+            return
+        own = entry.model.servo == setup.spec.name
+        begun = (entry.model.servo, "bench" if own else "model")
+        if begun != self._begun:
+            self._begun = begun
+            settings = entry.model.default_settings()
+            self.form.begin(setup.kp if own else settings.kp, settings.supply_voltage)
+
+    def _changed(self) -> None:
+        self._stale = True
+        self.show_folder.hide()
+        self.files_title.setText("FILES THAT WOULD BE WRITTEN")
+        self.verdict.setText("")
+        if self.isVisible():
+            self._timer.start()
+        self._enable()
+
+    # What is done.
+
+    def _chosen(self) -> tuple[Any, str, dict[str, Any]] | None:
+        entry, target = self._entry, self._target
+        return (entry.model, target, self.form.options()) if entry is not None and target else None
+
+    def _preview(self) -> None:
+        chosen = self._chosen()
+        if chosen is not None and self.isVisible():
+            self._stale = False
+            self._controller.exporting.preview(*chosen)
+
+    def _export(self) -> None:
+        chosen = self._chosen()
+        if chosen is not None:
+            self._controller.exporting.export(*chosen)
+
+    def _check(self) -> None:
+        chosen = self._chosen()
+        if chosen is not None:
+            self._controller.exporting.check(*chosen)
 
     def _enable(self) -> None:
         exporting = self._controller.exporting
-        ready = exporting.folder is not None and bool(self.targets) and self.model.count() > 0
-        self.export_button.setEnabled(ready and not exporting.active)
+        target = exporting.targets.get(self._target)
+        what = target is not None and self.model.count() > 0
+        idle = not (exporting.active or exporting.checking)
+        self.export_button.setEnabled(what and exporting.folder is not None and idle)
         self.export_button.setText("Exporting…" if exporting.active else "Export")
-        self.export_button.setToolTip("Write the model's files" if ready else "Choose a model, a target and a folder")
+        ready = what and exporting.folder is not None
+        self.export_button.setToolTip("Write the files" if ready else "Choose a model, a target and a folder first")
+        engine = target.engine if target is not None else ""
+        self.check_button.setVisible(bool(engine))
+        self.check_button.setEnabled(bool(engine) and target is not None and target.engine_there and idle)
+        self.check_button.setText("Running…" if exporting.checking else f"Check in {engine}")
+        self.check_button.setToolTip(
+            f"Read the files back into {engine}, run the four trajectories there and compare the motion"
+            if target is not None and target.engine_there
+            else f"{engine} is not installed here: pip install 'servobench[{self._target}]'"
+        )
 
-    def _export(self) -> None:
-        target = next((name for name, made in self.targets.items() if made.isChecked()), "")
-        self._controller.export(self.model.currentData() or "", target)
+    # What came of it.
+
+    def _show_preview(self, exported: Exported | None) -> None:
+        if exported is None:
+            self.statement.setText("Preparing the preview…")
+            return
+        self._show(exported)
+
+    def _show_failure(self, message: str) -> None:
+        self._shown = None
+        self.files.clear()
+        self.text.clear()
+        self.notes.hide()
+        self.statement.setText(message[:1].upper() + message[1:])
+
+    def _show_export(self, exported: Exported) -> None:
+        self._show(exported)
+        self.files_title.setText("WRITTEN FILES")
+        self.show_folder.show()
+
+    def _show_check(self, errors: dict[str, float]) -> None:
+        engine = self._controller.exporting.targets[self._target].engine
+        mean = sum(errors.values()) / len(errors)
+        each = ", ".join(f"{name} {significant(value, 2)}" for name, value in errors.items())
+        self.verdict.setText(
+            f"Run in {engine}: {significant(mean, 3)} mrad from the identified model on average ({each} mrad)"
+        )
 
     def _show(self, exported: Exported) -> None:
-        self._exported = exported
+        chosen = self.files.currentItem().text() if self.files.currentItem() is not None else ""
+        self._shown = exported
+        self.files.blockSignals(True)
         self.files.clear()
         for file in exported.files:
             self.files.addItem(file.name)
+        self.files.blockSignals(False)
         if self._theme is not None:
             self.set_theme(self._theme)
         if exported.error_mrad is None:
@@ -187,12 +330,12 @@ class ExportView(TaskPage):
         self.statement.setText(statement)
         self.notes.setText("\n".join(f"•  {note}" for note in exported.notes))
         self.notes.setVisible(bool(exported.notes))
-        self.files.setCurrentRow(0)
-        self.show_empty(False)
+        names = [file.name for file in exported.files]
+        self.files.setCurrentRow(names.index(chosen) if chosen in names else 0)
 
-    def _preview(self, name: str) -> None:
-        self.text.setPlainText(self._exported.texts.get(name, "") if self._exported is not None else "")
+    def _read(self, name: str) -> None:
+        self.text.setPlainText(self._shown.texts.get(name, "") if self._shown is not None else "")
 
     def _reveal(self) -> None:
-        if self._exported is not None and self._exported.files:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._exported.files[0].parent)))
+        if self._shown is not None and self._shown.files:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._shown.files[0].parent)))

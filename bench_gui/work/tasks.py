@@ -5,17 +5,21 @@ Answers hold nothing whose unpickling would load the compiler into the window's 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from bench_gui.identify.messages import FitOverlay
+    from bench_gui.record.mounting import Cause, Start, TwinMotion
     from core.model import ServoModel
-    from core.recording import Recording
+    from core.recording import Recording, RunHeader
+    from core.trajectories import Trajectory
 
 Array = NDArray[np.float64]
 
@@ -46,27 +50,16 @@ class Overlays:
 
 
 @dataclass(frozen=True)
-class ExportTarget:
-    """One program a model can be written for."""
+class Errors:
+    """How far models are from runs, without any motion."""
 
-    target: str
-    title: str
-    description: str
-
-
-@dataclass(frozen=True)
-class Exported:
-    """What an export wrote."""
-
-    files: tuple[Path, ...]
-    notes: tuple[str, ...]
-    error_mrad: float | None
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """File name to the beginning of its text."""
+    mae: Mapping[str, Mapping[str, float]]
+    """Model key to run id to mean absolute error [rad]; NaN where a model could not simulate a run."""
+    problems: tuple[str, ...] = ()
 
 
-PREVIEW_CHARACTERS = 20_000
-_LOADED: dict[tuple[str, str], Recording] = {}
+_LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
+"""By session, run and the part of it that is used."""
 _MOST_LOADED = 1000
 
 
@@ -119,36 +112,68 @@ def overlays(session: Path, runs: Sequence[str], models: Mapping[str, ServoModel
     return Overlays(found, means, tuple(problems))
 
 
+def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str, ServoModel]) -> Errors:
+    """Judge models, by key, each on its own runs of a session; numbers only, so that long sessions stay light."""
+    from core.errors import ServoBenchError
+    from core.identification.evaluate import evaluate
+
+    found: dict[str, dict[str, float]] = {}
+    problems: list[str] = []
+    for key, model in models.items():
+        found[key] = dict.fromkeys(runs[key], math.nan)
+        try:
+            fitting = [r for r in _load(session, runs[key]) if r.settings.servo == model.servo]
+            if fitting:
+                found[key].update({score.id: score.mae for score in evaluate(model, fitting).runs})
+            else:
+                problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
+        except ServoBenchError as error:
+            problems.append(str(error))
+    return Errors(found, tuple(problems))
+
+
 def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
     from sessions import Session
 
-    missing = [run for run in runs if (str(session), run) not in _LOADED]
-    if missing:
-        if len(_LOADED) > _MOST_LOADED:
-            _LOADED.clear()
-        opened = Session.open(session)
-        for run in runs:
-            _LOADED[str(session), run] = opened.load(run)
-    return [_LOADED[str(session), run] for run in runs]
+    opened = Session.open(session)
+    noted = opened.annotations()
+    keys = {}
+    for run in runs:
+        part = (noted[run].trim_begin, noted[run].trim_end) if run in noted else (None, None)
+        keys[run] = (str(session), run, *part)
+    missing = [run for run in runs if keys[run] not in _LOADED]
+    if missing and len(_LOADED) > _MOST_LOADED:
+        _LOADED.clear()
+        missing = list(runs)
+    for run, recording in zip(missing, opened.load_for_fit(missing), strict=True):
+        _LOADED[keys[run]] = recording
+    return [_LOADED[keys[run]] for run in runs]
 
 
-def export_targets() -> list[ExportTarget]:
-    """Every target there is an exporter for."""
-    from core.export import exporters
+def foresee(
+    model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
+) -> TwinMotion:
+    """Simulate a run that has begun, for its twin."""
+    from bench_gui.record import mounting
 
-    return [ExportTarget(e.target, e.title, e.description) for e in exporters().values()]
+    return mounting.foresee(model, trajectory, header, start, position_step)
 
 
-def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any]) -> Exported:
-    """Write a model for a target; options the target does not have are left out."""
-    import dataclasses
+def explain(
+    model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, time: Array, position: Array
+) -> tuple[Cause, ...]:
+    """Say what explains a motion that left its twin's band."""
+    from bench_gui.record import mounting
 
-    from core.export import export_model, exporters
+    return mounting.explain(model, trajectory, header, start, time, position)
 
-    known = {f.name for f in dataclasses.fields(exporters()[target].options)} if target in exporters() else set()
-    result = export_model(model, target, folder, **{k: v for k, v in options.items() if k in known})
-    texts: dict[str, str] = {}
-    for file in result.files:
-        with file.open(encoding="utf-8", errors="replace") as stream:
-            texts[file.name] = stream.read(PREVIEW_CHARACTERS)
-    return Exported(result.files, result.notes, result.error_mrad, texts)
+
+def fitted_overlay(session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: str) -> FitOverlay:
+    """Simulate runs as a fit did, and pick the worst and the median one."""
+    from bench_gui.identify.messages import FitOverlay, OverlayRun
+    from core.identification.overlay import worst_and_median
+    from sessions import Session
+
+    recordings = Session.open(session).load_for_fit(runs)
+    found = worst_and_median(model, recordings, dt=dt, supply=supply)
+    return FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in found))

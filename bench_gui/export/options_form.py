@@ -1,0 +1,73 @@
+"""What can be chosen for an export beyond model and target; shows only what the target takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLabel
+
+from bench_gui.connect.setup import BenchSetup
+from bench_gui.widgets.fields import Section, describe, number
+
+_FIELDS = (
+    ("kp", "Gain kp", "Position gain the exported actuator is given, as it is written into the servo", "", 2, 1.0),
+    ("ki", "Gain ki", "Integral gain, as it is written into the servo", "", 2, 1.0),
+    ("supply_voltage", "Supply", "Supply voltage of the exported actuator", "V", 2, 0.1),
+    ("timestep", "Time step", "Time step of the exported pendulum scene", "ms", 2, 0.1),
+)
+_SHOWN_PER_SI = {"timestep": 1e3}
+
+
+class OptionsForm(Section):
+    """Starts from the bench as it is set up."""
+
+    changed = Signal()
+
+    def __init__(self, setup: BenchSetup) -> None:
+        super().__init__("Options")
+        self._setup = setup
+        self.fields: dict[str, QDoubleSpinBox] = {}
+        self._captions: dict[str, QLabel] = {}
+        for name, text, tip, unit, decimals, step in _FIELDS:
+            box = number(text, tip, unit, 0.0, 0.0, 1e6, decimals, step)
+            box.valueChanged.connect(lambda _: self.changed.emit())
+            self.fields[name] = box
+            self._captions[name] = self.row(text, box)
+        self.own_bench = QCheckBox("Pendulum of this bench")
+        describe(
+            self.own_bench,
+            "Pendulum of this bench",
+            "Use the pendulum as it is set up here in the scene; otherwise one that suits the servo",
+        )
+        self.own_bench.toggled.connect(lambda _: self.changed.emit())
+        self.wide(self.own_bench)
+        self._names: tuple[str, ...] = ()
+        self.suit(())
+
+    def suit(self, names: tuple[str, ...]) -> None:
+        """Show the options a target takes, by name."""
+        self._names = names
+        for name, box in self.fields.items():
+            box.setVisible(name in names)
+            self._captions[name].setVisible(name in names)
+        self.own_bench.setVisible("bench" in names)
+        self.setVisible(any(name in names for name in (*self.fields, "bench")))
+
+    def begin(self, kp: float, supply_voltage: float) -> None:
+        """Start from a servo's gain and supply [V]."""
+        for name, value in (("kp", kp), ("ki", 0.0), ("supply_voltage", supply_voltage), ("timestep", 1e-3)):
+            box = self.fields[name]
+            box.blockSignals(True)
+            box.setValue(value * _SHOWN_PER_SI.get(name, 1.0))
+            box.blockSignals(False)
+        self.changed.emit()
+
+    def options(self) -> dict[str, Any]:
+        """What is chosen, SI units, for the target it suits."""
+        chosen: dict[str, Any] = {
+            name: box.value() / _SHOWN_PER_SI.get(name, 1.0) for name, box in self.fields.items() if name in self._names
+        }
+        if "bench" in self._names and self.own_bench.isChecked():
+            chosen["bench"] = self._setup.bench
+        return chosen

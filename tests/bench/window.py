@@ -1,0 +1,226 @@
+"""How smooth the window is and how fast it starts: `python -m tests.bench.window`, or as part of `make bench`.
+
+Figures of a shared machine scatter; every ratio is taken within one run.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TICK = 16
+"""Period of the tick that is watched [ms]."""
+RATE = 1000.0
+"""Of the simulated stream [Hz]."""
+STARTS = 7
+BARE = """
+import time; begin = time.perf_counter()
+import sys
+from PySide6.QtWidgets import QApplication, QMainWindow
+import pyqtgraph as pg
+app = QApplication([]); window = QMainWindow(); plot = pg.PlotWidget(); window.setCentralWidget(plot)
+plot.plot([0, 1], [0, 1]); window.show(); app.processEvents(); window.grab()
+print(time.perf_counter() - begin)
+"""
+OURS = """
+import time; begin = time.perf_counter()
+from bench_gui.app import make_application
+from bench_gui.controller import Controller
+from bench_gui.main_window import MainWindow
+app = make_application(); controller = Controller(); window = MainWindow(controller, "light")
+window.show(); app.processEvents(); window.grab()
+print(time.perf_counter() - begin)
+window.leave()
+"""
+
+
+def cold_start(line: Callable[..., None]) -> None:
+    """Time from the interpreter's first line to a painted window, against a bare window with one plot."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "SERVOBENCH_HOME": folder, "QT_QPA_PLATFORM": "offscreen"}
+
+        def start(program: str) -> float:
+            done = subprocess.run(
+                [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+            )
+            return float(done.stdout.split()[-1])
+
+        pairs = [(start(OURS), start(BARE)) for _ in range(STARTS)]
+    ours, bare = (sorted(column)[STARTS // 2] for column in zip(*pairs, strict=True))
+    line("window painted after", f"{ours:.2f} s", "≤ 2.5 s")
+    line("against a bare PySide6 + pyqtgraph window", f"{ours / bare:.2f} ×", "≤ 2.5 ×")
+
+
+class Ticks:
+    """Intervals between the events of a timer that should come every TICK."""
+
+    def __init__(self) -> None:
+        from PySide6.QtCore import Qt, QTimer
+
+        self._timer = QTimer()
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(TICK)
+        self._timer.timeout.connect(self._tick)
+        self._last = 0.0
+        self.intervals: list[float] = []
+
+    def start(self) -> None:
+        """Begin anew."""
+        self.intervals = []
+        self._last = time.perf_counter()
+        self._timer.start()
+
+    def stop(self) -> np.ndarray:
+        """Return the intervals [ms]."""
+        self._timer.stop()
+        return 1e3 * np.array(self.intervals)
+
+    def _tick(self) -> None:
+        now = time.perf_counter()
+        self.intervals.append(now - self._last)
+        self._last = now
+
+
+class Bench:
+    """A window in this process, connected to a simulated servo that streams at RATE."""
+
+    def __init__(self, folder: str, address: str = "simulated:mx106") -> None:
+        os.environ["SERVOBENCH_HOME"] = folder
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+        from bench_gui.app import make_application
+        from bench_gui.controller import Controller
+        from bench_gui.main_window import RECORD, MainWindow
+
+        self.app: Any = make_application()
+        self.controller = Controller(address)
+        self.window = MainWindow(self.controller, "light")
+        self.window.resize(1280, 720)
+        self.window.show()
+        self.window.show_task(RECORD)
+        self.controller.setup.rate = RATE
+
+    def until(self, condition: Callable[[], Any], limit: float = 180.0) -> None:
+        """Run the event loop until a condition holds."""
+        from PySide6.QtCore import QEventLoop, QTimer
+
+        loop, end = QEventLoop(), time.monotonic() + limit
+        timer = QTimer()
+        timer.timeout.connect(lambda: loop.quit() if condition() or time.monotonic() > end else None)
+        timer.start(20)
+        loop.exec()
+        timer.stop()
+        if not condition():
+            raise TimeoutError("the window did not get there")
+
+    def run_for(self, seconds: float) -> None:
+        """Run the event loop for a while."""
+        end = time.monotonic() + seconds
+        self.until(lambda: time.monotonic() >= end, seconds + 60)
+
+    def connect(self) -> None:
+        """Connect and wait for the answer."""
+        from drivers.servo import ServoState
+
+        self.controller.servo.connect_servo()
+        self.until(lambda: self.controller.servo.view.state is ServoState.READY)
+
+    def record(self, seconds: float) -> None:
+        """Begin one long run."""
+        from core.trajectories import make_trajectory
+
+        self.controller.queue.record([make_trajectory("sin_sin", seconds)])
+        self.until(lambda: self.controller.servo.view.done > 10)
+
+    def fit(self) -> None:
+        """Identify on both cores until stopped."""
+        from bench_gui.identify.messages import FitSettings
+
+        self.controller.identify(FitSettings(models=("m6",), command_path=True, trials=50_000_000, validation="none"))
+        self.until(lambda: self.controller.fitting.latest is not None)
+
+
+def smoothness(line: Callable[..., None], seconds: float = 60.0) -> None:
+    """The window's tick while it streams at 1 kHz and an identification uses every core."""
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder)
+        ticks = Ticks()
+        bench.connect()
+        bench.record(4.0)
+        bench.until(lambda: not bench.controller.queue.active and len(bench.controller.library.runs) == 1)
+        for name, recording, fitting in (("idle", 0, 0), ("1 kHz stream", 1, 0), ("1 kHz stream and a fit", 1, 1)):
+            length = seconds if fitting else 10.0
+            if fitting:
+                bench.fit()
+            if recording:
+                bench.record(length + 20.0)
+            bench.run_for(2.0)
+            ticks.start()
+            bench.run_for(length)
+            found = ticks.stop()
+            skipped = bench.controller.servo.view.skipped
+            line(
+                f"{TICK} ms tick, {name}: p50 / p95 / max",
+                f"{np.percentile(found, 50):.1f} / {np.percentile(found, 95):.1f} / {found.max():.0f} ms",
+                f"p95 ≤ 20, max ≤ 100; {skipped} cycles skipped" if recording else "",
+            )
+            if recording:
+                bench.controller.queue.abort()
+                bench.until(lambda: not bench.controller.servo.busy)
+        bench.window.leave()
+
+
+def soak(line: Callable[..., None], minutes: float = 30.0, speed: float = 20.0) -> None:
+    """Memory of the window over a stretch of bench time, accelerated."""
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, f"simulated:mx106?speed={speed:g}")
+        bench.controller.setup.rate = 100.0
+        bench.connect()
+        sizes: list[float] = []
+        begin = time.monotonic()
+        while (time.monotonic() - begin) * speed < 60.0 * minutes:
+            bench.controller.queue.record_paper_set()
+            bench.until(lambda: not bench.controller.queue.active)
+            sizes.append(_resident())
+        bench.window.leave()
+    half = sizes[len(sizes) // 2 :]
+    hours = minutes / 60.0 / 2.0
+    slope = (half[-1] - half[0]) / hours if len(half) > 1 else float("nan")
+    line(
+        f"memory after {len(sizes)} × 4 runs: second half grew by",
+        f"{half[-1] - half[0]:.1f} MB ({slope:.1f} MB/h)",
+        f"of {half[-1]:.0f} MB; flat",
+    )
+
+
+def _resident() -> float:
+    """Resident memory of this process now [MB]."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def main() -> None:
+    """Print the figures; arguments name those wanted."""
+    from tests.bench.__main__ import line
+
+    wanted = sys.argv[1:] or ["start", "smooth", "soak"]
+    if "start" in wanted:
+        cold_start(line)
+    if "smooth" in wanted:
+        smoothness(line)
+    if "quick" in wanted:
+        smoothness(line, 10.0)
+    if "soak" in wanted:
+        soak(line)
+
+
+if __name__ == "__main__":
+    main()

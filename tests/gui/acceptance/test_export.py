@@ -1,0 +1,77 @@
+"""Acceptance of the export: what is seen before anything is written, and what the written files do."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from bench_gui.main_window import EXPORT
+from core.catalogue import load_model
+from core.export.mujoco import read_setup
+from core.export.mujoco_check import check_mujoco
+from core.model import ServoModel
+
+
+def enter(person):
+    """Open the export page with its targets and first preview."""
+    window, exporting = person.window, person.controller.exporting
+    window.show_task(EXPORT)
+    exporting.learn_targets()
+    person.until(lambda: bool(window.export.targets))
+    person.until(lambda: window.export.files.count() > 0)
+    return window.export
+
+
+def choose(person, page, target):
+    if page.targets[target].isChecked():
+        return
+    with person.qtbot.waitSignal(person.controller.exporting.previewed, timeout=60_000, check_params_cb=bool):
+        page.targets[target].setChecked(True)
+
+
+def read(page, name):
+    (item,) = page.files.findItems(name, Qt.MatchFlag.MatchExactly)
+    page.files.setCurrentItem(item)
+    return page.text.toPlainText()
+
+
+def test_model_export(person, tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    page = enter(person)
+    choose(person, page, "mujoco")
+    readme = read(page, "README.md")
+    for said in ("rad", "N·m", "counter-clockwise", "output shaft"):
+        assert said in readme, said
+    assert "gear" in readme.lower()
+    assert "mrad" in page.statement.text()
+    assert not list(tmp_path.rglob("*.xml")), "a preview leaves nothing"
+    page.form.fields["kp"].setValue(24.0)
+    page.set_folder(tmp_path / "out")
+    person.until(lambda: page.export_button.isEnabled())
+    person.click(page.check_button)
+    person.until(lambda: "Run in MuJoCo" in page.verdict.text())
+    stated = float(page.verdict.text().split(": ")[1].split(" mrad")[0])
+    person.click(page.export_button)
+    person.until(lambda: page.show_folder.isVisible())
+    scene = next((tmp_path / "out").glob("*.pendulum.xml"))
+    assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
+    assert read_setup(scene)["settings"]["kp"] == 24.0
+    model = person.controller.shelf.current.model
+    again = np.mean(list(check_mujoco(tmp_path / "out", model).values()))
+    assert again == pytest.approx(stated, rel=0.01)
+
+
+def test_our_own_file_is_read_back_bit_for_bit(person, tmp_path):
+    page = enter(person)
+    choose(person, page, "json")
+    page.set_folder(tmp_path / "out")
+    person.click(page.export_button)
+    person.until(lambda: page.show_folder.isVisible())
+    (file,) = (tmp_path / "out").glob("*.json")
+    assert ServoModel.read(file).values == load_model("mx106", "m6").values
+
+
+def test_an_export_that_is_not_possible_says_why(person, monkeypatch):
+    page = enter(person)
+    choose(person, page, "mujoco")
+    page.form.fields["timestep"].setValue(0.0)
+    person.until(lambda: "step" in page.statement.text().lower() and page.files.count() == 0)
