@@ -39,6 +39,7 @@ from bench_gui.help.window import HelpWindow
 from bench_gui.identify.messages import FitProgress, FitResult
 from bench_gui.identify.view import IdentifyView
 from bench_gui.log.panel import LogPanel
+from bench_gui.place.view import PlaceView
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
 from bench_gui.shell.closing import may_close
@@ -55,10 +56,11 @@ from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from drivers.recorder import Phase, RunResult
 
-BENCH, RECORD, IDENTIFY, COMPARE, EXPORT = range(5)
+BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT = range(6)
 TASKS = [
     ("Bench", "bench", "Connect the servo, set up the pendulum"),
     ("Record", "record", "Record motion"),
+    ("Place", "place", "Measure drive and backdrive torques by hand"),
     ("Identify", "identify", "Find the parameters of friction and motor"),
     ("Compare", "compare", "See simulated over measured motion"),
     ("Export", "export", "Hand a model to another program"),
@@ -116,10 +118,18 @@ class MainWindow(QMainWindow):
         self.rail = Rail(TASKS, self.show_task)
         self.bench = BenchView(controller)
         self.record = RecordView(controller)
+        self.place = PlaceView(controller)
         self.identify = IdentifyView(controller, *self._suppliers())
         self.compare = CompareView(controller, *self._suppliers())
         self.export = ExportView(controller)
-        self.pages: list[TaskPage] = [self.bench, self.record, self.identify, self.compare, self.export]
+        self.pages: list[TaskPage] = [
+            self.bench,
+            self.record,
+            self.place,
+            self.identify,
+            self.compare,
+            self.export,
+        ]
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
         self.status_line = StatusLine(controller.queue.abort, controller.fitting.stop, self.show_log)

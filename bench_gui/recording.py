@@ -1,9 +1,10 @@
-"""Recording several runs one after the other: what `bench record` and the demo do with a servo."""
+"""Recording several runs one after the other, or a whole grid: what `bench record` and the demo do with a servo."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from bench_gui.interrupt import Interrupt
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError
+from core.plan import GridPlan, PlanStatus, changes_by_hand, status
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 from drivers.recorder import Recorder, RunResult, record_inline
@@ -18,6 +20,12 @@ from drivers.registry import ServoAddress, open_servo
 from sessions import Session
 
 FAST_OPTION = ("clock", "virtual")
+PLAN_DOCUMENT = "plan"
+Show = Callable[[float, str], None]
+"""Told the share that is done, 0 … 1, and what is going on."""
+Ask = Callable[[str], bool]
+"""Told what a person has to change at the bench; whether it is done and recording goes on."""
+Store = Callable[[], Session]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,22 +75,92 @@ class RecordedRun:
         return dict(self.__dict__)
 
 
-def record_plan(plan: RecordingPlan, session_path: str | Path, show: Callable[[float, str], None]) -> list[RecordedRun]:
+def record_plan(plan: RecordingPlan, session_path: str | Path, show: Show) -> list[RecordedRun]:
     """Record every trajectory of a plan and return how each run ended; show: share done, text.
 
     Stops at the first run that does not end well, and on an interrupt: what was recorded is kept. Raises
     ServoBenchError.
     """
+    address = _address(plan)
+    runs = [_Run(trajectory, plan.bench, plan.kp) for trajectory in plan.trajectories]
+    # The session is made once the servo has answered.
+    return _record(plan, address, runs, partial(Session.open_or_create, session_path), show, _nobody)
+
+
+def record_grid(
+    grid: GridPlan, plan: RecordingPlan, session_path: str | Path, show: Show, ask: Ask
+) -> tuple[list[RecordedRun], PlanStatus]:
+    """Record what a session is missing of a grid; returns how each new run ended, and what of the grid is done now.
+
+    plan: servo, bench and gains apart from what the grid sets. ask is called before each change by hand and never for
+    a simulated servo. The grid is kept with the session. Stops as `record_plan` does, and when ask says no.
+    """
+    address = _address(plan)
+    session = Session.open_or_create(session_path)
+    servo = _servo_name(address)
+    missing = grid_status(session, grid, servo).pending
+    session.set_document(PLAN_DOCUMENT, grid.to_json())
+    runs = [_Run(grid.trajectory(cell), cell.bench(plan.bench), cell.kp) for cell in missing]
+    results = _record(plan, address, runs, lambda: session, show, ask)
+    return results, grid_status(session, grid, servo)
+
+
+def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus:
+    """What of a grid a session holds; excluded runs do not count. Raises SessionError."""
+    excluded = {run for run, note in session.annotations().items() if note.excluded}
+    return status(grid, session.runs(), servo, excluded)
+
+
+@dataclass(frozen=True)
+class _Run:
+    trajectory: Trajectory
+    bench: Bench
+    kp: float | None
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """Length [m] and mass [kg]: what is changed by hand."""
+        return self.bench.length, self.bench.mass
+
+
+def _address(plan: RecordingPlan) -> ServoAddress:
     address = ServoAddress.parse(plan.servo)
-    if plan.fast and address.family != "simulated":
+    if not plan.fast:
+        return address
+    if address.family != "simulated":
         raise InputError("only a simulated servo can be recorded faster than real time")
+    return replace(address, options=(*address.options, FAST_OPTION))
+
+
+def _servo_name(address: ServoAddress) -> str:
+    """Catalogue name behind an address where it is known before the servo answers, else empty."""
+    return getattr(address.source(), "name", "") if address.family == "simulated" else ""
+
+
+def _nobody(change: str) -> bool:
+    """Every run hangs as the person said."""
+    return True
+
+
+def _record(
+    plan: RecordingPlan, address: ServoAddress, runs: Sequence[_Run], store: Store, show: Show, ask: Ask
+) -> list[RecordedRun]:
+    if not runs:
+        return []
     if plan.fast:
-        return _record_fast(plan, replace(address, options=(*address.options, FAST_OPTION)), session_path, show)
-    return _record_live(plan, session_path, show)
+        return _record_fast(plan, address, runs, store, show)
+    by_hand = _nobody if address.family == "simulated" else ask
+    return _record_live(plan, runs, store, show, by_hand)
 
 
-def _header(plan: RecordingPlan, servo: str, trajectory: Trajectory) -> RunHeader:
-    return RunHeader(trajectory=trajectory.name, bench=plan.bench, settings=plan.settings(servo), rate=plan.rate)
+def _header(plan: RecordingPlan, servo: str, run: _Run) -> RunHeader:
+    settings = plan.settings(servo)
+    return RunHeader(
+        trajectory=run.trajectory.name,
+        bench=run.bench,
+        settings=settings if run.kp is None else replace(settings, kp=run.kp),
+        rate=plan.rate,
+    )
 
 
 def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
@@ -92,41 +170,45 @@ def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
 
 
 def _record_fast(
-    plan: RecordingPlan, address: ServoAddress, session_path: str | Path, show: Callable[[float, str], None]
+    plan: RecordingPlan, address: ServoAddress, runs: Sequence[_Run], store: Store, show: Show
 ) -> list[RecordedRun]:
-    runs: list[RecordedRun] = []
+    recorded: list[RecordedRun] = []
     servo = open_servo(address.source())
     try:
         identity = servo.connect()
-        session = Session.open_or_create(session_path)
-        for number, trajectory in enumerate(plan.trajectories):
-            show(number / len(plan.trajectories), trajectory.title)
-            header = _header(plan, identity.model, trajectory)
-            runs.append(_recorded(trajectory, record_inline(servo, trajectory, header, session.sink())))
-            if runs[-1].exit_status != "success":
+        session = store()
+        for number, run in enumerate(runs):
+            show(number / len(runs), run.trajectory.title)
+            header = _header(plan, identity.model, run)
+            recorded.append(_recorded(run.trajectory, record_inline(servo, run.trajectory, header, session.sink())))
+            if recorded[-1].exit_status != "success":
                 break
     finally:
         servo.close()
-    return runs
+    return recorded
 
 
-def _record_live(
-    plan: RecordingPlan, session_path: str | Path, show: Callable[[float, str], None]
-) -> list[RecordedRun]:
-    runs: list[RecordedRun] = []
+def _record_live(plan: RecordingPlan, runs: Sequence[_Run], store: Store, show: Show, ask: Ask) -> list[RecordedRun]:
+    recorded: list[RecordedRun] = []
+    hung: tuple[float, float] | None = None
     with Recorder(plan.servo) as recorder, Interrupt() as interrupt:
         identity = recorder.start()
-        session = Session.open_or_create(session_path)
-        for number, trajectory in enumerate(plan.trajectories):
-            recorder.record(trajectory, _header(plan, identity.model, trajectory), session.sink())
+        session = store()
+        for number, run in enumerate(runs):
+            change = changes_by_hand(hung, run.place)
+            # Released meanwhile: the recorder asks for signs of life only while a run is on.
+            if change and not ask(change):
+                break
+            hung = run.place
+            recorder.record(run.trajectory, _header(plan, identity.model, run), session.sink())
 
-            def look(status: Any, number: int = number, trajectory: Trajectory = trajectory) -> None:
-                share = status.done / max(status.length, 1)
-                show((number + share) / len(plan.trajectories), f"{trajectory.title}: {status.phase.name.lower()}")
+            def look(state: Any, number: int = number, run: _Run = run) -> None:
+                share = state.done / max(state.length, 1)
+                show((number + share) / len(runs), f"{run.trajectory.title}: {state.phase.name.lower()}")
                 if interrupt.news():
                     recorder.abort()
 
-            runs.append(_recorded(trajectory, recorder.wait(progress=look)))
-            if interrupt.asked or runs[-1].exit_status != "success":
+            recorded.append(_recorded(run.trajectory, recorder.wait(progress=look)))
+            if interrupt.asked or recorded[-1].exit_status != "success":
                 break
-    return runs
+    return recorded

@@ -135,6 +135,16 @@ class ParameterSet(Mapping[str, Parameter]):
         moved = self.with_values(values)
         return ParameterSet([replace(p, frozen=True) if p.name in values else p for p in moved.values()])
 
+    def with_bounds(self, bounds: Mapping[str, tuple[float, float]]) -> ParameterSet:
+        """Return the set with the named parameters' bounds changed; values that leave them move to the nearer one."""
+        return ParameterSet(
+            [
+                replace(p, lower=low, upper=high, value=min(max(p.value, low), high))
+                for p in self.values()
+                for low, high in [bounds.get(p.name, (p.lower, p.upper))]
+            ]
+        )
+
     def numbers(self) -> dict[str, float]:
         """Name to value, frozen ones included."""
         return {parameter.name: parameter.value for parameter in self.values()}

@@ -20,6 +20,8 @@ class Clock(Protocol):
     """Seconds that never run backwards."""
 
     virtual: bool
+    speed: float
+    """How many of its seconds pass in one of the machine's; 1 for a virtual one, which waits for nothing."""
 
     def now(self) -> float:
         """Seconds since an arbitrary origin."""
@@ -31,16 +33,25 @@ class Clock(Protocol):
 
 
 class RealClock:
-    """The machine's monotonic clock, the same in every process of the machine."""
+    """The machine's monotonic clock, the same in every process of the machine, or a multiple of it.
+
+    A multiple makes an accelerated bench: motion, rates and ramps are faster for whoever looks on, while what protects
+    people and machine (heartbeats, stops, stalls) is counted in the machine's own seconds.
+    """
 
     virtual = False
 
+    def __init__(self, speed: float = 1.0) -> None:
+        """speed: how many of its seconds pass in one of the machine's."""
+        self.speed = speed
+
     def now(self) -> float:
         """Seconds since an arbitrary origin."""
-        return time.perf_counter()
+        return self.speed * time.perf_counter()
 
     def wait_until(self, deadline: float, interrupted: Callable[[], bool]) -> None:
         """Sleep in slices until just before `deadline` [s], then spin; return early when interrupted."""
+        deadline /= self.speed
         while not interrupted():
             left = deadline - time.perf_counter()
             if left <= SPIN:
@@ -56,6 +67,7 @@ class VirtualClock:
     """Time that passes only when somebody waits: a run takes as long as its computation."""
 
     virtual = True
+    speed = 1.0
 
     def __init__(self) -> None:
         self._now = 0.0

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from core.errors import InputError
+from drivers.errors import CommandError
 
 if TYPE_CHECKING:
     from core.catalogue import ServoSpec
@@ -14,10 +15,14 @@ if TYPE_CHECKING:
 
 SPEED_MARGIN = 3.0
 """A driven servo faster than this multiple of its no-load speed has run away."""
+HOLD_SPEED_SHARE = 0.5
+"""A pendulum that moves at this share of the no-load speed while a torque is held has left the hand that guides it."""
 CURRENT_MARGIN = 2.0
 """A motor that is reversed at full speed draws up to twice its stall current for a moment."""
 TEMPERATURE_MARGIN = 5.0
 """The run ends this far below the temperature at which the servo would shut itself down [degC]."""
+ROUNDING = 1e-4
+"""A limit that a person typed is as wide as the rating if only rounding makes it wider, e.g. 180° and 3.14159 rad."""
 VOLTAGE_MARGIN = 0.05
 """The rated supply range is widened by this share for sag and regeneration."""
 
@@ -50,6 +55,8 @@ class Limits:
     """[rad]"""
     speed: float = 30.0
     """Largest speed of a driven servo [rad/s]; a released one may fall as fast as it likes."""
+    hold_speed: float = 5.0
+    """Largest speed while a torque is held and a hand guides the pendulum [rad/s]; never more than `speed`."""
     torque: float = math.inf
     """Largest torque that may be commanded [N·m]."""
     current: float = math.inf
@@ -74,7 +81,7 @@ class Limits:
             raise InputError(
                 f"limits: the lowest voltage {self.lowest_voltage} V is not below the highest, {self.highest_voltage} V"
             )
-        for name in ("speed", "torque", "current"):
+        for name in ("speed", "hold_speed", "torque", "current"):
             if not getattr(self, name) > 0:
                 raise InputError(f"limits: {name} = {getattr(self, name)} must be above 0")
 
@@ -87,12 +94,24 @@ class Limits:
             lowest_position=lowest_position,
             highest_position=highest_position,
             speed=SPEED_MARGIN * spec.no_load_speed,
+            hold_speed=HOLD_SPEED_SHARE * spec.no_load_speed,
             torque=spec.stall_torque,
             current=CURRENT_MARGIN * spec.max_current,
             temperature=spec.max_temperature - TEMPERATURE_MARGIN,
             lowest_voltage=(1.0 - VOLTAGE_MARGIN) * lowest_voltage,
             highest_voltage=(1.0 + VOLTAGE_MARGIN) * highest_voltage,
         )
+
+    def require_within(self, ratings: Limits) -> None:
+        """Raise CommandError if these limits allow what a servo's ratings do not."""
+        for name, title, unit, side in _RATED:
+            value, rating = getattr(self, name), getattr(ratings, name)
+            if side * (value - rating) > ROUNDING * max(1.0, abs(rating)):
+                extreme = "most" if side > 0 else "least"
+                raise CommandError(
+                    f"limits: the {title} of {value:.4g} {unit} is wider than the servo's rating of "
+                    f"{rating:.4g} {unit}; choose one of at {extreme} {rating:.4g} {unit}"
+                )
 
     def clamp_position(self, position: float) -> float:
         """Nearest allowed goal [rad]."""
@@ -138,3 +157,25 @@ class Limits:
                 "supply voltage", reading.supply_voltage, self.highest_voltage, "V", "check the power supply"
             )
         return None
+
+    def check_hold(self, reading: Reading) -> LimitViolation | None:
+        """Return the first violation of a reading while a torque is held for a hand to work against, or None."""
+        speed, limit = abs(reading.velocity), min(self.hold_speed, self.speed)
+        violation = self.check(reading, driven=True)
+        if violation is None and speed > limit:
+            remedy = "keep the pendulum in your hand, hold less torque, or raise the speed limit for holding"
+            return LimitViolation("speed while a torque is held", speed, limit, "rad/s", remedy)
+        return violation
+
+
+_RATED = (
+    ("lowest_position", "lowest position", "rad", -1.0),
+    ("highest_position", "highest position", "rad", 1.0),
+    ("speed", "speed", "rad/s", 1.0),
+    ("torque", "torque", "N·m", 1.0),
+    ("current", "current", "A", 1.0),
+    ("temperature", "temperature", "°C", 1.0),
+    ("lowest_voltage", "lowest voltage", "V", -1.0),
+    ("highest_voltage", "highest voltage", "V", 1.0),
+)
+"""Limit, its name and unit in a message, and the direction in which it gets wider."""

@@ -1,21 +1,39 @@
 """Servo addresses: the text a person types, and the picklable description a recorder's process opens.
 
 An address is FAMILY[:PART…][?NAME=VALUE&…], e.g. `simulated`, `simulated:mx106`, `simulated:mx106?seed=3`. Each
-family is one folder; what its parts and options mean is said there. A new family is one line in FAMILIES.
+family is one folder; what its parts and options mean is said there. A new family is one line in FAMILIES: a module with
+
+    family() -> Family                                   the form of its addresses; called anew for each form
+    from_address(address: ServoAddress) -> ServoSource   raises AddressError
+    scan(values, on_step, should_stop) -> list[Found]    see drivers.scan, if its Family says that it can be scanned
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlencode
 
 from drivers.errors import AddressError
+from drivers.family import AddressField, Family
 from drivers.servo import Servo
 
+__all__ = [
+    "FAMILIES",
+    "AddressField",
+    "Family",
+    "ServoAddress",
+    "ServoSource",
+    "families",
+    "family",
+    "family_module",
+    "open_servo",
+    "resolve",
+]
+
 FAMILIES = {"simulated": "drivers.simulated"}
-"""Family to the module whose `from_address(address)` returns a ServoSource; imported when it is asked for."""
+"""Family to its module, which is imported when it is asked for."""
 
 
 @runtime_checkable
@@ -56,11 +74,28 @@ class ServoAddress:
 
     def source(self) -> ServoSource:
         """Return the family's own description; raises AddressError for parts or options it does not know."""
-        return import_module(FAMILIES[self.family]).from_address(self)
+        return family_module(self.family).from_address(self)
 
     def open(self) -> Servo:
         """Return the servo, not yet connected."""
         return self.source().open()
+
+
+def family_module(name: str) -> Any:
+    """Import and return a family's module; raises AddressError for an unknown one."""
+    if name not in FAMILIES:
+        raise AddressError(f"no family {name!r}; there are {', '.join(FAMILIES)}")
+    return import_module(FAMILIES[name])
+
+
+def family(name: str) -> Family:
+    """Return the form of a family's addresses; raises AddressError for an unknown one."""
+    return family_module(name).family()
+
+
+def families() -> list[Family]:
+    """Return the form of every family's addresses."""
+    return [family(name) for name in FAMILIES]
 
 
 def open_servo(address: str | ServoSource) -> Servo:

@@ -109,6 +109,8 @@ class Servo(ABC):
     def __init__(self, limits: Limits | None = None) -> None:
         self.clock: Clock = RealClock()
         self.limits = Limits() if limits is None else limits
+        self.ratings = self.limits
+        """Limits may be narrower than these, never wider; a driver that learns its model later sets both then."""
         self._state = ServoState.DISCONNECTED
         self._fault = ""
         self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
@@ -146,6 +148,10 @@ class Servo(ABC):
     @abstractmethod
     def _close(self) -> None:
         """Give the bus back. Called once, after a release."""
+
+    def _settings(self) -> ServoSettings | None:
+        """Read back the settings the servo has; None when it cannot say."""
+        return None
 
     def _acknowledge(self) -> None:  # noqa: B027 (most servos have nothing to clear)
         """Clear the servo's own fault, e.g. by a reboot; the motor stays off."""
@@ -185,12 +191,19 @@ class Servo(ABC):
     def configure(self, settings: ServoSettings, limits: Limits | None = None) -> None:
         """Write gains and limits into the released servo; limits None keeps those it has.
 
-        Raises NotReady while it is driven.
+        Raises NotReady while it is driven, CommandError for limits wider than its ratings.
         """
         self._require("configure", ServoState.READY)
         if limits is not None:
+            limits.require_within(self.ratings)
             self.limits = limits
         self._configure(settings)
+
+    def settings(self) -> ServoSettings | None:
+        """Read back the gains a connected servo has; None when it cannot say. Raises NotReady, NoAnswer, BusError."""
+        if self._state is ServoState.DISCONNECTED:
+            self._require("read the settings of", ServoState.READY)
+        return self._settings()
 
     def command(self, command: Command) -> None:
         """Send a command, clamped to the limits; the first goal enables the servo.

@@ -1,11 +1,19 @@
-"""Judge a model on the recordings of a session: error of the angle, run by run."""
+"""Judge a model on the recordings of a session: error of the angle, run by run or by condition, and as a picture."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
+from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
+
+if TYPE_CHECKING:
+    from core.identification.evaluate import Evaluation
+    from core.identification.grouping import Group
+    from core.model import ServoModel
+    from core.recording import Recording
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,22 +21,92 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recordings(parser)
     add_model(parser)
     add_simulation(parser)
+    parser.add_argument(
+        "--by",
+        type=comma_list,
+        metavar="CONDITION,…",
+        help="mean errors of the runs that share these: trajectory, mass, length, kp …; several, such as mass,kp",
+    )
+    parser.add_argument(
+        "--plot",
+        type=Path,
+        metavar="FILE",
+        help="picture or numbers (.svg, .png, .pdf, .csv): motion and residual; with --by bars, or a heat map for two",
+    )
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate and print."""
     from core.identification.evaluate import evaluate
+    from core.identification.grouping import group_runs
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
-    recordings, _ = recordings_from(arguments.session, arguments.runs)
+    recordings, _ = recordings_from(arguments.session, arguments.runs, arguments.tag)
+    conditions = {recording.id: recording.conditions() for recording in recordings}
+    groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
+    if arguments.plot:
+        _plot(arguments, model, recordings, result)
     if arguments.json:
-        print_json(result.to_json())
+        print_json(result.to_json() | (_grouped(arguments.by, groups, result) if arguments.by else {}))
         return 0
-    print_table(
-        ["run", "MAE/mrad", "RMSE/mrad", "samples"],
-        [[run.id, run.mae * 1e3, run.rmse * 1e3, run.samples] for run in result.runs],
-    )
+    if arguments.by:
+        rows = _grouped(arguments.by, groups, result)["groups"]
+        print_table(
+            [*arguments.by, "runs", "MAE/mrad", "RMSE/mrad"],
+            [
+                [*(row[name] for name in arguments.by), row["runs"], row["mean_mae"] * 1e3, row["mean_rmse"] * 1e3]
+                for row in rows
+            ],
+        )
+    else:
+        print_table(
+            ["run", "MAE/mrad", "RMSE/mrad", "samples"],
+            [[run.id, run.mae * 1e3, run.rmse * 1e3, run.samples] for run in result.runs],
+        )
     print(f"{model.title}: mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad")
+    if arguments.plot:
+        print(f"plot written to {arguments.plot}")
     return 0
+
+
+def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> dict[str, Any]:
+    mae = {run.id: run.mae for run in result.runs}
+    rmse = {run.id: run.rmse for run in result.runs}
+    rows = [
+        {
+            **dict(zip(by, group.values, strict=True)),
+            "runs": len(group.runs),
+            "mean_mae": group.mean(mae),
+            "mean_rmse": group.mean(rmse),
+        }
+        for group in groups
+    ]
+    return {"by": by, "groups": rows}
+
+
+def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
+    from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
+    from bench_gui.palette import MODEL_COLOURS
+    from bench_gui.plots.contents import PlotContents
+    from bench_gui.work.plot_files import save_plot
+    from core.identification.grouping import grid_of, heading
+    from core.simulation import on_grid, simulate_recording
+
+    by = arguments.by or []
+    title = f"{Path(arguments.session).stem}, {len(recordings)} runs, {model.title}"
+    conditions = {recording.id: recording.conditions() for recording in recordings}
+    judged = Judged(model.title, MODEL_COLOURS[model.friction], {run.id: run.mae for run in result.runs})
+    if len(by) == 2:
+        panels: tuple[Any, ...] = (heat_panel(grid_of(conditions, by[0], by[1]), judged),)
+    elif by:
+        bottom = ", ".join(heading(name) for name in by)
+        panels = (bar_panel(condition_groups(conditions, by), [judged], bottom),)
+    else:
+        pairs = [
+            (on_grid(recording, arguments.dt)[0], simulate_recording(model, recording, arguments.dt, arguments.supply))
+            for recording in recordings
+        ]
+        panels = motion_panels(pairs, judged)
+    save_plot(PlotContents(title, panels), arguments.plot)

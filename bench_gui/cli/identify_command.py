@@ -10,7 +10,7 @@ from bench_gui.cli.arguments import (
     comma_list,
     friction_models,
     positive_int,
-    recordings_from,
+    runs_from,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
@@ -56,6 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fix", action="append", default=[], metavar="NAME=VALUE", help="hold a parameter at a value; may be repeated"
     )
+    parser.add_argument(
+        "--bounds",
+        action="append",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="search a parameter between these; may be repeated",
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
@@ -68,13 +75,16 @@ def run(arguments: argparse.Namespace) -> int:
     """Identify, save and print."""
     from pathlib import Path
 
+    from bench_gui.identify.job import Watch, run_identification
     from bench_gui.interrupt import Interrupt
-    from bench_gui.results import save_identification
     from core.actuator import COMMAND_PATH_TERMS
-    from core.errors import IdentificationError
-    from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress, identify
+    from core.errors import IdentificationError, InputError
+    from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
+    from sessions import Session
 
-    recordings, data_hash = recordings_from(arguments.session, arguments.runs)
+    session = Session.open(arguments.session)
+    runs = runs_from(session, arguments.runs, arguments.tag)
+    recordings = session.load_for_fit(runs)
     terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
@@ -93,8 +103,9 @@ def run(arguments: argparse.Namespace) -> int:
         dt=arguments.dt,
         supply=arguments.supply,
         frozen=tuple(_fixed(text) for text in arguments.fix),
+        bounds=tuple(_bounds(text) for text in arguments.bounds),
         threads=arguments.jobs,
-        data_hash=data_hash,
+        data_hash=session.data_hash(runs),
     )
     folder = Path(arguments.output)
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -105,17 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
         bar.show(step.done, text + f"at most {duration(step.remaining)} left (Ctrl+C keeps the best)")
 
     with Interrupt() as interrupt:
-        found = identify(
-            request,
-            recordings,
-            folder=folder,
-            resume=arguments.resume,
-            on_progress=progress,
-            should_stop=lambda: interrupt.asked,
-        )
+        watch = Watch(progressed=progress, should_stop=lambda: interrupt.asked)
+        finding = run_identification(recordings, request, folder, watch, resume=arguments.resume)
     bar.clear()
-    files = save_identification(found, folder)
-    by_model = {path.stem: path for path in files}
+    if finding.problem:
+        raise InputError(finding.problem)
+    found = finding.identification
+    by_model = {path.stem: path for path in finding.files}
     if arguments.json:
         print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
         return 0
@@ -135,7 +142,10 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if found.stopped:
         print("stopped before the end; the best found so far was kept")
-    print(f"recommended: {found.recommended.model.friction.upper()}; models and study are in {folder}")
+    print(found.choice)
+    for warning in found.recommended.evidence.warnings:
+        print(f"  {found.recommended.model.friction.upper()}: {warning}")
+    print(f"models and study are in {folder}")
     return 0
 
 
@@ -147,3 +157,14 @@ def _fixed(text: str) -> tuple[str, float]:
         return name, float(value if equals else "")
     except ValueError:
         raise IdentificationError(f"--fix {text}: expected NAME=NUMBER") from None
+
+
+def _bounds(text: str) -> tuple[str, float, float]:
+    from core.errors import IdentificationError
+
+    name, _, values = text.partition("=")
+    low, _, high = values.partition(":")
+    try:
+        return name, float(low), float(high)
+    except ValueError:
+        raise IdentificationError(f"--bounds {text}: expected NAME=LOW:HIGH") from None

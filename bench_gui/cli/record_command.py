@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_bench, bench_from, positive_float
+from bench_gui.cli.arguments import add_bench, bench_from, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+
+if TYPE_CHECKING:
+    from bench_gui.recording import RecordedRun, RecordingPlan
+    from core.plan import GridPlan
+
+PAPER = "paper"
+GRID_OPTIONS = ("masses", "lengths", "kps", "repetitions")
+
+
+def numbers(text: str) -> tuple[float, ...]:
+    """Positive numbers with commas between them."""
+    return tuple(positive_float(part) for part in comma_list(text))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--rate", type=positive_float, default=200.0, metavar="HZ", help="(%(default)s)")
     add_bench(parser)
+    grid = parser.add_argument_group(
+        "a grid of conditions",
+        "Records what the session is missing of a grid and asks for each change by hand; call it again to go on.",
+    )
+    grid.add_argument(
+        "--plan",
+        metavar="paper|FILE",
+        help='a plan written by the window, or "paper" for Table I of the paper, scaled to servos it does not name',
+    )
+    grid.add_argument("--masses", type=numbers, metavar="KG,…", help="loads of the grid instead of the plan's")
+    grid.add_argument("--lengths", type=numbers, metavar="M,…", help="lengths of the grid instead of the plan's")
+    grid.add_argument("--kps", type=numbers, metavar="P,…", help="gains of the grid instead of the plan's")
+    grid.add_argument("--repetitions", type=positive_int, metavar="N", help="how often each is recorded")
     parser.add_argument(
         "--fast", action="store_true", help="simulated servo only: as fast as possible, not in real time"
     )
@@ -37,10 +66,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record and list the new runs."""
-    from bench_gui.recording import RecordingPlan, record_plan
+    from bench_gui.recording import RecordingPlan, record_grid, record_plan
     from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
-    names = PAPER_TRAJECTORIES if arguments.trajectory == ["paper"] else arguments.trajectory
+    names = PAPER_TRAJECTORIES if arguments.trajectory == [PAPER] else arguments.trajectory
     plan = RecordingPlan(
         servo=arguments.servo,
         trajectories=tuple(make_trajectory(name, arguments.duration) for name in names),
@@ -54,11 +83,65 @@ def run(arguments: argparse.Namespace) -> int:
         fast=arguments.fast,
     )
     bar = ProgressBar(arguments.quiet or arguments.json)
-    results = record_plan(plan, arguments.output, bar.show)
+    grid = _grid(arguments, plan)
+    if grid is None:
+        results = record_plan(plan, arguments.output, bar.show)
+        bar.clear()
+        if arguments.json:
+            print_json([result.to_json() for result in results])
+        else:
+            _list(results)
+        return 0 if all(result.exit_status == "success" for result in results) else 1
+    results, state = record_grid(grid, plan, arguments.output, bar.show, lambda change: _ask(bar, change))
     bar.clear()
+    done, total = len(state.done), len(grid)
     if arguments.json:
-        print_json([result.to_json() for result in results])
+        print_json({"runs": [result.to_json() for result in results], "done": done, "total": total})
     else:
-        for result in results:
-            print(f"{result.id}: {result.exit_status}" + (f", {result.reason}" if result.reason else ""))
-    return 0 if all(result.exit_status == "success" for result in results) else 1
+        _list(results)
+        print(f"{done} of {total} runs of the plan are recorded" + ("" if state.complete else "; call again to go on"))
+    return 0 if state.complete else 1
+
+
+def _list(results: list[RecordedRun]) -> None:
+    for result in results:
+        print(f"{result.id}: {result.exit_status}" + (f", {result.reason}" if result.reason else ""))
+
+
+def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:
+    """The grid that was asked for; None without one. Raises InputError."""
+    from core.catalogue import load_servo
+    from core.errors import InputError
+    from core.plan import GridPlan, suggested_plan
+    from drivers.registry import ServoAddress
+
+    given = {name: value for name in GRID_OPTIONS if (value := getattr(arguments, name)) is not None}
+    if arguments.plan is None:
+        if given:
+            raise InputError(f"--{next(iter(given))} belongs to a grid; name one with --plan")
+        return None
+    if arguments.plan == PAPER:
+        address = ServoAddress.parse(arguments.servo)
+        name = getattr(address.source(), "name", "mx106")
+        grid = suggested_plan(load_servo(name))
+    else:
+        try:
+            grid = GridPlan.from_json_text(Path(arguments.plan).read_text("utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not a text file"
+            raise InputError(f"{arguments.plan}: cannot be read as a recording plan: {reason}") from None
+    if arguments.trajectory != [PAPER]:
+        given["trajectories"] = tuple(arguments.trajectory)
+    if arguments.duration is not None:
+        given["duration"] = arguments.duration
+    return replace(grid, **given, **({"title": "", "source": ""} if given else {}))
+
+
+def _ask(bar: ProgressBar, change: str) -> bool:
+    """Tell a person what to hang and wait for Enter; False when nobody is there to answer."""
+    bar.clear()
+    print(f"{change}, then press Enter (Ctrl+D stops here): ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    if not line:
+        print(file=sys.stderr)
+    return bool(line)

@@ -7,19 +7,21 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Picture
+from bench_gui.compare.models import ModelEntry
+from bench_gui.compare.tables import GAP
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
+from bench_gui.units import AngleUnit, milliradians
 
 Array = NDArray[np.float64]
-GAP = 0.25
-"""Between two runs laid end to end [s]."""
 MOST_TITLES = 12
 """More runs than this are not named in the plot."""
+MOST_TOLD = 4
+"""With more models than this the legend has no room for their errors."""
 MEASURED_WIDTH, SIMULATED_WIDTH = 2.0, 1.5
 
 
@@ -36,8 +38,15 @@ class ComparePlots(QWidget):
         self.overlay = Chart("Measured and simulated position", "Position", "rad")
         self.residual = Chart("Simulated minus measured", "Error", "mrad", bottom="Time, runs end to end [s]")
         self.overlay.headroom = 0.24
-        column.addWidget(self.overlay, 7)
-        column.addWidget(self.residual, 6)
+        charts = QVBoxLayout()
+        charts.setSpacing(4)
+        charts.addWidget(self.overlay, 7)
+        charts.addWidget(self.residual, 6)
+        self.body = QHBoxLayout()
+        """The charts, with room for more beside them."""
+        self.body.setSpacing(8)
+        self.body.addLayout(charts, 1)
+        column.addLayout(self.body, 1)
         self.residual.axes.setXLink(self.overlay.axes)
         for chart in (self.overlay, self.residual):
             chart.axes.setDownsampling(auto=True, mode="peak")
@@ -55,6 +64,10 @@ class ComparePlots(QWidget):
     def curve(self, key: str) -> Any:
         """The curve of "goal", "measured" or a model's key in the overlay."""
         return self._curves[key][0]
+
+    def error_curve(self, key: str) -> Any:
+        """The curve of a model's key in the residual."""
+        return self._curves[key][1]
 
     @property
     def keys(self) -> list[str]:
@@ -96,23 +109,34 @@ class ComparePlots(QWidget):
             LegendEntry("measured", "measured", theme.measured, width=MEASURED_WIDTH),
             LegendEntry("goal", "goal", theme.goal, width=1.0),
         ]
-        self._draw("goal", self.overlay, goal, pen(theme.goal), 1)
-        self._draw("measured", self.overlay, measured, pen(theme.measured, MEASURED_WIDTH), 2)
+        self._draw("goal", "goal", self.overlay, goal, pen(theme.goal), 1)
+        self._draw("measured", "measured", self.overlay, measured, pen(theme.measured, MEASURED_WIDTH), 2)
         runs = picture.overlays.runs if picture.overlays is not None else ()
         for z, entry in enumerate(picture.models, start=3):
             colour = theme.model(entry.model.friction)
-            entries.append(LegendEntry(entry.key, entry.title, colour, entry.dash, SIMULATED_WIDTH))
+            entries.append(LegendEntry(entry.key, self._named(entry), colour, entry.dash, SIMULATED_WIDTH))
             there = [run for run in runs if entry.key in run.position and run.id in self.offsets]
             position = _joined((run.time + self.offsets[run.id][0], run.position[entry.key] * factor) for run in there)
             error = _joined((run.time + self.offsets[run.id][0], run.error[entry.key] * 1e3) for run in there)
-            self._draw(entry.key, self.overlay, position, pen(colour, SIMULATED_WIDTH, entry.dash), z)
-            self._draw(entry.key, self.residual, error, pen(colour), z)
+            drawn = pen(colour, SIMULATED_WIDTH, entry.dash)
+            self._draw(entry.key, entry.title, self.overlay, position, drawn, z)
+            self._draw(entry.key, entry.title, self.residual, error, pen(colour), z)
         self.legend.set_entries(entries)
         for key in self._curves:
             self._toggle(key, self.legend.shown(key))
         if another:
-            self.overlay.fit()
-            self.residual.fit()
+            self.fit()
+
+    @property
+    def runs_in_sight(self) -> list[str]:
+        """Ids of the runs within the part of the time axis that is seen."""
+        low, high = self.overlay.view.viewRange()[0]
+        return [run for run, (begin, end) in self.offsets.items() if begin <= high and end >= low]
+
+    def fit(self) -> None:
+        """Show everything."""
+        self.overlay.fit()
+        self.residual.fit()
 
     def show_run(self, run: str) -> None:
         """Zoom to one run; all of them for an id that is not there."""
@@ -146,8 +170,16 @@ class ComparePlots(QWidget):
         place = _TopLabel(view, label, at)
         self._marks.append((self.overlay, place))
 
-    def _draw(self, key: str, chart: Chart, data: tuple[Array, Array], drawn: Any, z: float) -> None:
-        curve = chart.add_curve(z)
+    def _named(self, entry: ModelEntry) -> str:
+        """A model with its mean error over the runs that are drawn."""
+        overlays = self._picture.overlays
+        mean = overlays.mean_mae.get(entry.key) if overlays is not None else None
+        if mean is None or len(self._picture.models) > MOST_TOLD:
+            return entry.title
+        return f"{entry.title}  {milliradians(mean)} mrad"
+
+    def _draw(self, key: str, title: str, chart: Chart, data: tuple[Array, Array], drawn: Any, z: float) -> None:
+        curve = chart.add_curve(z, title)
         curve.setPen(drawn)
         curve.setData(*data)
         self._curves.setdefault(key, []).append(curve)

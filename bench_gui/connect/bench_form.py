@@ -1,52 +1,179 @@
-"""The fields of the bench: gain and load, the same in every task that shows them."""
+"""The fields of the bench: gain and load, the same in every task that shows them. Every edit can be undone."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDoubleSpinBox
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QRadioButton, QWidget
 
-from bench_gui.connect.setup import BenchSetup
-from bench_gui.widgets.fields import Section, number
+from bench_gui.connect.draft import LARGEST_GAIN
+from bench_gui.connect.setup import DIRECTIONS, BenchSetup
+from bench_gui.units import AngleUnit
+from bench_gui.widgets.fields import AngleBox, Section, angle, choice, describe, number
 from core.errors import ServoBenchError
 
-_FIELDS = (
+_POINT_MASS = (
     ("mass", "Load", "Mass at the end of the rod", "kg", 0.0, 50.0, 3, 0.05),
     ("length", "Length", "Distance from the shaft to the load", "m", 0.001, 3.0, 4, 0.01),
     ("arm_mass", "Rod mass", "Mass of the uniform rod", "kg", 0.0, 20.0, 3, 0.01),
 )
-_MORE = (
-    ("gravity", "Gravity", "Acceleration of gravity at the bench", "m/s²", 0.0, 30.0, 5, 0.01),
-    ("angle_offset", "Mounting error", "Added to the measured angle before gravity acts", "rad", -3.15, 3.15, 4, 0.01),
+_MEASURED = (
+    (
+        "measured_inertia",
+        "Inertia",
+        "Measured inertia of the whole load about the shaft, the servo's own not included",
+        "kg·m²",
+        0.0,
+        100.0,
+        6,
+        0.001,
+    ),
+    (
+        "measured_gravity_torque",
+        "Gravity torque",
+        "Measured torque of gravity with the arm horizontal",
+        "N·m",
+        0.0,
+        1000.0,
+        4,
+        0.01,
+    ),
 )
+_GRAVITY = ("gravity", "Gravity", "Acceleration of gravity at the bench", "m/s²", 0.0, 30.0, 5, 0.01)
+LARGEST_ERROR = 3.1416
+"""Of the mounting [rad]."""
 
 
-class BenchForm(Section):
-    """Shows and edits the set-up bench; what another view changes appears here too."""
+class LoadForm(Section):
+    """Shows and edits the load; what another view changes appears here too."""
 
-    def __init__(self, setup: BenchSetup, *, everything: bool = False) -> None:
-        super().__init__("Bench")
+    def __init__(self, setup: BenchSetup, title: str) -> None:
+        super().__init__(title)
         self._setup = setup
-        self.kp: QDoubleSpinBox = number(
-            "Position gain", "Position gain kp as it is written into the servo", "", setup.kp, 0.01, 10_000, 2, 1.0
-        )
-        self.kp.valueChanged.connect(setup.set_kp)
-        self.row("Gain kp", self.kp)
         self.fields: dict[str, QDoubleSpinBox] = {}
-        for name, text, tip, unit, lower, upper, decimals, step in (*_FIELDS, *(_MORE if everything else ())):
-            box = number(text, tip, unit, getattr(setup.bench, name), lower, upper, decimals, step)
-            box.valueChanged.connect(lambda value, name=name: self._edit(name, value))
-            self.fields[name] = box
-            self.row(text, box)
+        self._point_mass: list[QWidget] = []
+        self._measured: list[QWidget] = []
         setup.changed.connect(self._show)
 
-    def _edit(self, name: str, value: float) -> None:
+    def add_load(self) -> None:
+        """Add the rows of a point mass and those of a measured load; one kind is seen at a time."""
+        for row in _POINT_MASS:
+            self._point_mass += self._add(*row)
+        for row in _MEASURED:
+            self._measured += self._add(*row)
+
+    def _add(
+        self, name: str, text: str, tip: str, unit: str, lower: float, upper: float, decimals: int, step: float
+    ) -> list[QWidget]:
+        box = number(text, tip, unit, getattr(self._setup.bench, name) or 0.0, lower, upper, decimals, step)
+        box.valueChanged.connect(lambda value: self._edit(text.lower(), name, value))
+        self.fields[name] = box
+        return [self.row(text, box), box]
+
+    def _edit(self, text: str, name: str, value: float) -> None:
         try:
-            self._setup.set_bench(**{name: value})
+            self._setup.edit_bench(text, **{name: value})
         except ServoBenchError:
             self._show()
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether the load was measured as a whole."""
+        return self._setup.bench.measured_inertia is not None
+
     def _show(self) -> None:
-        values = {name: getattr(self._setup.bench, name) for name in self.fields}
-        for box, value in ((self.kp, self._setup.kp), *((self.fields[n], v) for n, v in values.items())):
-            box.blockSignals(True)
-            box.setValue(value)
-            box.blockSignals(False)
+        bench = self._setup.bench
+        for name, box in self.fields.items():
+            _show_number(box, getattr(bench, name) or 0.0)
+        for widget in self._point_mass:
+            widget.setVisible(not self.is_measured)
+        for widget in self._measured:
+            widget.setVisible(self.is_measured)
+
+
+class BenchForm(LoadForm):
+    """Gain and load of the next runs, beside what is recorded."""
+
+    def __init__(self, setup: BenchSetup) -> None:
+        super().__init__(setup, "Bench")
+        tip = "Position gain kp that the next run writes into the servo"
+        self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
+        self.kp.valueChanged.connect(setup.edit_kp)
+        self.row("Gain kp", self.kp)
+        self.add_load()
+        self._show()
+
+    def _show(self) -> None:
+        super()._show()
+        _show_number(self.kp, self._setup.kp)
+
+
+class SetupForm(LoadForm):
+    """Everything about the bench but the gains, which are the servo's."""
+
+    def __init__(self, setup: BenchSetup, unit: AngleUnit) -> None:
+        super().__init__(setup, "Bench")
+        kinds = QWidget()
+        row = QHBoxLayout(kinds)
+        row.setContentsMargins(0, 0, 0, 0)
+        self.point_mass: QRadioButton = describe(
+            QRadioButton("Mass on a rod"), "Mass on a rod", "The load is a mass at the end of a uniform rod"
+        )
+        self.measured: QRadioButton = describe(
+            QRadioButton("Measured load"),
+            "Measured load",
+            "Inertia and gravity torque of the whole load were measured; begins with those of the mass on a rod",
+        )
+        group = QButtonGroup(self)
+        for kind in (self.point_mass, self.measured):
+            group.addButton(kind)
+            row.addWidget(kind)
+        row.addStretch(1)
+        self.point_mass.clicked.connect(self._take_point_mass)
+        self.measured.clicked.connect(self._take_measured)
+        self.wide(kinds)
+        self.add_load()
+        self._point_mass += self._add(*_GRAVITY)
+        self.offset: AngleBox = angle(
+            "Mounting error",
+            "Added to the servo's angle before gravity acts: minus what the servo reads with the pendulum hanging",
+            unit,
+            setup.bench.angle_offset,
+            -LARGEST_ERROR,
+            LARGEST_ERROR,
+        )
+        self.offset.radians_changed.connect(lambda value: self._edit("mounting error", "angle_offset", value))
+        self.row("Mounting error", self.offset)
+        self.direction: QComboBox = choice(
+            "Positive turn",
+            "Which way you see the pendulum turn when the servo's angle grows. The drawing follows; what is recorded "
+            "stays as the servo reports it",
+            [(text, direction) for direction, text in DIRECTIONS.items()],
+        )
+        self.direction.activated.connect(lambda _: setup.edit_direction(self.direction.currentData()))
+        self.row("Positive turn", self.direction)
+        self._show()
+
+    def show_in(self, unit: AngleUnit) -> None:
+        """Show angles in another unit."""
+        self.offset.show_in(unit)
+
+    def _show(self) -> None:
+        super()._show()
+        (self.measured if self.is_measured else self.point_mass).setChecked(True)
+        self.offset.set_radians(self._setup.bench.angle_offset)
+        self.direction.setCurrentIndex(self.direction.findData(self._setup.direction))
+
+    def _take_point_mass(self) -> None:
+        self._setup.edit_bench("kind of load", measured_inertia=None, measured_gravity_torque=None)
+
+    def _take_measured(self) -> None:
+        bench = self._setup.bench
+        if not self.is_measured:
+            self._setup.edit_bench(
+                "kind of load", measured_inertia=bench.inertia, measured_gravity_torque=bench.gravity_torque
+            )
+
+
+def _show_number(box: QDoubleSpinBox, value: float) -> None:
+    box.blockSignals(True)
+    box.setValue(value)
+    box.blockSignals(False)

@@ -17,7 +17,10 @@ MARGIN = 58.0
 
 
 class PendulumView(QWidget):
-    """Draws one bench; angles counter-clockwise from hanging down."""
+    """Draws one bench; angles counter-clockwise from hanging down.
+
+    A view that shows more of it says where the shaft is, what lies under and over the pendulum, and which numbers.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -54,11 +57,10 @@ class PendulumView(QWidget):
             return
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        centre = QPointF(self.width() / 2, self.height() / 2)
-        reach = min(self.width(), self.height()) / 2 - MARGIN
+        centre, reach = self.geometry_of_rod()
         self._scale(painter, theme, centre, reach)
         angle = 0.0 if math.isnan(self._angle) else self._angle
-        end = _at(centre, reach, angle)
+        end = at(centre, reach, angle)
         painter.setPen(QPen(QColor(theme.muted), 6, Qt.PenStyle.SolidLine, Qt.PenCapStyle.RoundCap))
         painter.drawLine(centre, end)
         colour = QColor(self._colour or theme.accent)
@@ -66,10 +68,19 @@ class PendulumView(QWidget):
         painter.setBrush(colour)
         size = 13.0 + 9.0 * min(1.0, (bench.mass / 3.0) ** (1 / 3))
         painter.drawEllipse(end, size, size)
+        self._over_mass(painter, theme, end, size)
         painter.setBrush(QColor(theme.raised))
         painter.setPen(QPen(QColor(theme.muted), 2))
         painter.drawEllipse(centre, SHAFT, SHAFT)
         self._numbers(painter, theme, bench)
+
+    def geometry_of_rod(self) -> tuple[QPointF, float]:
+        """Where the shaft is drawn, and how long the rod [px]."""
+        centre = QPointF(self.width() / 2, self.height() / 2)
+        return centre, min(self.width(), self.height()) / 2 - MARGIN
+
+    def _over_mass(self, painter: QPainter, theme: Theme, end: QPointF, size: float) -> None:
+        """Draw what belongs to the mass at `end`, a disc of radius `size` [px]; nothing here."""
 
     def _scale(self, painter: QPainter, theme: Theme, centre: QPointF, reach: float) -> None:
         """A ring with ticks every 30° and numbers every 90°."""
@@ -81,13 +92,13 @@ class PendulumView(QWidget):
             angle = math.radians(10 * k)
             size = 10 if k % 9 == 0 else 7 if k % 3 == 0 else 4
             painter.setPen(QPen(QColor(theme.muted if k % 3 == 0 else theme.grid), 1.5 if k % 3 == 0 else 1.0))
-            painter.drawLine(_at(centre, radius - size, angle), _at(centre, radius, angle))
+            painter.drawLine(at(centre, radius - size, angle), at(centre, radius, angle))
         painter.setPen(QColor(theme.muted))
         unit = self._unit
         quarter = 90.0 if unit is None or unit.per_radian > 1.5 else math.pi / 2
         digits = 0 if quarter == 90.0 else 2
         for k, value in ((0, 0.0), (1, quarter), (2, 2 * quarter), (3, -quarter)):
-            place = _at(centre, radius + (14 if k % 2 == 0 else 28), math.radians(90 * k))
+            place = at(centre, radius + (14 if k % 2 == 0 else 28), math.radians(90 * k))
             box = QRectF(place.x() - 26, place.y() - 9, 52, 18)
             text = fixed(value, 0 if value == 0.0 else digits)
             painter.drawText(box, Qt.AlignmentFlag.AlignCenter, f"{text}°" if digits == 0 else text)
@@ -114,6 +125,6 @@ class PendulumView(QWidget):
         )
 
 
-def _at(centre: QPointF, radius: float, angle: float) -> QPointF:
+def at(centre: QPointF, radius: float, angle: float) -> QPointF:
     """A point at an angle counter-clockwise from hanging down."""
     return QPointF(centre.x() + radius * math.sin(angle), centre.y() + radius * math.cos(angle))

@@ -5,22 +5,34 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
 from core.catalogue import servos, shipped_models
 from core.errors import ServoBenchError
-from core.recording import RunHeader, SinkDescription
+from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
+from drivers.errors import NotReady
 from drivers.limits import Limits
 from drivers.recorder import Phase, Recorder
-from drivers.recorder.messages import Acknowledged, Connected, ConnectFailed, Event, Faulted, RunFinished
+from drivers.recorder.messages import (
+    Acknowledged,
+    Configured,
+    ConfigureFailed,
+    Connected,
+    ConnectFailed,
+    Event,
+    Faulted,
+    HoldEnded,
+    RunFinished,
+)
+from drivers.recorder.recorder import STOP_LOCK
 from drivers.recorder.ring import RingReader
-from drivers.registry import ServoAddress
+from drivers.registry import ServoAddress, resolve
 from drivers.servo import ServoIdentity, ServoState
-from drivers.simulated.source import SimulatedSource
+from drivers.simulated import SharedHand, SimulatedSource
 
 NUMBERS_PERIOD = 0.1
 """Numbers on the screen change this often [s]; faster ones cannot be read."""
@@ -44,6 +56,8 @@ class ServoView:
     duty_cycle: float = math.nan
     supply_voltage: float = math.nan
     temperature: float = math.nan
+    held_torque: float = math.nan
+    """N·m; NaN while none is held"""
 
     @property
     def word(self) -> str:
@@ -53,7 +67,7 @@ class ServoView:
         if self.state is ServoState.DISCONNECTED:
             return "NOT CONNECTED"
         if self.state is ServoState.ENABLED:
-            return "MOVING"
+            return "HOLDING" if self.phase is Phase.HOLD else "MOVING"
         return self.state.name
 
     @property
@@ -77,7 +91,7 @@ def simulated_servos() -> list[tuple[str, str]]:
 
 
 def servo_name(address: str) -> str:
-    """Catalogue name of a simulated servo's address; raises AddressError."""
+    """Catalogue name of a simulated servo's address, empty for another family's; raises AddressError."""
     source = ServoAddress.parse(address).source()
     return source.name if isinstance(source, SimulatedSource) else ""
 
@@ -93,6 +107,11 @@ class ServoLink(QObject):
     """Live rows of LIVE_DTYPE, (k,)"""
     finished = Signal(object)
     """RunResult"""
+    hold_ended = Signal(object)
+    """HoldEnded, once for every hold, whatever ended it"""
+    configured = Signal(object)
+    """Configured"""
+    configure_failed = Signal(str)
     faulted = Signal(str)
     acknowledged = Signal()
     problem = Signal(str)
@@ -105,6 +124,10 @@ class ServoLink(QObject):
         self._recorder: Recorder | None = None
         self._reader: RingReader | None = None
         self._connecting = False
+        self._hand: SharedHand | None = None
+        self._stopped_at = -math.inf
+        self.stop_lock = STOP_LOCK
+        """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
         self._told: tuple[Any, ...] = ()
         self._numbers_at = 0.0
         self.view = ServoView()
@@ -116,29 +139,38 @@ class ServoLink(QObject):
         if self._recorder is not None:
             return
         try:
-            recorder = Recorder(self.address)
+            source, hand = resolve(self.address), None
+            if isinstance(source, SimulatedSource):
+                hand = SharedHand()
+                source = replace(source, hand=hand)
+            recorder = Recorder(source, stop_lock=self.stop_lock)
             recorder.launch()
         except ServoBenchError as error:
             self.problem.emit(str(error))
             return
         self._recorder, self._reader, self._connecting = recorder, recorder.reader(), True
+        self._hand = hand
         self.tick()
 
     def disconnect_servo(self) -> None:
         """Release the servo and let it go."""
         recorder, self._recorder, self._reader = self._recorder, None, None
-        self._connecting = False
+        self._connecting, self._hand = False, None
+        holding = recorder is not None and recorder.holding
         if recorder is not None:
             self._farewell(recorder)
         self._publish(ServoView())
+        if holding:
+            self.hold_ended.emit(HoldEnded("abort", "the servo was disconnected"))
 
     def emergency_stop(self) -> None:
         """Switch the motor off now, whatever is going on."""
         if self._recorder is not None:
             self._recorder.emergency_stop()
+            self._stopped_at = time.monotonic()
 
     def abort(self) -> None:
-        """End the run, keep its samples."""
+        """End the run, keep its samples; or take away the held torque."""
         if self._recorder is not None:
             self._recorder.abort()
 
@@ -155,9 +187,26 @@ class ServoLink(QObject):
 
     def record(self, trajectory: Trajectory, header: RunHeader, sink: SinkDescription) -> None:
         """Begin a run; `finished` follows. Raises ServoBenchError."""
+        self._driver("record").record(trajectory, header, sink)
+
+    def hold(self, torque: float, header: RunHeader) -> None:
+        """Begin to hold a motor torque [N·m] on the header's bench; `hold_ended` follows. Raises ServoBenchError."""
+        self._driver("hold a torque").hold(torque, header)
+
+    def set_torque(self, torque: float) -> None:
+        """Go over to another held torque [N·m], along a ramp. Raises ServoBenchError."""
         if self._recorder is None:
-            raise ServoBenchError("cannot record without a servo; connect one first")
-        self._recorder.record(trajectory, header, sink)
+            raise NotReady("no torque is being held; connect a servo and begin to hold one first")
+        self._recorder.set_torque(torque)
+
+    def end_hold(self) -> None:
+        """Take the held torque away along a ramp and release; `hold_ended` follows."""
+        if self._recorder is not None:
+            self._recorder.end_hold()
+
+    def configure(self, settings: ServoSettings, limits: Limits) -> None:
+        """Write settings and limits; `configured` or `configure_failed` follows. Raises ServoBenchError."""
+        self._driver("change settings").configure(settings, limits)
 
     # What can be asked.
 
@@ -182,13 +231,39 @@ class ServoLink(QObject):
         return self._recorder.limits if self._recorder is not None and self._recorder.identity else None
 
     @property
+    def ratings(self) -> Limits | None:
+        """What the connected servo's makers allow: limits may be narrower, never wider."""
+        return self._recorder.ratings if self._recorder is not None else None
+
+    @property
+    def written(self) -> ServoSettings | None:
+        """Settings as last read back from the connected servo; None when they are not known."""
+        return self._recorder.written if self._recorder is not None else None
+
+    @property
+    def hand(self) -> SharedHand | None:
+        """The hand on a connected simulated servo's pendulum; None for a real servo."""
+        return self._hand
+
+    @property
+    def locked_for(self) -> float:
+        """How long commands are still refused after an emergency stop [s]; 0 when they are not."""
+        own = self._stopped_at + self.stop_lock - time.monotonic()
+        return max(0.0, own, self._recorder.locked_for if self._recorder is not None else 0.0)
+
+    @property
+    def holding(self) -> bool:
+        """Whether a torque is held, or on its way there or back."""
+        return self._recorder is not None and self._recorder.holding
+
+    @property
     def priority(self) -> str:
         """How the recorder's loop is scheduled."""
         return self._recorder.status.priority if self._recorder is not None else ""
 
     @property
     def busy(self) -> bool:
-        """Whether a run is on."""
+        """Whether a run or a hold is on, or settings are being written."""
         return self._recorder is not None and self._recorder.busy
 
     # The timer.
@@ -214,11 +289,19 @@ class ServoLink(QObject):
 
     def close(self) -> None:
         """Release the servo and end the recorder's process, waiting for it."""
-        recorder, self._recorder, self._reader = self._recorder, None, None
+        recorder, self._recorder, self._reader, self._hand = self._recorder, None, None, None
         if recorder is not None:
             recorder.close()
 
     # Behind the scenes.
+
+    def _driver(self, act: str) -> Recorder:
+        """The recorder, for what may drive. Raises NotReady without one and after an emergency stop."""
+        if self._recorder is None:
+            raise NotReady(f"cannot {act} without a servo; connect one first")
+        if self._recorder.state is ServoState.READY and (locked := self.locked_for) > 0.0:
+            raise NotReady(f"cannot {act} yet: the emergency stop was pressed; wait another {locked:.1f} s")
+        return self._recorder
 
     def _take(self, event: Event) -> None:
         if isinstance(event, Connected):
@@ -229,6 +312,12 @@ class ServoLink(QObject):
             self.problem.emit(f"connecting the servo failed: {event.reason}")
         elif isinstance(event, RunFinished):
             self.finished.emit(event.result)
+        elif isinstance(event, HoldEnded):
+            self.hold_ended.emit(event)
+        elif isinstance(event, Configured):
+            self.configured.emit(event)
+        elif isinstance(event, ConfigureFailed):
+            self.configure_failed.emit(event.reason)
         elif isinstance(event, Faulted):
             self._connecting = False
             self.faulted.emit(event.reason)
@@ -255,6 +344,7 @@ class ServoLink(QObject):
             done=status.done,
             length=status.length,
             skipped=status.skipped_cycles,
+            held_torque=status.held_torque,
             **numbers,
         )
 

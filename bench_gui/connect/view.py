@@ -3,73 +3,142 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QLabel, QPushButton
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget
 
-from bench_gui.connect.bench_form import BenchForm
-from bench_gui.connect.pendulum import PendulumView
-from bench_gui.connect.servo_link import ServoView, simulated_servos
+from bench_gui.actions import ActionSpec
+from bench_gui.connect.bench_form import SetupForm
+from bench_gui.connect.bench_pendulum import BenchPendulum
+from bench_gui.connect.connection import ConnectionForm
+from bench_gui.connect.presets_bar import PresetsBar
+from bench_gui.connect.scan_dialog import ScanDialog
+from bench_gui.connect.servo_card import ServoCard
+from bench_gui.connect.servo_link import ServoView
+from bench_gui.connect.zero_panel import ZeroPanel
 from bench_gui.controller import Controller
 from bench_gui.theme import Theme
-from bench_gui.units import fixed
-from bench_gui.widgets.fields import Section, button, choice, label, restyle
+from bench_gui.widgets.fields import button, restyle
 from bench_gui.widgets.page import TaskPage
+from core.errors import ServoBenchError
 from drivers.servo import ServoState
 
-_FACTS = (
-    ("Answered", "Model that answered"),
-    ("Firmware", "Firmware, for a simulated servo the model it moves by"),
-    ("Resolution", "Smallest step of the position"),
-    ("Supply", "Supply voltage now"),
-    ("Temperature", "Temperature now"),
-)
+LOCKED = "Disconnect the servo to choose another one"
 
 
 class BenchView(TaskPage):
     """Connect and set up."""
 
+    help_page = "connecting"
+
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
         self._theme: Theme | None = None
-        self.pendulum = PendulumView()
-        self.centre.addWidget(self.pendulum, 1)
-        servo = Section("Servo")
-        self.servo: QComboBox = choice("Servo", "Which servo to connect to", list(simulated_servos()))  # type: ignore[arg-type]
-        self.servo.activated.connect(self._choose)
-        servo.wide(self.servo)
-        self._facts: dict[str, QLabel] = {}
-        for name, tip in _FACTS:
-            value = label("–")
-            value.setToolTip(tip)
-            value.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self._facts[name] = value
-            servo.row(name, value).setProperty("role", "muted")
-        self.settings.addWidget(servo)
-        self.settings.addWidget(BenchForm(controller.setup, everything=True))
+        self.pendulum = BenchPendulum()
+        self.card = ServoCard(controller)
+        self.zero = ZeroPanel(controller)
+        self.scan_dialog: ScanDialog | None = None
+        self._pictures, self._cards = QStackedWidget(), QStackedWidget()
+        for picture in (self.pendulum, self.zero.pendulum):
+            self._pictures.addWidget(picture)
+        for card in (self.card, self.zero):
+            self._cards.addWidget(card)
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        row.addWidget(self._pictures, 4)
+        row.addWidget(self._cards, 5)
+        self.centre.addLayout(row, 1)
+        self.connection = ConnectionForm(controller.servo.address)
+        self.connection.edited.connect(self._choose)
+        self.connection.scan_asked.connect(self.scan)
+        self.presets = PresetsBar(controller.setup, controller.presets)
+        self.form = SetupForm(controller.setup, controller.angle_unit)
+        self.zero_button: QPushButton = button(
+            "Measure the zero…", "Sweep the pendulum by hand, then let it hang", self.measure_zero, "small"
+        )
+        self.form.wide(self.zero_button)
+        for section in (self.connection, self.presets, self.form):
+            self.settings.addWidget(section)
         self.settings.addStretch(1)
         self.connect_button: QPushButton = button("Connect", "Connect to this servo", self._toggle, "primary")
-        self.actions_column.addWidget(self.connect_button)
+        actions = QHBoxLayout()
+        actions.addWidget(self.connect_button, 2)
+        actions.addWidget(self.connection.scan_button, 1)
+        self.actions_column.addLayout(actions)
+        self.zero.ended.connect(self._leave_zero)
+        servo = controller.servo
+        servo.changed.connect(self._show_servo)
+        servo.problem.connect(self.connection.show_failure)
+        servo.connected.connect(lambda _: self.connection.show_failure(""))
         controller.setup.changed.connect(self._show_bench)
-        controller.servo.changed.connect(self._show_servo)
-        controller.angle_unit_changed.connect(lambda: self._show_servo(controller.servo.view))
+        controller.servo_chosen.connect(lambda: self.connection.show_address(servo.address))
+        controller.angle_unit_changed.connect(self._change_unit)
         self._show_bench()
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask for here."""
+        servo = self._controller.servo
+        return [
+            ActionSpec("&Scan for servos…", self.scan, enabled=lambda: servo.view.kind == "off"),
+            ActionSpec("&Write to the servo…", self.card.ask_to_write, enabled=lambda: not self.card.refusal()),
+            ActionSpec(
+                "&Discard edits of the servo",
+                self.card.discard,
+                enabled=lambda: self.card.draft is not None and bool(self.card.draft.edits),
+            ),
+            ActionSpec("Measure the &zero…", self.measure_zero, enabled=lambda: not self.zero.active),
+        ]
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
         self.pendulum.set_theme(theme)
+        self.card.set_theme(theme)
+        self.zero.set_theme(theme)
         self._show_servo(self._controller.servo.view)
 
     def entered(self) -> None:
         """Show the newest numbers."""
+        self._controller.presets.load()
         self._show_bench()
+        self._show_servo(self._controller.servo.view)
+
+    def scan(self) -> None:
+        """Look for servos of the chosen kind."""
+        if self.scan_dialog is not None:
+            self.scan_dialog.raise_()
+            return
+        family = self.connection.chosen
+        self.scan_dialog = ScanDialog(
+            self, self._controller.scanning, family.name, family.title, self.connection.values()
+        )
+        self.scan_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.scan_dialog.taken.connect(self._take)
+        self.scan_dialog.finished.connect(lambda _: setattr(self, "scan_dialog", None))
+        self.scan_dialog.show()
+
+    def measure_zero(self) -> None:
+        """Show the steps in the place of the card."""
+        self._pictures.setCurrentWidget(self.zero.pendulum)
+        self._cards.setCurrentWidget(self.zero)
+        self.zero_button.setEnabled(False)
+        self.zero.begin()
+        self._show_servo(self._controller.servo.view)
+
+    def _leave_zero(self) -> None:
+        self._pictures.setCurrentWidget(self.pendulum)
+        self._cards.setCurrentWidget(self.card)
+        self.zero_button.setEnabled(True)
         self._show_servo(self._controller.servo.view)
 
     def _show_bench(self) -> None:
         self.pendulum.show_bench(self._controller.setup.bench)
-        place = self.servo.findData(self._controller.servo.address)
-        if place >= 0:
-            self.servo.setCurrentIndex(place)
+        self._show_limits()
+
+    def _show_limits(self) -> None:
+        setup, limits = self._controller.setup, self._controller.servo.limits
+        if limits is not None:
+            low, high = sorted(setup.bench_angle(a) for a in (limits.lowest_position, limits.highest_position))
+            self.pendulum.show_limits(low, high)
 
     def _show_servo(self, view: ServoView) -> None:
         theme = self._theme
@@ -79,25 +148,46 @@ class BenchView(TaskPage):
         connected = view.state is not ServoState.DISCONNECTED or view.connecting
         self.connect_button.setText("Disconnect" if connected else "Connect")
         self.connect_button.setAccessibleName(self.connect_button.text())
+        self.connect_button.setToolTip("Release the servo and let it go" if connected else "Connect to this servo")
         restyle(self.connect_button, "kind", "" if connected else "primary")
-        identity = controller.servo.identity
-        step = identity.position_step * controller.angle_unit.per_radian if identity else float("nan")
-        self._facts["Answered"].setText(identity.title if identity else "–")
-        self._facts["Firmware"].setText(identity.firmware if identity else "–")
-        self._facts["Resolution"].setText(fixed(step, 4, controller.angle_unit.symbol))
-        self._facts["Supply"].setText(fixed(view.supply_voltage, 2, "V"))
-        self._facts["Temperature"].setText(fixed(view.temperature, 1, "°C"))
+        self.connection.lock(LOCKED if connected else "")
+        self.card.show_servo(view)
+        self.zero.show_servo(view)
+        self._show_limits()
         colour = {"off": theme.off, "ready": theme.ready, "moving": theme.moving, "fault": theme.fault}[view.kind]
-        self.pendulum.show_angle(view.position, controller.angle_unit, colour)
+        self.pendulum.show_angle(controller.setup.bench_angle(view.position), controller.angle_unit, colour)
+
+    def _change_unit(self) -> None:
+        self.form.show_in(self._controller.angle_unit)
+        self._show_servo(self._controller.servo.view)
+
+    def _address(self) -> str:
+        """What the form describes; empty, with the reason said, when that is no address."""
+        try:
+            return self.connection.address()
+        except ServoBenchError as error:
+            self.connection.show_failure(str(error))
+            return ""
 
     def _choose(self) -> None:
-        address = self.servo.currentData()
-        if address and address != self._controller.servo.address:
+        address = self._address()
+        if not address or address == self._controller.servo.address:
+            return
+        try:
             self._controller.choose_servo(address)
+        except ServoBenchError as error:
+            self.connection.show_failure(str(error))
+
+    def _take(self, address: str) -> None:
+        self.connection.show_address(address)
+        self._choose()
 
     def _toggle(self) -> None:
         servo = self._controller.servo
-        if servo.view.state is ServoState.DISCONNECTED and not servo.view.connecting:
-            servo.connect_servo()
-        else:
+        if servo.view.state is not ServoState.DISCONNECTED or servo.view.connecting:
             servo.disconnect_servo()
+            return
+        self.connection.show_failure("")
+        if self._address():
+            self._choose()
+            servo.connect_servo()

@@ -9,9 +9,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.identify.messages import FitFailed, FitJob, FitProgress, FitResult, FitSettings, FitStarted
+from bench_gui.identify.earlier import newest_result
+from bench_gui.identify.messages import FitFailed, FitJob, FitOverlay, FitProgress, FitResult, FitStarted
 from bench_gui.identify.process import run
-from bench_gui.results import new_result_folder
+from bench_gui.identify.record import IdentificationRecord, newest_unfinished
+from bench_gui.results import FOLDER, new_result_folder
+from bench_gui.work.background import Background
+from core.identification.request import IdentificationRequest
 
 PATIENCE = 2.0
 """A process asked to stop while the window closes gets this long [s]."""
@@ -28,41 +32,105 @@ class Fitting(QObject):
     """Runs trained on and held out."""
     progressed = Signal(object)
     """FitProgress"""
+    overlaid = Signal(object)
+    """FitOverlay"""
     finished = Signal(object)
     """FitResult"""
+    recalled = Signal(object)
+    """FitResult of an earlier day, found beside the session that was opened."""
+    failed = Signal(object)
+    """FitFailed; what is wrong and, where it is known, what would make it possible."""
+    unfinished_changed = Signal()
+    """Another identification, or none, can be resumed."""
     problem = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, background: Background) -> None:
         super().__init__()
+        self._background = background
         self._context = get_context("spawn")
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
         self._leaving: list[SpawnProcess] = []
         """Processes that have said their last word; kept until they are gone."""
         self._stop = self._context.Event()
+        self._courteous = self._context.Event()
+        self._results: Path | None = None
         self.stopping = False
         self.result: FitResult | None = None
         self.latest: FitProgress | None = None
+        self.overlay: FitOverlay | None = None
+        self.unfinished: IdentificationRecord | None = None
+        """What can be resumed in the open session."""
 
     @property
     def active(self) -> bool:
         """Whether one is running."""
         return self._process is not None
 
-    def start(self, session: Path, results: Path, runs: tuple[str, ...], servo: str, settings: FitSettings) -> None:
+    def start(self, session: Path, results: Path, runs: tuple[str, ...], request: IdentificationRequest) -> None:
         """Identify from runs of a session; results: the folder that keeps them."""
+        self._results = results
+        self._begin(FitJob(session=session, runs=runs, request=request, folder=new_result_folder(results)))
+
+    def resume(self, session: Path) -> None:
+        """Go on with what was left unfinished in the session."""
+        record = self.unfinished
+        if record is None:
+            self.problem.emit("no identification of this session was left unfinished; begin a new one")
+            return
+        self._begin(
+            FitJob(session=session, runs=record.runs, request=record.request, folder=record.folder, resume=True)
+        )
+
+    def _begin(self, job: FitJob) -> None:
         if self.active:
             self.problem.emit("an identification is running; stop it first")
             return
-        job = FitJob(session=session, runs=runs, servo=servo, settings=settings, folder=new_result_folder(results))
         here, there = self._context.Pipe(duplex=False)
         self._stop = self._context.Event()
-        process = self._context.Process(target=run, args=(job, there, self._stop), name="identification", daemon=True)
+        process = self._context.Process(
+            target=run, args=(job, there, self._stop, self._courteous), name="identification", daemon=True
+        )
         process.start()
         there.close()
         self._process, self._pipe = process, here
-        self.stopping, self.result, self.latest = False, None, None
+        self.stopping, self.result, self.latest, self.overlay = False, None, None, None
+        self._set_unfinished(None)
         self.changed.emit()
+
+    def look_for_earlier(self, results: Path | None) -> None:
+        """Find the newest result among those kept in this folder, and what can be resumed; None: there are none."""
+        self._results = results
+        if not self.active:
+            self.result, self.latest, self.overlay = None, None, None
+            self.changed.emit()
+        if results is None:
+            return
+
+        def found(result: FitResult | None) -> None:
+            if results == self._results and result is not None and self.result is None and not self.active:
+                self.result = result
+                self.recalled.emit(result)
+
+        self._background.submit("session", newest_result, results / FOLDER, done=found)
+        self._look_for_unfinished()
+
+    def _look_for_unfinished(self) -> None:
+        results = self._results
+        self._set_unfinished(None)
+        if results is None or self.active:
+            return
+
+        def found(record: IdentificationRecord | None) -> None:
+            if results == self._results and not self.active:
+                self._set_unfinished(record)
+
+        self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
+
+    def set_courteous(self, courteous: bool) -> None:
+        """Leave one processor to others while a servo is driven; the result is the same."""
+        if courteous != self._courteous.is_set():
+            (self._courteous.set if courteous else self._courteous.clear)()
 
     def stop(self) -> None:
         """End it at the next generation; what was found is kept and `finished` follows."""
@@ -90,8 +158,7 @@ class Fitting(QObject):
         except (EOFError, OSError):
             alive = False
         if not alive:
-            self._end()
-            self.problem.emit("the identification's process ended unexpectedly; start it again")
+            self._fail(FitFailed("the identification's process ended unexpectedly; resume it"))
 
     def close(self) -> None:
         """End the process, whatever it does."""
@@ -117,6 +184,9 @@ class Fitting(QObject):
         elif isinstance(message, FitProgress):
             self.latest = message
             self.progressed.emit(message)
+        elif isinstance(message, FitOverlay):
+            self.overlay = message
+            self.overlaid.emit(message)
         elif isinstance(message, FitResult):
             self.result = message
             self._end()
@@ -124,8 +194,17 @@ class Fitting(QObject):
             if message.problem:
                 self.problem.emit(message.problem)
         elif isinstance(message, FitFailed):
-            self._end()
-            self.problem.emit(message.message)
+            self._fail(message)
+
+    def _fail(self, failure: FitFailed) -> None:
+        self._end()
+        self.failed.emit(failure)
+        self.problem.emit(failure.message)
+
+    def _set_unfinished(self, record: IdentificationRecord | None) -> None:
+        if record != self.unfinished:
+            self.unfinished = record
+            self.unfinished_changed.emit()
 
     def _end(self) -> None:
         process, pipe = self._process, self._pipe
@@ -136,3 +215,4 @@ class Fitting(QObject):
         if pipe is not None:
             pipe.close()
         self.changed.emit()
+        self._look_for_unfinished()

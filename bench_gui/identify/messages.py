@@ -5,21 +5,28 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.friction import FRICTION_MODELS
+import numpy as np
+from numpy.typing import NDArray
+
+from core.identification.evidence import Evidence
+from core.identification.request import IdentificationRequest
 from core.model import ServoModel
 
+Array = NDArray[np.float64]
 
-@dataclass(frozen=True, kw_only=True)
-class FitSettings:
-    """What a person chose."""
+LEAVE_OUT, SPLIT, DEFAULTS = "leave_out", "split", "defaults"
 
-    models: tuple[str, ...] = FRICTION_MODELS
-    command_path: bool = True
-    validation: str = "25%"
-    trials: int | None = None
-    """Evaluations per model and repeat; None leaves them to the number of parameters."""
-    repeats: int = 1
-    seed: int = 0
+
+@dataclass(frozen=True)
+class Remedy:
+    """What would make a failed identification possible: the control to change, and to what."""
+
+    kind: str
+    """LEAVE_OUT runs of the session, divide them by another SPLIT rule, go back to DEFAULTS."""
+    runs: tuple[str, ...] = ()
+    rule: str = ""
+    reason: str = ""
+    """Why runs are left out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,10 +35,10 @@ class FitJob:
 
     session: Path
     runs: tuple[str, ...]
-    servo: str
-    settings: FitSettings
+    request: IdentificationRequest
     folder: Path
-    """Where the study, the models and the summary go."""
+    """Where the record, the study, the models and the summary go."""
+    resume: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,6 +65,33 @@ class FitProgress:
     """[s]"""
 
 
+@dataclass(frozen=True, eq=False)
+class OverlayRun:
+    """One run under a model; arrays (n,)."""
+
+    id: str
+    trajectory: str
+    place: str
+    """"worst", "median", or empty for one that is only measured."""
+    time: Array
+    """From the first sample [s]."""
+    measured: Array
+    """[rad]"""
+    simulated: Array | None = None
+    """[rad]"""
+    mae: float | None = None
+    """[rad]"""
+
+
+@dataclass(frozen=True, eq=False)
+class FitOverlay:
+    """Runs under one model."""
+
+    friction: str
+    """Empty without a model."""
+    runs: tuple[OverlayRun, ...]
+
+
 @dataclass(frozen=True)
 class FittedModel:
     """One row of the result; errors in rad."""
@@ -65,15 +99,13 @@ class FittedModel:
     model: ServoModel
     train_mae: float
     validation_mae: float | None
+    validation_rmse: float | None
     evaluations: int
     wall_seconds: float
     spread: float | None
     """Largest difference of training errors between repeats."""
-
-    @property
-    def at_bound(self) -> tuple[str, ...]:
-        """Symbols of the parameters that lie at a bound."""
-        return tuple(p.symbol for p in self.model.parameters.values() if p.at_bound)
+    evidence: Evidence | None = None
+    """None while the search is under way."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +115,12 @@ class FitResult:
     models: tuple[FittedModel, ...]
     recommended: str
     """Friction model with the lowest error on runs it did not see."""
+    choice: str
+    """Why, in words."""
     stopped: bool
+    train: tuple[str, ...]
+    """Runs it was fitted to."""
+    request: IdentificationRequest
     problem: str = ""
     """Why the files could not be written; empty when they were."""
 
@@ -93,6 +130,7 @@ class FitFailed:
     """Nothing came of it."""
 
     message: str
+    remedy: Remedy | None = None
 
 
-Message = FitStarted | FitProgress | FitResult | FitFailed
+Message = FitStarted | FitProgress | FitOverlay | FitResult | FitFailed

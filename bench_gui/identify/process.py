@@ -4,106 +4,178 @@ from __future__ import annotations
 
 import signal
 import time
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Event
+from typing import TYPE_CHECKING
 
-from bench_gui.identify.messages import FitFailed, FitJob, FitProgress, FitResult, FitStarted, FittedModel, Message
+from bench_gui.identify.messages import (
+    DEFAULTS,
+    LEAVE_OUT,
+    SPLIT,
+    FitFailed,
+    FitJob,
+    FitOverlay,
+    FitProgress,
+    FitResult,
+    FitStarted,
+    FittedModel,
+    Message,
+    OverlayRun,
+    Remedy,
+)
 from bench_gui.work.background import in_words
 from bench_gui.work.desk import lower_priority
+
+if TYPE_CHECKING:
+    from core.identification.identify import Identification, Progress
+    from core.identification.split import Split
+    from core.model import ServoModel
+    from core.recording import Recording
 
 NICENESS = 10
 TELL_PERIOD = 0.1
 """Between two messages about the same search [s]."""
+OVERLAY_PERIOD = 0.5
+"""Between two overlays, at least [s]."""
+OVERLAY_SHARE = 0.1
+"""Of the time, at most, that overlays take."""
 
 
-def run(job: FitJob, pipe: Connection, stop: Event) -> None:
-    """Identify and tell the result; stop is the window's wish to end early."""
+def run(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> None:
+    """Identify and tell the result; stop: the window's wish to end early; courteous: leave one processor to others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
     try:
-        pipe.send(_identify(job, pipe, stop))
+        pipe.send(_identify(job, pipe, stop, courteous))
     except (BrokenPipeError, ConnectionError):
         return
     except Exception as error:
-        pipe.send(FitFailed(in_words(error)))
+        pipe.send(FitFailed(in_words(error), remedy_for(error, job)))
 
 
-def _identify(job: FitJob, pipe: Connection, stop: Event) -> Message:
-    from bench_gui.results import save_identification
-    from core.errors import ServoBenchError
-    from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
-    from core.identification.split import split_recordings
+def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
+    """What would make it possible, where that is known."""
+    from core.identification.conditions import DivergingError, UnusableRuns
+    from core.identification.split import SplitError
+
+    if isinstance(error, UnusableRuns):
+        if len(error.runs) < len(job.runs) and not job.resume:
+            return Remedy(LEAVE_OUT, runs=error.runs, reason=str(error).split(";")[0])
+    elif isinstance(error, SplitError):
+        return Remedy(SPLIT, rule="25%" if len(job.runs) > 1 else "none")
+    elif isinstance(error, DivergingError):
+        return Remedy(DEFAULTS)
+    return None
+
+
+def _identify(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> Message:
+    from dataclasses import replace
+
+    from bench_gui.identify.job import Watch, load_again, run_identification
+    from bench_gui.identify.record import read_record
     from sessions import Session
 
-    settings = job.settings
     session = Session.open(job.session)
-    recordings = session.load_all(job.runs)
-    request = IdentificationRequest(
-        servo=job.servo,
-        models=settings.models,
-        command_path=DEFAULT_COMMAND_PATH if settings.command_path else (),
-        trials=settings.trials,
-        repeats=settings.repeats,
-        seed=settings.seed,
-        validation=settings.validation,
-        data_hash=session.data_hash(job.runs),
+    recordings = load_again(read_record(job.folder), session) if job.resume else session.load_for_fit(job.runs)
+    request = replace(job.request, data_hash=session.data_hash([recording.id for recording in recordings]))
+    teller = _Teller(pipe, job)
+    watch = Watch(
+        loaded=teller.begin,
+        progressed=teller.take,
+        recalled=teller.take,
+        should_stop=stop.is_set,
+        should_yield=courteous.is_set,
     )
-    split = split_recordings(recordings, request.validation, request.seed)
-    pipe.send(FitStarted(len(split.train), len(split.validation)))
-    job.folder.mkdir(parents=True, exist_ok=True)
-    found = identify(request, recordings, folder=job.folder, on_progress=_Teller(pipe).take, should_stop=stop.is_set)
-    problem = ""
-    try:
-        save_identification(found, job.folder)
-    except ServoBenchError as error:
-        problem = str(error)
+    finding = run_identification(recordings, request, job.folder, watch, resume=job.resume)
+    return _result(finding.identification, finding.problem)
+
+
+def _result(found: Identification, problem: str) -> FitResult:
     rows = []
     for result in found.results:
         maes = [repeat.train_mae for repeat in result.repeats]
         rows.append(
             FittedModel(
-                result.model,
-                result.train_mae,
-                result.validation_mae,
-                result.evaluations,
-                result.wall_seconds,
-                max(maes) - min(maes) if len(maes) > 1 else None,
+                model=result.model,
+                train_mae=result.train_mae,
+                validation_mae=result.validation_mae,
+                validation_rmse=result.validation_rmse,
+                evaluations=result.evaluations,
+                wall_seconds=result.wall_seconds,
+                spread=max(maes) - min(maes) if len(maes) > 1 else None,
+                evidence=result.evidence,
             )
         )
-    return FitResult(tuple(rows), found.recommended.model.friction, found.stopped, problem)
+    return FitResult(
+        models=tuple(rows),
+        recommended=found.recommended.model.friction,
+        choice=found.choice,
+        stopped=found.stopped,
+        train=found.split.train,
+        request=found.request,
+        problem=problem,
+    )
 
 
 class _Teller:
-    """Gathers generations and sends them a few times a second."""
+    """Gathers generations and sends them a few times a second, with the worst and the median run now and then."""
 
-    def __init__(self, pipe: Connection) -> None:
+    def __init__(self, pipe: Connection, job: FitJob) -> None:
         self._pipe = pipe
+        self._job = job
+        self._train: list[Recording] = []
         self._search = ("", -1)
         self._points: list[tuple[int, float]] = []
-        self._candidate = None
-        self._next = 0.0
+        self._candidate: ServoModel | None = None
+        self._unseen: ServoModel | None = None
+        """The best candidate that no overlay has shown."""
+        self._next = self._next_overlay = 0.0
 
-    def take(self, progress) -> None:
-        """Note a core.identification.identify.Progress."""
+    def begin(self, recordings: Sequence[Recording], split: Split) -> None:
+        """The recordings are there and divided."""
+        train = set(split.train)
+        self._train = [recording for recording in recordings if recording.id in train]
+        self._pipe.send(FitStarted(len(split.train), len(split.validation)))
+
+    def take(self, progress: Progress) -> None:
+        """Note a generation."""
         search = (progress.model, progress.repeat)
         if search != self._search:
             self._search, self._points, self._candidate, self._next = search, [], None, 0.0
         generation = progress.generation
         self._points.append((generation.evaluations, generation.overall_best_value))
         self._candidate = progress.candidate or self._candidate
+        self._unseen = progress.candidate or self._unseen
         now = time.monotonic()
-        if now >= self._next:
-            self._next = now + TELL_PERIOD
-            points, candidate = tuple(self._points), self._candidate
-            self._points, self._candidate = [], None
-            self._pipe.send(
-                FitProgress(
-                    progress.model,
-                    progress.repeat,
-                    points,
-                    candidate,
-                    progress.trials,
-                    progress.done,
-                    progress.remaining,
-                )
+        if now < self._next:
+            return
+        self._next = now + TELL_PERIOD
+        points, candidate = tuple(self._points), self._candidate
+        self._points, self._candidate = [], None
+        self._pipe.send(
+            FitProgress(
+                progress.model,
+                progress.repeat,
+                points,
+                candidate,
+                progress.trials,
+                progress.done,
+                progress.remaining,
             )
+        )
+        if now >= self._next_overlay and self._unseen is not None:
+            self._overlay(self._unseen)
+            self._unseen = None
+
+    def _overlay(self, model: ServoModel) -> None:
+        from core.identification.overlay import worst_and_median
+
+        begun = time.monotonic()
+        request = self._job.request
+        runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
+        self._pipe.send(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
+        now = time.monotonic()
+        # The first one also loads the kernel, which says nothing about the next.
+        waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0
+        self._next_overlay = now + max(OVERLAY_PERIOD, waited)

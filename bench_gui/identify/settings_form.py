@@ -1,34 +1,86 @@
-"""What is asked of an identification."""
+"""What is asked of an identification: sane as it stands, everything else a click away. Every edit can be undone."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize
-from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QUndoStack
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDoubleSpinBox,
+    QGridLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSpinBox,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from bench_gui.icons import swatch
-from bench_gui.identify.messages import FitSettings
+from bench_gui.identify.parameter_dialog import Bounds, Frozen, ParameterDialog
+from bench_gui.identify.settings import FitSettings
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, choice, describe, whole
+from bench_gui.undo import change
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
+from core.identification.request import COARSEST_GRID
 
 if TYPE_CHECKING:
     from sessions import RunSummary
 
 _SHARE = "25%"
 _CONDITIONS = ("trajectory", "mass", "length", "kp")
+_WIDE = FIELD_WIDTH + 42
+
+METRIC_TITLES = {"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"}
+GATE_TITLES = {"larger_torque": "larger torque", "opposing": "opposing torques"}
+INTEGRATOR_TITLES = {"algorithm1": "Algorithm 1", "bam": "as Rhoban/bam"}
+SUPPLY_TITLES = {"logged": "as logged", "header": "nominal"}
 
 
 class SettingsForm(QWidget):
-    """Sane as it stands; everything can be changed."""
+    """Shows settings and lets a person change them."""
 
-    def __init__(self) -> None:
+    changed = Signal()
+    """Other settings, or other runs to divide."""
+
+    def __init__(self, stack: QUndoStack) -> None:
         super().__init__()
+        self._stack = stack
+        self._settings = FitSettings()
+        self._default_rule = _SHARE
+        self._servo = ""
+        self._frozen: Frozen = ()
+        self._bounds: Bounds = ()
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
-        models = Section("Friction models")
+        column.addWidget(self._models())
+        column.addWidget(self._search())
+        self.expert_button: QToolButton = tool(
+            "Expert settings", "Metric, time step, budget, bounds and what is frozen"
+        )
+        self.expert_button.setText("Expert settings")
+        self.expert_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.expert_button.setArrowType(Qt.ArrowType.RightArrow)
+        self.expert_button.setCheckable(True)
+        self.expert_button.toggled.connect(self._unfold)
+        column.addWidget(self.expert_button)
+        self.expert = self._expert()
+        self.expert.hide()
+        column.addWidget(self.expert)
+        self._watched()
+        self.offer([], "")
+
+    # What there is to choose.
+
+    def _models(self) -> Section:
+        section = Section("Friction models")
         self.models: dict[str, QCheckBox] = {}
         holder = QWidget()
         grid = QGridLayout(holder)
@@ -41,9 +93,11 @@ class SettingsForm(QWidget):
             describe(box, f"Identify {name.upper()}", f"Identify {name.upper()}: {FRICTION_TITLES[name]} friction")
             self.models[name] = box
             grid.addWidget(box, place, 0)
-        models.wide(holder)
-        column.addWidget(models)
-        search = Section("Search")
+        section.wide(holder)
+        return section
+
+    def _search(self) -> Section:
+        section = Section("Search")
         self.command_path = QCheckBox("Identify the command path")
         self.command_path.setChecked(True)
         describe(
@@ -51,50 +105,210 @@ class SettingsForm(QWidget):
             "Identify the command path",
             "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released",
         )
-        search.wide(self.command_path)
+        section.wide(self.command_path)
         self.validation: QComboBox = choice(
             "Validation", "Which runs are held out to judge the models; trained on are all others"
         )
-        self.validation.setFixedWidth(FIELD_WIDTH + 42)
-        search.row("Hold out", self.validation)
+        self.validation.setFixedWidth(_WIDE)
+        section.row("Hold out", self.validation)
+        self.repeats: QSpinBox = whole(
+            "Repeats", "Searches for each model; their spread tells how sure it is", 1, 1, 50
+        )
+        section.row("Repeats", self.repeats)
+        return section
+
+    def _expert(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(14)
+        parameters = Section("Parameters")
+        self.parameters_note: QLabel = label("", "muted")
+        self.parameters_note.setWordWrap(True)
+        parameters.wide(self.parameters_note)
+        self.parameters_button: QPushButton = button(
+            "Bounds and frozen parameters…", "Choose what is searched, and between which bounds", self.ask_parameters
+        )
+        parameters.wide(self.parameters_button)
+        column.addWidget(parameters)
+        column.addWidget(self._expert_simulation())
+        column.addWidget(self._expert_budget())
+        self.defaults_button: QPushButton = button(
+            "Back to defaults", "All models, command path on, catalogue bounds, automatic budget", self.back_to_defaults
+        )
+        column.addWidget(self.defaults_button)
+        return holder
+
+    def _expert_simulation(self) -> Section:
+        section = Section("Error and simulation")
+        self.error_metric = self._choice("Metric", "What the search makes small", METRIC_TITLES)
+        section.row("Metric", self.error_metric)
+        self.integrator = self._choice(
+            "Integrator", "Algorithm 1 of the paper, or its variant that moves with the new velocity", INTEGRATOR_TITLES
+        )
+        section.row("Integrator", self.integrator)
+        self.substeps: QSpinBox = whole(
+            "Parts of a step", "More parts cost more time and transfer better to other engines", 1, 1, 100
+        )
+        section.row("Parts of a step", self.substeps)
+        self.dt: QDoubleSpinBox = number(
+            "Time step", "Grid of the simulation; automatic: a regular recording's own, 5 ms for others",
+            "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
+        )  # fmt: skip
+        self.dt.setSpecialValueText("automatic")
+        section.row("Time step", self.dt)
+        self.gate = self._choice("Quadratic term", "When M6's quadratic friction acts", GATE_TITLES)
+        section.row("Quadratic term", self.gate)
+        self.supply = self._choice(
+            "Supply voltage",
+            "The voltage measured during the run where there is one, or the nominal one",
+            SUPPLY_TITLES,
+        )
+        section.row("Supply voltage", self.supply)
+        return section
+
+    def _expert_budget(self) -> Section:
+        section = Section("Budget")
         self.trials: QSpinBox = whole(
             "Evaluations", "Evaluations for each model and repeat; automatic: 1000 for each parameter", 0, 0, 10_000_000
         )
         self.trials.setSpecialValueText("automatic")
         self.trials.setSingleStep(500)
-        search.row("Evaluations", self.trials)
-        self.repeats: QSpinBox = whole(
-            "Repeats", "Searches for each model; their spread tells how sure it is", 1, 1, 50
-        )
-        search.row("Repeats", self.repeats)
+        section.row("Evaluations", self.trials)
         self.seed: QSpinBox = whole("Seed", "The same seed gives the same result", 0, 0, 2_000_000_000)
-        search.row("Seed", self.seed)
-        column.addWidget(search)
-        self.offer([])
+        section.row("Seed", self.seed)
+        self.threads: QSpinBox = whole(
+            "Threads", "Processors that work on it; automatic: all. The result is the same", 0, 0, 256
+        )
+        self.threads.setSpecialValueText("automatic")
+        section.row("Threads", self.threads)
+        return section
+
+    def _choice(self, name: str, tip: str, titles: dict[str, str]) -> QComboBox:
+        made = choice(name, tip, [(title, key) for key, title in titles.items()])
+        made.setFixedWidth(_WIDE)
+        return made
+
+    def _watched(self) -> None:
+        for name, box in self.models.items():
+            box.toggled.connect(lambda _, name=name: self._edited("models", name))
+        self.command_path.toggled.connect(lambda _: self._edited("command path"))
+        for text, spin in (
+            ("repeats", self.repeats),
+            ("parts of a step", self.substeps),
+            ("time step", self.dt),
+            ("evaluations", self.trials),
+            ("seed", self.seed),
+            ("threads", self.threads),
+        ):
+            spin.valueChanged.connect(lambda _, text=text: self._edited(text))
+        for text, combo in (
+            ("what is held out", self.validation),
+            ("metric", self.error_metric),
+            ("integrator", self.integrator),
+            ("quadratic term", self.gate),
+            ("supply voltage", self.supply),
+        ):
+            combo.currentIndexChanged.connect(lambda _, text=text: self._edited(text))
+
+    # What is chosen.
+
+    def settings(self) -> FitSettings:
+        """What is chosen."""
+        return self._settings
+
+    def apply(self, settings: FitSettings) -> None:
+        """Show these settings as the chosen ones."""
+        with self._quiet():
+            for name, box in self.models.items():
+                box.setChecked(name in settings.models)
+            self.command_path.setChecked(settings.command_path)
+            self._select_rule(settings.validation)
+            self.repeats.setValue(settings.repeats)
+            self.trials.setValue(settings.trials or 0)
+            self.seed.setValue(settings.seed)
+            self.substeps.setValue(settings.substeps)
+            self.dt.setValue(1e3 * (settings.dt or 0.0))
+            self.threads.setValue(settings.threads or 0)
+            for combo, value in (
+                (self.error_metric, settings.metric),
+                (self.integrator, settings.integrator),
+                (self.gate, settings.quadratic_gate),
+                (self.supply, settings.supply),
+            ):
+                combo.setCurrentIndex(combo.findData(value))
+            self._frozen, self._bounds = settings.frozen, settings.bounds
+        self._taken()
+
+    def change(self, text: str, settings: FitSettings, key: str = "") -> None:
+        """Choose other settings so that it can be undone; text: what was changed."""
+        change(self._stack, text, self.apply, self._settings, settings, key)
+
+    def back_to_defaults(self) -> None:
+        """Choose what is chosen at the start."""
+        self.change("back to defaults", FitSettings(validation=self._default_rule))
+
+    def hold_out(self, rule: str) -> None:
+        """Divide the runs by another rule."""
+        with self._quiet():
+            self._select_rule(rule)
+        self._edited("what is held out")
+
+    def ask_parameters(self) -> None:
+        """Let a person choose bounds and frozen parameters."""
+        if not self._servo or not self._settings.models:
+            return
+        dialog = ParameterDialog(
+            self._settings.parameters(self._servo), self._settings.frozen, self._settings.bounds, self.window()
+        )
+        if dialog.exec():
+            self.set_parameters(*dialog.table.chosen())
+
+    def set_parameters(
+        self, frozen: tuple[tuple[str, float], ...], bounds: tuple[tuple[str, float, float], ...]
+    ) -> None:
+        """Freeze these parameters and search those between other bounds, and no others."""
+        self._frozen, self._bounds = frozen, bounds
+        self._edited("parameters")
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         for name, box in self.models.items():
             box.setIcon(swatch(theme.model(name)))
 
-    def offer(self, runs: list[RunSummary]) -> None:
-        """Offer to hold out what these runs differ in."""
-        before = self.validation.currentData()
-        self.validation.clear()
-        self.validation.addItem("25 % at random", _SHARE)
-        self.validation.addItem("none", "none")
-        for name in _CONDITIONS:
-            values = sorted({getattr(run, name) for run in runs}, key=str)
-            if 1 < len(values) <= 20:
-                for value in values:
-                    text = value if isinstance(value, str) else f"{value:g}"
-                    self.validation.addItem(f"{name} = {text}", f"{name}={value}")
-        if before is None or self.validation.findData(before) < 0:
-            before = "none" if len(runs) == 1 else _SHARE
-        self.validation.setCurrentIndex(self.validation.findData(before))
+    def offer(self, runs: list[RunSummary], servo: str) -> None:
+        """Offer to hold out what these runs differ in; another servo has other bounds."""
+        if servo != self._servo and servo:
+            self._servo = servo
+            self._frozen, self._bounds = (), ()
+        before: str | None = self.validation.currentData()
+        untouched = before in (None, self._default_rule)
+        self._default_rule = "none" if len(runs) == 1 else _SHARE
+        with self._quiet():
+            self.validation.clear()
+            self.validation.addItem("25 % at random", _SHARE)
+            self.validation.addItem("none", "none")
+            for name in _CONDITIONS:
+                values = sorted({getattr(run, name) for run in runs}, key=str)
+                if 1 < len(values) <= 20:
+                    for value in values:
+                        text = value if isinstance(value, str) else f"{value:g}"
+                        self.validation.addItem(f"{name} = {text}", f"{name}={value}")
+            self._select_rule(self._default_rule if untouched or before is None else before)
+        self._taken()
 
-    def settings(self) -> FitSettings:
-        """What is chosen."""
+    # Behind the scenes.
+
+    def _edited(self, text: str, detail: str = "") -> None:
+        settings = self._read()
+        self.change(text, settings, f"identify:{text}:{detail}")
+
+    def _taken(self) -> None:
+        self._settings = self._read()
+        self._note()
+        self.changed.emit()
+
+    def _read(self) -> FitSettings:
         return FitSettings(
             models=tuple(name for name, box in self.models.items() if box.isChecked()),
             command_path=self.command_path.isChecked(),
@@ -102,4 +316,52 @@ class SettingsForm(QWidget):
             trials=self.trials.value() or None,
             repeats=self.repeats.value(),
             seed=self.seed.value(),
+            metric=self.error_metric.currentData(),
+            quadratic_gate=self.gate.currentData(),
+            integrator=self.integrator.currentData(),
+            substeps=self.substeps.value(),
+            dt=1e-3 * self.dt.value() or None,
+            supply=self.supply.currentData(),
+            threads=self.threads.value() or None,
+            frozen=self._frozen,
+            bounds=self._bounds,
         )
+
+    def _select_rule(self, rule: str) -> None:
+        place = self.validation.findData(rule)
+        self.validation.setCurrentIndex(place if place >= 0 else self.validation.findData(self._default_rule))
+
+    @contextmanager
+    def _quiet(self):
+        """Change widgets without taking it for a person's edit."""
+        widgets: list[Any] = [
+            *self.models.values(), self.command_path, self.validation, self.repeats, self.trials, self.seed,
+            self.substeps, self.dt, self.threads, self.error_metric, self.integrator, self.gate, self.supply,
+        ]  # fmt: skip
+        before = [widget.blockSignals(True) for widget in widgets]
+        try:
+            yield
+        finally:
+            for widget, was in zip(widgets, before, strict=True):
+                widget.blockSignals(was)
+
+    def _note(self) -> None:
+        frozen, bounds = len(self._frozen), len(self._bounds)
+        parts = [f"{frozen} frozen" if frozen else "", f"{bounds} with other bounds" if bounds else ""]
+        said = ", ".join(part for part in parts if part)
+        self.parameters_note.setText(said or "All free, between the catalogue's bounds")
+        self.parameters_button.setEnabled(bool(self._servo))
+
+    def _unfold(self, open_: bool) -> None:
+        self.expert_button.setArrowType(Qt.ArrowType.DownArrow if open_ else Qt.ArrowType.RightArrow)
+        self.expert.setVisible(open_)
+        if open_:
+            # Once the layout has taken it in, so that what was asked for is in sight.
+            QTimer.singleShot(0, self, self._scroll_to_expert)
+
+    def _scroll_to_expert(self) -> None:
+        area = self.parentWidget()
+        while area is not None and not isinstance(area, QScrollArea):
+            area = area.parentWidget()
+        if area is not None:
+            area.verticalScrollBar().setValue(self.expert_button.y())

@@ -12,37 +12,46 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from bench_gui.icons import swatch
 from bench_gui.identify.messages import FittedModel
 from bench_gui.theme import Theme
-from bench_gui.units import duration, milliradians, significant
+from bench_gui.units import FIGURE_DASH, duration, milliradians, significant
 from core.friction import FRICTION_TITLES
+from core.identification.evidence import Evidence, ParameterEvidence
 from core.parameters import Parameter
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
 SHARE_ROLE = Qt.ItemDataRole.UserRole + 1
-BAR_COLUMN = 3
-"""Of the parameters: the place between the bounds."""
-MOST_SYMBOLS = 3
-"""Named in one cell; the tool tip names them all."""
-BOUND_COLUMN = 6
-"""Of the result: parameters that lie at a bound."""
+VALUE_COLUMN, INTERVAL_COLUMN, INITIAL_COLUMN, UNIT_COLUMN, BAR_COLUMN, NOTE_COLUMN = range(1, 7)
+"""Of the parameters."""
+SEARCH_COLUMN, WARNING_COLUMN = 6, 7
+"""Of the result."""
 
 
 class ParameterTable(QAbstractTableModel):
-    """Symbol, value, unit, place between the bounds."""
+    """Symbol, value and its interval, where the search began, unit, place between the bounds, what to know."""
 
-    HEADERS = ("Symbol", "Value", "Unit", "Between its bounds")
+    HEADERS = (
+        ("Symbol", "As in the papers"),
+        ("Value", "The best value found"),
+        ("± 95 %", "Approximate: linearised, with the model's own error as noise; ∞ where these runs leave it open"),
+        ("Began at", "Value of the catalogue the search began with"),
+        ("Unit", "SI unit; angles are in rad"),
+        ("Between its bounds", "Where the value lies between its bounds"),
+        ("To know", "What is wrong with the value, and what would help"),
+    )
 
     def __init__(self) -> None:
         super().__init__()
         self._parameters: list[Parameter] = []
+        self._evidence: Evidence | None = None
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
 
-    def set_parameters(self, parameters: list[Parameter]) -> None:
-        """Show these; the same names only change their numbers."""
+    def set_parameters(self, parameters: list[Parameter], evidence: Evidence | None = None) -> None:
+        """Show these; the same names only change their numbers. evidence: None while the search is under way."""
+        self._evidence = evidence
         if parameters and [p.name for p in parameters] == [p.name for p in self._parameters]:
             self._parameters = parameters
             self.dataChanged.emit(self.index(0, 0), self.index(len(parameters) - 1, len(self.HEADERS) - 1))
@@ -63,30 +72,43 @@ class ParameterTable(QAbstractTableModel):
         """Titles of the columns."""
         if orientation is Qt.Orientation.Horizontal:
             if role == Qt.ItemDataRole.DisplayRole:
-                return self.HEADERS[section]
+                return self.HEADERS[section][0]
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return self.HEADERS[section][1]
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return int((_RIGHT if section == 1 else _LEFT) | Qt.AlignmentFlag.AlignVCenter)
+                return int((_RIGHT if VALUE_COLUMN <= section <= INITIAL_COLUMN else _LEFT) | _MIDDLE)
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell."""
-        p = self._parameters[index.row()]
-        column = index.column()
+        p, column = self._parameters[index.row()], index.column()
+        known = None if self._evidence is None else self._evidence.of(p.name)
+        warning = "" if self._evidence is None else self._evidence.about(p.name)
         if role == Qt.ItemDataRole.DisplayRole:
-            unit = "" if p.unit == "1" else p.unit
-            return (p.symbol, significant(p.value), unit, "")[column]
+            return self._text(p, known, warning, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int((_RIGHT if column == 1 else _LEFT) | Qt.AlignmentFlag.AlignVCenter)
+            return int((_RIGHT if VALUE_COLUMN <= column <= INITIAL_COLUMN else _LEFT) | _MIDDLE)
         if role == Qt.ItemDataRole.ToolTipRole:
-            warning = "; lies at a bound: these runs do not determine it" if p.at_bound else ""
-            bounds = f"{significant(p.lower)} … {significant(p.upper)} {'' if p.unit == '1' else p.unit}"
-            return f"{p.description or p.name}: bounds {bounds}{warning}"
-        if role == Qt.ItemDataRole.ForegroundRole and self._theme is not None and p.at_bound and column <= 1:
-            return QColor(self._theme.moving)
-        if role == SHARE_ROLE:
+            unit = "" if p.unit == "1" else f" {p.unit}"
+            bounds = "frozen" if p.frozen else f"bounds {significant(p.lower)} … {significant(p.upper)}{unit}"
+            return f"{p.description or p.name}: {bounds}" + (f"; {warning}" if warning else "")
+        if role == Qt.ItemDataRole.ForegroundRole and self._theme is not None:
+            marked = p.at_bound or bool(warning)
+            return QColor(self._theme.moving) if marked and column in (0, VALUE_COLUMN, NOTE_COLUMN) else None
+        if role == SHARE_ROLE and column == BAR_COLUMN:
             width = p.upper - p.lower
             return ((p.value - p.lower) / width if width > 0 else 0.5, p.at_bound)
         return None
+
+    def _text(self, p: Parameter, known: ParameterEvidence | None, warning: str, column: int) -> str:
+        interval = initial = FIGURE_DASH
+        if known is not None:
+            initial = significant(known.initial)
+            if not known.frozen:
+                interval = significant(known.half_width, 2) if known.determined else "∞"
+        unit = "" if p.unit == "1" else p.unit
+        note = ("frozen" if p.frozen else "") or warning
+        return (p.symbol, significant(p.value), interval, initial, unit, "", note)[column]
 
 
 class BarDelegate(QStyledItemDelegate):
@@ -125,32 +147,46 @@ class ResultTable(QAbstractTableModel):
     """One row a friction model."""
 
     HEADERS = (
-        ("Model", "Friction model"),
+        ("Model", "Friction model; ★ recommended, ● the bench's current model"),
         ("Training [mrad]", "Mean absolute error on the runs it was fitted to"),
-        ("Validation [mrad]", "Mean absolute error on runs it had not seen"),
+        ("Held out [mrad]", "Mean absolute error on runs it had not seen"),
+        ("RMSE [mrad]", "Root mean square error on runs it had not seen"),
+        (
+            "Δ [mrad]",
+            "Error more than the recommended model's, on runs it had not seen, else on those it was fitted to",
+        ),
         ("Spread [mrad]", "Largest difference of training errors between repeats"),
-        ("Evaluations", "Simulations of all training runs"),
-        ("Time", "Time the search took"),
-        ("At a bound", "Parameters these runs do not determine"),
+        ("Search", "Simulations of all training runs, and the time they took"),
+        ("To know", "How many warnings there are; those of the selected model are in the tab Warnings"),
     )
 
     def __init__(self) -> None:
         super().__init__()
         self._rows: tuple[FittedModel, ...] = ()
         self._recommended = ""
+        self._current = ""
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
-        if self._rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, 0))
+        self._redraw()
 
     def set_rows(self, rows: tuple[FittedModel, ...], recommended: str) -> None:
-        """Show these results."""
+        """Show these results; rows that stay are only changed, so that a selection stays too."""
+        if [row.model.friction for row in rows] == [row.model.friction for row in self._rows]:
+            self._rows, self._recommended = rows, recommended
+            self._redraw()
+            return
         self.beginResetModel()
         self._rows, self._recommended = rows, recommended
         self.endResetModel()
+
+    def set_current(self, friction: str) -> None:
+        """Mark the bench's current model; empty: it is none of these."""
+        if friction != self._current:
+            self._current = friction
+            self._redraw()
 
     def row(self, place: int) -> FittedModel:
         """Result in a row."""
@@ -178,26 +214,18 @@ class ResultTable(QAbstractTableModel):
             if role == Qt.ItemDataRole.ToolTipRole:
                 return self.HEADERS[section][1]
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return int((_RIGHT if 1 <= section <= 5 else _LEFT) | Qt.AlignmentFlag.AlignVCenter)
+                return int((_RIGHT if 1 <= section <= SEARCH_COLUMN else _LEFT) | _MIDDLE)
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell."""
         row, column, theme = self._rows[index.row()], index.column(), self._theme
         best = row.model.friction == self._recommended
+        warnings = () if row.evidence is None else row.evidence.warnings
         if role == Qt.ItemDataRole.DisplayRole:
-            name = FRICTION_TITLES[row.model.friction]
-            return (
-                f"{row.model.friction.upper()}  {name}" + ("  ★" if best else ""),
-                milliradians(row.train_mae),
-                milliradians(row.validation_mae),
-                milliradians(row.spread),
-                f"{row.evaluations:,}".replace(",", " "),
-                duration(row.wall_seconds),
-                _shortened(row.at_bound),
-            )[column]
+            return self._text(row, column, best, len(warnings))
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int((_RIGHT if 1 <= column <= 5 else _LEFT) | Qt.AlignmentFlag.AlignVCenter)
+            return int((_RIGHT if 1 <= column <= SEARCH_COLUMN else _LEFT) | _MIDDLE)
         if role == Qt.ItemDataRole.DecorationRole and column == 0 and theme is not None:
             return swatch(theme.model(row.model.friction))
         if role == Qt.ItemDataRole.FontRole and best:
@@ -205,16 +233,46 @@ class ResultTable(QAbstractTableModel):
             font.setPixelSize(12)
             font.setBold(True)
             return font
-        if role == Qt.ItemDataRole.ToolTipRole and column == BOUND_COLUMN and row.at_bound:
-            return f"{', '.join(row.at_bound)}: at a bound, these runs do not determine them"
-        if role == Qt.ItemDataRole.ForegroundRole and theme is not None and column == BOUND_COLUMN and row.at_bound:
+        if role == Qt.ItemDataRole.ToolTipRole and column == 0:
+            return f"{FRICTION_TITLES[row.model.friction]} friction"
+        if role == Qt.ItemDataRole.ToolTipRole and column == WARNING_COLUMN and warnings:
+            return "\n".join(f"• {text}" for text in warnings)
+        if role == Qt.ItemDataRole.ForegroundRole and theme is not None and column == WARNING_COLUMN and warnings:
             return QColor(theme.moving)
         return None
 
+    def _text(self, row: FittedModel, column: int, best: bool, warnings: int) -> str:
+        marks = ("  ★" if best else "") + ("  ●" if row.model.friction == self._current else "")
+        evaluations = f"{row.evaluations:,}".replace(",", " ")
+        lasted = f"  {duration(row.wall_seconds)}" if math.isfinite(row.wall_seconds) else ""
+        said = f"{warnings} warning{'s' if warnings != 1 else ''}" if warnings else "nothing"
+        return (
+            f"{row.model.friction.upper()}{marks}",
+            milliradians(row.train_mae),
+            milliradians(row.validation_mae),
+            milliradians(row.validation_rmse),
+            self._behind(row),
+            milliradians(row.spread),
+            evaluations + lasted,
+            FIGURE_DASH if row.evidence is None else said,
+        )[column]
 
-def _shortened(symbols: tuple[str, ...]) -> str:
-    more = f" +{len(symbols) - MOST_SYMBOLS}" if len(symbols) > MOST_SYMBOLS else ""
-    return ", ".join(symbols[:MOST_SYMBOLS]) + more or "none"
+    def _behind(self, row: FittedModel) -> str:
+        place = self.recommended_row
+        if place < 0:
+            return FIGURE_DASH
+        best = self._rows[place]
+        if row is best:
+            return "0"
+        return f"+{milliradians(_error(row) - _error(best))}"
+
+    def _redraw(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(self.HEADERS) - 1))
+
+
+def _error(row: FittedModel) -> float:
+    return row.train_mae if row.validation_mae is None else row.validation_mae
 
 
 class CostHistory:
@@ -233,3 +291,4 @@ class CostHistory:
 
 
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+_MIDDLE = Qt.AlignmentFlag.AlignVCenter

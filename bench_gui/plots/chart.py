@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,17 @@ import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QMouseEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QGraphicsItem
 
 from bench_gui.plots.axes import LogAxis
+from bench_gui.plots.contents import PlotArea, PlotCurve, parted
 from bench_gui.theme import Theme
 
 pg.setConfigOptions(antialias=True, useOpenGL=False)
 
 Array = NDArray[np.float64]
+Source = Callable[[], tuple[Array, Array]]
+"""Gives x and y of a curve at full resolution, in the units of its axes."""
 LABEL_SIZE, TICK_SIZE = 10, 11
 """Of the axes' names and numbers [px]."""
 LOW = 80
@@ -24,7 +29,7 @@ AXIS_WIDTH = 62
 """Left axes have one width, so that plots above each other share their columns."""
 
 
-def pen(colour: str, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
+def pen(colour: str | QColor, width: float = 1.0, pattern: tuple[float, ...] | None = None) -> QPen:
     """A cosmetic pen; live curves keep the width of 1, wider ones cost several times as much."""
     made = pg.mkPen(colour, width=width)
     if pattern is not None:
@@ -43,6 +48,29 @@ def show_live(curve: Any, x: Array, y: Array) -> None:
     curve.setData(x, y, connect="finite")
 
 
+class _Curve(pg.PlotDataItem):
+    """A curve that knows what it is called and keeps its points as they were given."""
+
+    title = ""
+    legend: str | None = None
+
+    def points(self) -> tuple[Array, Array]:
+        x, y = self.getOriginalDataset()
+        return (np.empty(0), np.empty(0)) if x is None or y is None else (x, y)
+
+
+class _LiveCurve(pg.PlotCurveItem):
+    """A curve that is drawn thinned out; its source has every point."""
+
+    title = ""
+    legend: str | None = None
+    source: Source | None = None
+
+    def points(self) -> tuple[Array, Array]:
+        x, y = self.source() if self.source is not None else self.getData()
+        return (np.empty(0), np.empty(0)) if x is None or y is None else (x, y)
+
+
 class Chart(pg.PlotWidget):
     """One pair of axes."""
 
@@ -53,6 +81,8 @@ class Chart(pg.PlotWidget):
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
         self._left, self._left_unit, self._bottom = left, left_unit, bottom
+        self._log = log
+        self._areas: list[tuple[PlotArea, list[Any]]] = []
         self._theme: Theme | None = None
         self.headroom = 0.0
         """Share of the height kept free for titles when everything is shown."""
@@ -66,6 +96,8 @@ class Chart(pg.PlotWidget):
             axis = item.getAxis(side)
             axis.enableAutoSIPrefix(False)
             axis.setTickFont(_sized(self.font(), TICK_SIZE))
+            # An axis with its grid covers the plot; drawn anew for every frame of a curve it costs more than the curve.
+            axis.setCacheMode(QGraphicsItem.CacheMode.DeviceCoordinateCache)
             axis.setStyle(tickLength=-4, tickTextOffset=5, autoExpandTextSpace=False, maxTickLevel=0)
         if bottom:
             item.getAxis("bottom").setHeight(35)
@@ -84,24 +116,91 @@ class Chart(pg.PlotWidget):
         """The area inside the axes."""
         return self.axes.vb
 
-    def add_curve(self, z: float = 0.0) -> Any:
-        """A new, empty curve; z: higher ones lie above."""
-        curve = pg.PlotDataItem(connect="finite")
+    def add_curve(self, z: float = 0.0, title: str = "", legend: str | None = None) -> Any:
+        """A new, empty curve; z: higher ones lie above.
+
+        title: as cursors and exports call it, empty leaves it out; legend: as an exported legend does, if otherwise.
+        """
+        curve = _Curve(connect="finite")
+        curve.title, curve.legend = title, legend
         curve.setZValue(z)
         self.addItem(curve)
         return curve
 
-    def add_live_curve(self, z: float = 0.0) -> Any:
-        """A new, empty curve for `show_live`: the cheapest there is."""
-        curve = pg.PlotCurveItem()
+    def add_live_curve(self, z: float = 0.0, title: str = "", source: Source | None = None) -> Any:
+        """A new, empty curve for `show_live`: the cheapest there is. source: its points before they are thinned out."""
+        curve = _LiveCurve()
+        curve.title, curve.source = title, source
         curve.setZValue(z)
         self.addItem(curve)
         return curve
+
+    def add_area(self, area: PlotArea) -> None:
+        """Shade an area below all curves."""
+        edges = [pg.PlotCurveItem(area.x, edge, connect="finite") for edge in (area.low, area.high)]
+        colour = QColor(area.colour)
+        colour.setAlphaF(area.opacity)
+        items = [pg.FillBetweenItem(*edges, brush=pg.mkBrush(colour))]
+        for item in items:
+            item.setZValue(-10)
+            self.axes.addItem(item, ignoreBounds=True)
+        self._areas.append((area, items))
+
+    def clear_areas(self) -> None:
+        """Remove every shaded area."""
+        for _, items in self._areas:
+            for item in items:
+                self.axes.removeItem(item)
+        self._areas = []
+
+    def seen(self) -> list[PlotCurve]:
+        """The named curves that are not switched off, all of their points, in the order they are drawn."""
+        named = [c for c in self.axes.items if isinstance(c, (_Curve, _LiveCurve)) and c.title and c.isVisible()]
+        return [self._described(curve) for curve in sorted(named, key=lambda curve: curve.zValue())]
+
+    def seen_areas(self) -> list[PlotArea]:
+        """The shaded areas."""
+        return [area for area, _ in self._areas]
+
+    @property
+    def left(self) -> tuple[str, str]:
+        """Name and unit of the left axis."""
+        return self._left, self._left_unit
+
+    @property
+    def bottom(self) -> tuple[str, str]:
+        """Name and unit of the lower axis; empty where a chart below has it."""
+        return parted(self._bottom)
+
+    @property
+    def logarithmic(self) -> bool:
+        """Whether positions on the left axis are decimal logarithms."""
+        return self._log
+
+    def _described(self, curve: Any) -> PlotCurve:
+        x, y = curve.points()
+        drawn = curve.opts["pen"]
+        marker = curve.opts.get("symbol") or ""
+        line = pg.mkPen(drawn) if drawn is not None else None
+        shown = pg.mkPen(curve.opts["symbolPen"]).color() if line is None else line.color()
+        dashes = tuple(line.dashPattern()) if line is not None and line.style() is Qt.PenStyle.CustomDashLine else None
+        return PlotCurve(
+            name=curve.title,
+            x=np.asarray(x, dtype=np.float64),
+            y=10.0 ** np.asarray(y) if self._log else np.asarray(y, dtype=np.float64),
+            colour=shown.name(),
+            width=0.0 if line is None else line.widthF(),
+            dash=dashes,
+            marker=marker,
+            opacity=shown.alphaF(),
+            legend=curve.legend,
+        )
 
     def set_left(self, text: str, unit: str) -> None:
         """Change what the left axis shows."""
-        self._left, self._left_unit = text, unit
-        self._label()
+        if (text, unit) != (self._left, self._left_unit):
+            self._left, self._left_unit = text, unit
+            self._label()
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -116,6 +215,10 @@ class Chart(pg.PlotWidget):
     def fit(self) -> None:
         """Show everything, with `headroom` above it."""
         self.axes.enableAutoRange()
+        leader = self.view.linkedView(0)
+        if leader is not None:
+            # A linked axis follows; only the view it follows can find everything.
+            leader.enableAutoRange(x=True)
         bounds = self.view.childrenBounds()[1] if self.headroom else None
         if bounds is not None:
             low, high = bounds

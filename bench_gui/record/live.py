@@ -1,4 +1,4 @@
-"""The samples of the run that is on, kept for its plots."""
+"""The samples of the run that is on, kept for its plots and its twin."""
 
 from __future__ import annotations
 
@@ -10,15 +10,25 @@ from numpy.typing import NDArray
 from drivers.recorder import Phase
 
 Array = NDArray[np.float64]
-COLUMNS = ("time", "goal_position", "position", "velocity", "current", "duty_cycle")
+COLUMNS = (
+    "time",
+    "goal_position",
+    "position",
+    "velocity",
+    "current",
+    "duty_cycle",
+    "supply_voltage",
+    "temperature",
+)
 START_CAPACITY = 4096
 
 
 class LiveRun:
     """Grows by doubling; what is drawn is a view of it, never a copy of the whole."""
 
-    def __init__(self) -> None:
-        self._columns = {name: np.empty(START_CAPACITY) for name in COLUMNS}
+    def __init__(self, columns: tuple[str, ...] = COLUMNS) -> None:
+        """columns: the channels that are kept; the first is the time."""
+        self._columns = {name: np.empty(START_CAPACITY) for name in columns}
         self.count = 0
 
     def clear(self) -> None:
@@ -35,7 +45,10 @@ class LiveRun:
         capacity = len(self._columns["time"])
         if needed > capacity:
             size = max(needed, 2 * capacity)
-            self._columns = {name: np.resize(column, size) for name, column in self._columns.items()}
+            for name, column in self._columns.items():
+                grown = np.empty(size)
+                grown[: self.count] = column[: self.count]
+                self._columns[name] = grown
         for name, column in self._columns.items():
             column[self.count : needed] = samples[name]
         self.count = needed
@@ -44,3 +57,7 @@ class LiveRun:
     def column(self, name: str) -> Array:
         """One channel of the run so far, (n,)."""
         return self._columns[name][: self.count]
+
+    def has(self, name: str) -> bool:
+        """Whether the servo gives this channel."""
+        return bool(np.isfinite(self.column(name)).any())

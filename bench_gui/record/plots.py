@@ -1,26 +1,62 @@
-"""What a run looks like while it happens: the goal ahead, the motion over it, speed and effort below."""
+"""What a run looks like while it happens: the goal ahead, the motion over it, its twin beside it, channels below.
+
+Position is always there; below it stands what a person pinned. A channel that is not pinned has no plot and costs
+nothing. The twin and its band are thinned out once, when they come; each frame only shows more of them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QColor
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
+from bench_gui.compare.models import ModelEntry
 from bench_gui.plots.chart import Array, Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.record.live import LiveRun
+from bench_gui.record.mounting import TwinMotion
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
+from bench_gui.units import RADIANS, AngleUnit
+from bench_gui.widgets.fields import tool
 from core.trajectories import TrajectoryPreview
+from drivers.limits import Limits
 
 NOTHING = np.empty(0)
-MEASURED = ("position", "velocity", "effort")
+BAND_OPACITY = 0.55
+
+
+@dataclass(frozen=True)
+class Strip:
+    """A channel that can be pinned below the position."""
+
+    title: str
+    unit: str
+    angular: bool
+    """Whether it is shown in the angle's unit."""
+    least: float
+    """The axis spans at least so much to both sides of the first value."""
+
+
+STRIPS = {
+    "velocity": Strip("Velocity", "/s", True, 0.1),
+    "current": Strip("Current", "A", False, 0.1),
+    "duty_cycle": Strip("Duty cycle", "1", False, 0.05),
+    "supply_voltage": Strip("Supply", "V", False, 0.3),
+    "temperature": Strip("Temperature", "°C", False, 1.0),
+}
+PINNED = ("velocity", "current")
+INSTEAD = {"current": "duty_cycle"}
+"""What is shown where a servo does not give a channel."""
 
 
 class LivePlots(QWidget):
-    """Three plots above each other with one time axis; redrawn only when asked."""
+    """Plots above each other with one time axis; redrawn only when asked."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,88 +64,190 @@ class LivePlots(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         self.legend = Legend(self._toggle)
-        column.addWidget(self.legend)
+        self.pins = self._pin_button()
+        self.bar = QHBoxLayout()
+        """The row of the legend; the page adds its switches to it."""
+        self.bar.setSpacing(6)
+        self.bar.addWidget(self.legend, 1)
+        self.bar.addWidget(self.pins)
+        column.addLayout(self.bar)
         self.position = Chart("Live position", "Position", "rad")
-        self.velocity = Chart("Live velocity", "Velocity", "rad/s")
-        self.effort = Chart("Live current", "Current", "A", bottom="Time in the run [s]")
-        self.charts = (self.position, self.velocity, self.effort)
-        for chart, share in zip(self.charts, (10, 7, 9), strict=True):
-            column.addWidget(chart, share)
+        self._strips = [Chart(f"Live channel {n + 1}", "", "") for n in range(len(STRIPS) - 1)]
+        self._strips.append(Chart("Live channel at the foot", "", "", bottom="Time in the run [s]"))
+        self.charts = (self.position, *self._strips)
+        for chart in self.charts:
+            column.addWidget(chart, 10 if chart is self.position else 7)
             if chart is not self.position:
                 chart.axes.setXLink(self.position.axes)
-        self.curves: dict[str, Any] = {
-            "goal": self.position.add_live_curve(1),
-            "position": self.position.add_live_curve(2),
-            "velocity": self.velocity.add_live_curve(2),
-            "effort": self.effort.add_live_curve(2),
-        }
-        self._effort_channel = "current"
-        self._unit: AngleUnit | None = None
+        self._column = column
+        self._run: LiveRun | None = None
+        self._unit: AngleUnit = RADIANS
         self._preview: TrajectoryPreview | None = None
+        self._limits: Limits | None = None
+        self._theme: Theme | None = None
+        self._twin: TwinMotion | None = None
+        self._entry: ModelEntry | None = None
+        self._thinned: dict[str, tuple[Array, Array]] = {}
+        self._grown: dict[str, int] = {}
+        add = self.position.add_live_curve
+        self.curves: dict[str, Any] = {
+            "goal": add(1, "goal", lambda: self._whole_goal()),
+            "lower": add(1.2),
+            "upper": add(1.2),
+            "twin": add(1.5, "twin", lambda: self._whole_twin()),
+            "position": add(2, "measured", self._source("position")),
+        }
+        self._limit_lines = [self.position.vertical_line(0.0) for _ in range(2)]
+        for line in self._limit_lines:
+            line.setAngle(0)
+            line.setVisible(False)
+        self._strip_curves = [chart.add_live_curve(2, "measured", self._strip_source(chart)) for chart in self._strips]
+        self._pinned: tuple[str, ...] = ()
+        self.pin(PINNED)
+
+    # What is shown.
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The channels below the position, from above."""
+        return self._pinned
+
+    def pin(self, channels: tuple[str, ...]) -> None:
+        """Show these channels below the position, at least one."""
+        chosen = tuple(name for name in STRIPS if name in channels) or PINNED[:1]
+        self._pinned = chosen
+        # The lowest one has the time axis.
+        places = [*range(len(chosen) - 1), len(self._strips) - 1]
+        for number, chart in enumerate(self._strips):
+            chart.setVisible(number in places)
+        # The more there are, the more of its height the lowest one gives to the time axis.
+        self._column.setStretchFactor(self._strips[-1], 7 + len(chosen))
+        for name in STRIPS:
+            self.curves.pop(name, None)
+        self._placed = dict(zip(chosen, (self._strips[n] for n in places), strict=True))
+        for name, place in zip(chosen, places, strict=True):
+            self.curves[name] = self._strip_curves[place]
+        for name, action in self._actions.items():
+            action.setChecked(name in chosen)
+        self._name_axes()
+        self._grown = {}
+        self._colour()
+        if self._run is not None:
+            self.show_run(self._run)
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
+        self._theme = theme
         for chart in self.charts:
             chart.set_theme(theme)
-        self.curves["goal"].setPen(pen(theme.goal))
-        for name in MEASURED:
-            self.curves[name].setPen(pen(theme.measured))
-        self.legend.set_entries(
-            [
-                LegendEntry("goal", "goal", theme.goal, width=1.0),
-                LegendEntry("measured", "measured", theme.measured),
-            ]
-        )
+        self._colour()
+        self._entries()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles in a unit; what is drawn has to be drawn again."""
         self._unit = unit
-        self.position.set_left("Position", unit.symbol)
-        self.velocity.set_left("Velocity", f"{unit.symbol}/s")
+        self._name_axes()
+        self._grown = {}
         if self._preview is not None:
             self.show_preview(self._preview)
+        self.show_limits(self._limits)
+
+    def show_limits(self, limits: Limits | None) -> None:
+        """Draw the angles the servo may not leave; None: not known."""
+        self._limits = limits
+        for line, name in zip(self._limit_lines, ("lowest_position", "highest_position"), strict=True):
+            line.setVisible(limits is not None)
+            if limits is not None:
+                line.setValue(getattr(limits, name) * self._unit.per_radian)
+
+    @property
+    def limit_lines(self) -> tuple[float, ...]:
+        """Where limits are drawn, in the unit shown."""
+        return tuple(float(line.value()) for line in self._limit_lines if line.isVisible())
 
     def show_preview(self, preview: TrajectoryPreview) -> None:
         """Draw the goal of the run that comes or is on, and hold the axes to it."""
         self._preview = preview
-        factor = self._unit.per_radian if self._unit else 1.0
+        factor = self._unit.per_radian
         x, y = min_max(preview.time, preview.goal * factor, self._columns())
         show_live(self.curves["goal"], x, y)
         low, high = preview.lowest * factor, preview.highest * factor
         room = 0.15 * max(high - low, 0.2 * factor)
         self.position.axes.setXRange(0.0, float(preview.time[-1]), padding=0.01)
         self.position.axes.setYRange(low - room, high + room, padding=0.0)
-        speed = max(preview.peak_velocity * factor, 0.2 * factor)
-        self.velocity.axes.setYRange(-1.25 * speed, 1.25 * speed, padding=0.0)
+        if "velocity" in self._placed:
+            speed = max(preview.peak_velocity * factor, 0.2 * factor)
+            self._placed["velocity"].axes.setYRange(-1.25 * speed, 1.25 * speed, padding=0.0)
+            self._grown.setdefault("velocity", 0)
 
-    def show_effort(self, channel: str) -> None:
-        """Show the current [A] or, for servos that do not report it, the duty cycle."""
-        self._effort_channel = channel
-        title, unit = ("Current", "A") if channel == "current" else ("Duty cycle", "1")
-        self.effort.set_left(title, unit)
+    def show_twin(self, motion: TwinMotion | None, entry: ModelEntry | None) -> None:
+        """Take over the simulated motion of the run that is on; None takes it away."""
+        self._twin, self._entry = motion, entry
+        self._thinned = {}
+        if motion is not None:
+            columns = self._columns()
+            for name, side in (("twin", 0.0), ("lower", -1.0), ("upper", 1.0)):
+                self._thinned[name] = min_max(motion.time, motion.position + side * motion.half_width, columns)
+        for name in ("twin", "lower", "upper"):
+            show_live(self.curves[name], NOTHING, NOTHING)
+        self._colour()
+        self._entries()
+
+    def begin_run(self, run: LiveRun) -> None:
+        """Forget the curves of the run before; `run` is the next."""
+        self._run = run
+        self._grown = {}
+        for name in ("position", *self._pinned):
+            show_live(self.curves[name], NOTHING, NOTHING)
 
     def show_run(self, run: LiveRun) -> None:
-        """Draw the run so far."""
-        factor = self._unit.per_radian if self._unit else 1.0
-        time, columns = run.column("time"), self._columns()
-        channels = ("position", "velocity", self._effort_channel)
-        for name, channel, scale in zip(MEASURED, channels, (factor, factor, 1.0), strict=True):
-            x, y = min_max(time, run.column(channel), columns)
-            show_live(self.curves[name], x.copy(), y * scale)
-        self._grow(self.position, run.column("position") * factor)
-        self._grow(self.velocity, run.column("velocity") * factor)
-        self._grow(self.effort, run.column(self._effort_channel))
+        """Draw the run so far, and as much of its twin."""
+        self._run = run
+        if not run.count:
+            return
+        time, columns, factor = run.column("time"), self._columns(), self._unit.per_radian
+        x, y = min_max(time, run.column("position"), columns)
+        show_live(self.curves["position"], x.copy(), y * factor)
+        self._grow("position", self.position, run.column("position"), factor, 0.1)
+        for name, chart in self._placed.items():
+            channel, strip = self._given(name, run)
+            scale = factor if strip.angular else 1.0
+            if self.legend.shown("measured"):
+                x, y = min_max(time, run.column(channel), columns)
+                show_live(self.curves[name], x.copy(), y * scale)
+            self._grow(name, chart, run.column(channel), scale, strip.least * scale)
+            if chart.left[0] != strip.title:
+                self._name_axis(chart, strip)
+        now = float(time[-1])
+        for name, (when, values) in self._thinned.items():
+            shown = int(np.searchsorted(when, now, side="right"))
+            show_live(self.curves[name], when[:shown], values[:shown] * factor)
+
+    # Behind the scenes.
+
+    def _given(self, name: str, run: LiveRun | None) -> tuple[str, Strip]:
+        """The channel that stands for a pinned one: itself, or what the servo gives instead."""
+        other = INSTEAD.get(name)
+        if other is not None and other not in self._pinned and run is not None and run.count and not run.has(name):
+            return other, STRIPS[other]
+        return name, STRIPS[name]
 
     def _columns(self) -> int:
         return max(200, int(self.position.view.width()))
 
-    def _grow(self, chart: Chart, values: Array) -> None:
+    def _grow(self, name: str, chart: Chart, values: Array, scale: float, least: float) -> None:
         """Widen the vertical axis when a curve leaves it, in steps, so that it does not creep."""
-        values = values[np.isfinite(values)]
-        if not len(values):
+        fresh = name not in self._grown and name != "position"
+        new = values[self._grown.get(name, 0) :]
+        new = new[np.isfinite(new)] * scale
+        if not len(new):
+            return
+        self._grown[name] = len(values)
+        lowest, highest = float(new.min()), float(new.max())
+        if fresh:
+            chart.axes.setYRange(lowest - least, highest + least, padding=0.0)
             return
         low, high = chart.view.viewRange()[1]
-        lowest, highest = float(values.min()), float(values.max())
         if highest > high or lowest < low:
             room = 0.15 * (max(highest, high) - min(lowest, low))
             chart.axes.setYRange(
@@ -118,12 +256,98 @@ class LivePlots(QWidget):
                 padding=0.0,
             )
 
-    def begin_run(self) -> None:
-        """Forget the curves of the run before."""
-        for name in MEASURED:
-            show_live(self.curves[name], NOTHING, NOTHING)
-        self.effort.axes.setYRange(-0.1, 0.1, padding=0.0)
+    def _name_axes(self) -> None:
+        self.position.set_left("Position", self._unit.symbol)
+        for name, chart in self._placed.items():
+            self._name_axis(chart, self._given(name, self._run)[1])
+
+    def _name_axis(self, chart: Chart, strip: Strip) -> None:
+        chart.set_left(strip.title, f"{self._unit.symbol}{strip.unit}" if strip.angular else strip.unit)
+        chart.setAccessibleName(f"Live {strip.title.lower()}")
+
+    def _colour(self) -> None:
+        theme = self._theme
+        if theme is None:
+            return
+        self.curves["goal"].setPen(pen(theme.goal))
+        for name in ("position", *self._pinned):
+            self.curves[name].setPen(pen(theme.measured))
+        for line in self._limit_lines:
+            line.setPen(pen(theme.fault))
+        if self._entry is not None:
+            colour = QColor(theme.model(self._entry.model.friction))
+            self.curves["twin"].setPen(pen(colour, 1.0, self._entry.dash))
+            colour.setAlphaF(BAND_OPACITY)
+            for name in ("lower", "upper"):
+                self.curves[name].setPen(pen(colour))
+
+    def _entries(self) -> None:
+        theme = self._theme
+        if theme is None:
+            return
+        entries = [
+            LegendEntry("goal", "goal", theme.goal, width=1.0),
+            LegendEntry("measured", "measured", theme.measured),
+        ]
+        if self._entry is not None and self._twin is not None:
+            colour = theme.model(self._entry.model.friction)
+            entries.append(LegendEntry("twin", f"twin {self._entry.title}", colour, self._entry.dash))
+        self.legend.set_entries(entries)
 
     def _toggle(self, key: str, on: bool) -> None:
-        for name in ("goal",) if key == "goal" else MEASURED:
+        names = {"goal": ("goal",), "twin": ("twin", "lower", "upper")}.get(key, ("position", *self._pinned))
+        for name in names:
             self.curves[name].setVisible(on)
+        if on and self._run is not None:
+            self.show_run(self._run)
+
+    def _pin_button(self) -> QToolButton:
+        button = tool("Pinned channels", "Which channels are shown below the position", "flat")
+        button.setText("Channels")
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextOnly)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        self._actions: dict[str, QAction] = {}
+        for name, strip in STRIPS.items():
+            action = QAction(strip.title, menu)
+            action.setCheckable(True)
+            action.setToolTip(f"Show the {strip.title.lower()} below the position")
+            action.triggered.connect(lambda on, name=name: self._pin(name, on))
+            menu.addAction(action)
+            self._actions[name] = action
+        button.setMenu(menu)
+        return button
+
+    def _pin(self, name: str, on: bool) -> None:
+        kept = set(self._pinned) | {name} if on else set(self._pinned) - {name}
+        self.pin(tuple(kept))
+
+    # Full resolution, for cursors and exports.
+
+    def _source(self, name: str) -> Callable[[], tuple[Array, Array]]:
+        def points() -> tuple[Array, Array]:
+            run = self._run
+            if run is None or not run.count:
+                return NOTHING, NOTHING
+            strip = STRIPS.get(name)
+            scale = self._unit.per_radian if strip is None or strip.angular else 1.0
+            return run.column("time").copy(), run.column(name) * scale
+
+        return points
+
+    def _strip_source(self, chart: Chart) -> Callable[[], tuple[Array, Array]]:
+        def points() -> tuple[Array, Array]:
+            for name, placed in self._placed.items():
+                if placed is chart:
+                    return self._source(self._given(name, self._run)[0])()
+            return NOTHING, NOTHING
+
+        return points
+
+    def _whole_goal(self) -> tuple[Array, Array]:
+        preview = self._preview
+        return (NOTHING, NOTHING) if preview is None else (preview.time, preview.goal * self._unit.per_radian)
+
+    def _whole_twin(self) -> tuple[Array, Array]:
+        twin = self._twin
+        return (NOTHING, NOTHING) if twin is None else (twin.time, twin.position * self._unit.per_radian)

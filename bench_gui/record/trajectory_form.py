@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
 from PySide6.QtCore import Signal
+from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 
-from bench_gui.units import AngleUnit, fixed
-from bench_gui.widgets.fields import Section, choice, label, number
+from bench_gui.record.estimate import end_time, file_size, size_in_words
+from bench_gui.undo import change
+from bench_gui.units import RADIANS, AngleUnit, duration, fixed
+from bench_gui.widgets.fields import AngleBox, Section, angle, choice, label, number
 from core.errors import ServoBenchError
+from core.parameters import Parameter
 from core.trajectories import Trajectory, TrajectoryPreview, make_trajectory, trajectory_names
+from drivers.limits import Limits
 
 LONGEST = 600.0
 """[s]"""
 SHORT_TITLES = {"sin_sin": "Slow with sub-oscillations"}
 """Titles that are too long for the field."""
+DURATION = "duration"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is filled in: a trajectory and those of its numbers that are not its own."""
+
+    name: str
+    values: Mapping[str, float] = field(default_factory=dict)
+
+    def made(self) -> Trajectory:
+        """The trajectory; raises InputError for numbers no trajectory has."""
+        values = dict(self.values)
+        length = values.pop(DURATION, None)
+        return make_trajectory(self.name, length, **values)
 
 
 class TrajectoryForm(Section):
@@ -21,8 +45,12 @@ class TrajectoryForm(Section):
 
     changed = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, undo: QUndoStack | None = None) -> None:
+        """undo: where edits are noted, so that they can be taken back."""
         super().__init__("Trajectory")
+        self._undo = QUndoStack(self) if undo is None else undo
+        self._unit = RADIANS
+        self._chosen = Choice(trajectory_names()[0])
         self.choice: QComboBox = choice("Trajectory", "What the servo is asked to do")
         for name in trajectory_names():
             title = make_trajectory(name).title
@@ -33,45 +61,99 @@ class TrajectoryForm(Section):
         self.wide(self.parameters)
         self.facts: QLabel = label("", "muted")
         self.facts.setWordWrap(True)
-        self.facts.setAccessibleName("Extremes of the trajectory")
+        self.facts.setAccessibleName("Extremes of the trajectory, size and end of the run")
         self.wide(self.facts)
         self._fields: dict[str, QDoubleSpinBox] = {}
-        self.choice.currentIndexChanged.connect(self._rebuild)
+        self.choice.currentIndexChanged.connect(self._choose)
         self._rebuild()
 
     def trajectory(self) -> Trajectory:
         """What is chosen; raises InputError for numbers no trajectory has."""
-        values = {name: box.value() for name, box in self._fields.items()}
-        length = values.pop("duration")
-        return make_trajectory(self.choice.currentData(), length, **values)
+        return self._chosen.made()
 
     def field(self, name: str) -> QDoubleSpinBox:
         """The field of a parameter, or of the "duration"."""
         return self._fields[name]
 
-    def show_preview(self, preview: TrajectoryPreview, unit: AngleUnit) -> None:
-        """Say what the trajectory asks of the servo."""
-        low, high = (fixed(v * unit.per_radian, 2) for v in (preview.lowest, preview.highest))
+    def show_in(self, unit: AngleUnit) -> None:
+        """Show angles in another unit; the trajectory stays the same."""
+        self._unit = unit
+        for box in self._fields.values():
+            if isinstance(box, AngleBox):
+                box.show_in(unit)
+
+    def show_preview(self, preview: TrajectoryPreview, rate: float, limits: Limits | None, before: float) -> None:
+        """Say what the trajectory asks of the servo and of the disk; before: time until it begins [s]."""
+        unit = self._unit
+        digits = 2 if unit.per_radian < 1.5 else 0
+        low, high = (fixed(v * unit.per_radian, digits) for v in (preview.lowest, preview.highest))
         speed = fixed(preview.peak_velocity * unit.per_radian, 1 if unit.per_radian < 1.5 else 0)
-        self.facts.setText(f"{low} … {high} {unit.symbol}, up to {speed} {unit.symbol}/s")
+        length = float(preview.time[-1])
+        lines = [f"{low} … {high} {unit.symbol}, up to {speed} {unit.symbol}/s"]
+        if limits is not None:
+            ends = (limits.lowest_position, limits.highest_position)
+            least, most = (fixed(v * unit.per_radian, digits) for v in ends)
+            lines.append(f"Limits {least} … {most} {unit.symbol}")
+        size = size_in_words(file_size(length, rate))
+        lines.append(f"{duration(length)}, about {size}, ends {end_time(before + length, datetime.now())}")
+        self.facts.setText("\n".join(lines))
+
+    # A person's edits.
+
+    def _choose(self) -> None:
+        name = self.choice.currentData()
+        if name and name != self._chosen.name:
+            change(self._undo, "trajectory", self._take, self._chosen, Choice(name))
+
+    def _edit(self, name: str, value: float) -> None:
+        new = replace(self._chosen, values={**self._chosen.values, name: value})
+        change(self._undo, name.replace("_", " "), self._take, self._chosen, new, f"trajectory {name}")
+
+    def _take(self, chosen: Choice) -> None:
+        other = chosen.name != self._chosen.name
+        self._chosen = chosen
+        if other:
+            self.choice.blockSignals(True)
+            self.choice.setCurrentIndex(self.choice.findData(chosen.name))
+            self.choice.blockSignals(False)
+            self._rebuild()
+        base = make_trajectory(chosen.name)
+        own = {**base.parameters.numbers(), DURATION: base.duration}
+        for name, box in self._fields.items():
+            value = chosen.values.get(name, own[name])
+            if isinstance(box, AngleBox):
+                box.set_radians(value)
+            else:
+                box.blockSignals(True)
+                box.setValue(value)
+                box.blockSignals(False)
+        self.changed.emit()
 
     def _rebuild(self) -> None:
-        base = make_trajectory(self.choice.currentData())
+        base = make_trajectory(self._chosen.name)
         self.parameters.clear()
         self._fields = {}
         for parameter in base.parameters.values():
-            lower = max(parameter.lower, 1e-3) if parameter.unit == "s" else parameter.lower
-            text = parameter.name.replace("_", " ").capitalize()
-            box = number(text, parameter.description, parameter.unit, parameter.value, lower, parameter.upper, 4, 0.1)
-            self._add(parameter.name, f"{text}", box)
+            self._add(parameter.name, self._box(parameter))
         box = number("Duration", "Duration of the run", "s", base.duration, 0.1, LONGEST, 2, 0.5)
-        self._add("duration", "Duration", box)
-        self.changed.emit()
+        self._add(DURATION, box)
 
-    def _add(self, name: str, text: str, box: QDoubleSpinBox) -> None:
-        box.valueChanged.connect(lambda _: self.changed.emit())
-        self.parameters.row(text, box)
+    def _box(self, parameter: Parameter) -> QDoubleSpinBox:
+        text, tip = _caption(parameter.name), parameter.description
+        if parameter.unit == "rad":
+            return angle(text, tip, self._unit, parameter.value, parameter.lower, parameter.upper)
+        lower = max(parameter.lower, 1e-3) if parameter.unit == "s" else parameter.lower
+        return number(text, tip, parameter.unit, parameter.value, lower, parameter.upper, 4, 0.1)
+
+    def _add(self, name: str, box: QDoubleSpinBox) -> None:
+        edited = box.radians_changed if isinstance(box, AngleBox) else box.valueChanged
+        edited.connect(lambda value, name=name: self._edit(name, value))
+        self.parameters.row(_caption(name), box)
         self._fields[name] = box
+
+
+def _caption(name: str) -> str:
+    return name.replace("_", " ").capitalize()
 
 
 def possible(form: TrajectoryForm) -> Trajectory | str:
@@ -80,3 +162,20 @@ def possible(form: TrajectoryForm) -> Trajectory | str:
         return form.trajectory()
     except ServoBenchError as error:
         return str(error)
+
+
+def beyond(preview: TrajectoryPreview, limits: Limits, unit: AngleUnit) -> str:
+    """Why a trajectory may not be run and what to change; empty when it stays within the angle limits."""
+    digits = 2 if unit.per_radian < 1.5 else 0
+    for value, limit, word in (
+        (preview.highest, limits.highest_position, "above"),
+        (preview.lowest, limits.lowest_position, "below"),
+    ):
+        over = value > limit if word == "above" else value < limit
+        if over:
+            reached, allowed = (fixed(v * unit.per_radian, digits, unit.symbol) for v in (value, limit))
+            return (
+                f"the trajectory goes to {reached}, {word} the servo's angle limits, {allowed}; "
+                "reduce it or widen the limits"
+            )
+    return ""

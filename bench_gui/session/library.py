@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,17 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.places import new_session_folder, results_home
 from bench_gui.results import load_latest
+from bench_gui.session.contents import Contents, read_contents, recovery_of
+from bench_gui.session.dropped import Dropped, classify
+from bench_gui.session.wording import runs_in_words
 from bench_gui.work.background import Background
 
 if TYPE_CHECKING:
-    from core.model import ServoModel
     from core.recording import Recording, SinkDescription
-    from sessions import RunSummary, Session
+    from sessions import Annotation, RunSummary, Session
+
+MOST_NAMED = 3
+"""Of several things that went wrong so many are named."""
 
 
 class Library(QObject):
@@ -25,6 +30,12 @@ class Library(QObject):
     """Another session is open."""
     runs_changed = Signal()
     selection_changed = Signal()
+    """Other runs are chosen, or another part of them is used."""
+    annotations_changed = Signal()
+    trimmed = Signal(object)
+    """Ids of runs of which another part is used now, list[str]."""
+    recovered = Signal(object)
+    """A Recovery: the session just opened had been left by a crash."""
     models_found = Signal(object)
     """Models identified earlier, list[ServoModel]."""
     problem = Signal(str)
@@ -36,6 +47,10 @@ class Library(QObject):
         self._session: Session | None = None
         self.title = ""
         self.runs: list[RunSummary] = []
+        self.annotations: dict[str, Annotation] = {}
+        """What is noted about runs; see `annotation`."""
+        self._blank: Annotation | None = None
+        self._edits = self._asked_at = 0
         self.selected: tuple[str, ...] = ()
         self.loading = False
 
@@ -51,10 +66,56 @@ class Library(QObject):
         """The folder under which results of this session are kept."""
         return None if self._session is None else results_home(self._session.path)
 
+    @property
+    def session(self) -> Session | None:
+        """The open session, to hand back to `annotate`; its files are read and written in the lane only."""
+        return self._session
+
+    @property
+    def read_only(self) -> bool:
+        """Whether nothing can be noted or recorded: no session, or an exported file."""
+        return self._session is None or self._session.read_only
+
+    def annotation(self, identity: str) -> Annotation:
+        """What is noted about a run."""
+        noted = self.annotations.get(identity) or self._blank
+        if noted is None:
+            from sessions import Annotation
+
+            noted = self._blank = Annotation()
+        return noted
+
+    def known_tags(self) -> list[str]:
+        """Every tag in the session, by the alphabet."""
+        return sorted({tag for noted in self.annotations.values() for tag in noted.tags}, key=str.casefold)
+
     def chosen(self) -> list[RunSummary]:
-        """The selected runs, or all when none is selected."""
+        """The selected runs; all that are not excluded when none is selected."""
+        if self.selected:
+            wanted = set(self.selected)
+            return [run for run in self.runs if run.id in wanted]
+        return [run for run in self.runs if not self._excluded(run)]
+
+    def for_fit(self) -> list[RunSummary]:
+        """The selected runs, or all that ended well when none is selected; never an excluded one.
+
+        The rule of `Session.fit_ids`, applied to what is on the screen.
+        """
+        return [
+            run
+            for run in self.chosen()
+            if not self._excluded(run) and (bool(self.selected) or run.exit_status == "success")
+        ]
+
+    def left_out(self) -> str:
+        """What `for_fit` leaves out of the selected runs, or of all, in words; empty when it takes them all."""
         wanted = set(self.selected)
-        return [run for run in self.runs if not wanted or run.id in wanted]
+        runs = [run for run in self.runs if not wanted or run.id in wanted]
+        excluded = sum(self._excluded(run) for run in runs)
+        unfit = len(runs) - excluded - len(self.for_fit())
+        parts = [f"{excluded} excluded"] if excluded else []
+        parts += [f"{unfit} that did not end well (select them to use them)"] if unfit else []
+        return f"left out of the fit: {' and '.join(parts)}" if parts else ""
 
     def select(self, ids: Iterable[str]) -> None:
         """Choose runs by id; none stands for all."""
@@ -69,54 +130,73 @@ class Library(QObject):
     def open(self, path: Path) -> None:
         """Open a session, recovering what a crash left behind."""
 
-        def work() -> tuple[Session, list[RunSummary], list[ServoModel]]:
+        def work() -> Contents:
             from sessions import Session
 
             session = Session.open(path)
-            return session, session.runs(), load_latest(results_home(session.path))
+            return read_contents(session, load_latest(results_home(session.path)))
 
         self._load(work)
 
     def open_example(self) -> None:
         """Open a private copy of the recordings that come with the program."""
 
-        def work() -> tuple[Session, list[RunSummary], list[ServoModel]]:
+        def work() -> Contents:
             from bench_gui.examples import example_session
             from sessions import Session
 
-            session = Session.open(example_session())
-            return session, session.runs(), []
+            return read_contents(Session.open(example_session()))
 
         self._load(work)
 
     def create(self, path: Path) -> None:
         """Create a session in a new or empty folder and open it."""
 
-        def work() -> tuple[Session, list[RunSummary], list[ServoModel]]:
+        def work() -> Contents:
             from sessions import Session
 
-            return Session.create(path, path.name), [], []
+            return read_contents(Session.create(path, path.name))
 
         self._load(work)
+
+    def take(self, paths: list[Path]) -> None:
+        """Open the session or import the recordings that were dropped; what is neither is named."""
+
+        def done(dropped: Dropped) -> None:
+            if dropped.refused:
+                self.problem.emit(f"not taken: {_first(dropped.refused)}")
+            if dropped.opens is not None:
+                self.open(dropped.opens)
+            elif dropped.imports:
+                self.import_files(list(dropped.imports))
+
+        self._background.submit("session", classify, paths, done=done, failed=self.problem.emit)
 
     def import_files(self, paths: list[Path]) -> None:
         """Import logs of other tools into the open session, or into a new one."""
         current = self._session
 
-        def work() -> tuple[Session, list[RunSummary], int]:
-            from sessions import Session, import_paths
+        def work() -> tuple[Contents, int, list[str]]:
+            from sessions import ImportEvent, Session, import_paths
+
+            passed_over: list[str] = []
+
+            def note(event: ImportEvent) -> None:
+                if event.skipped:
+                    passed_over.append(f"{Path(event.file).name}: {event.skipped}")
 
             target: Any = current
             if current is None or current.read_only:
                 target = new_session_folder("imported")
-            added = import_paths(paths, target)
+            added = import_paths(paths, target, note)
             session = target if isinstance(target, Session) else Session.open(target)
-            return session, session.runs(), len(added)
+            return read_contents(session), len(added), passed_over
 
-        def done(found: tuple[Session, list[RunSummary], int]) -> None:
-            session, runs, count = found
-            self._take((session, runs, []))
-            self.notice.emit(f"{count} run{'s' if count != 1 else ''} imported into {self.title}")
+        def done(found: tuple[Contents, int, list[str]]) -> None:
+            contents, count, passed_over = found
+            self._take(contents)
+            text = f"{runs_in_words(count)} imported into {self.title}"
+            self.notice.emit(f"{text}; passed over {_first(passed_over)}" if passed_over else text)
 
         self._begin()
         self._background.submit("session", work, done=done, failed=self._failed)
@@ -149,7 +229,7 @@ class Library(QObject):
         def finish(found: tuple[Session, bool, SinkDescription]) -> None:
             session, fresh, sink = found
             if fresh:
-                self._take((session, [], []))
+                self._take(Contents(session, [], {}, [], []))
                 if runs:
                     self.notice.emit(f"a session holds one bench: these runs go into a new one, {self.title}")
             done(sink)
@@ -164,14 +244,60 @@ class Library(QObject):
         if session is not None:
             self._background.submit("session", session.load_all, ids, done=done, failed=failed or self.problem.emit)
 
+    def load_used(
+        self, ids: list[str], done: Callable[[list[Recording]], None], failed: Callable[[str], None] | None = None
+    ) -> None:
+        """Read runs from the session, of each only the part it is trimmed to."""
+        session = self._session
+        if session is not None:
+            self._background.submit("session", session.load_for_fit, ids, done=done, failed=failed or self.problem.emit)
+
+    def inquire(self, work: Callable[[Session], Any], done: Callable[[Any], None]) -> None:
+        """Call work(session) where files may be read; the answer is dropped if another session is open by then."""
+        session = self._session
+        if session is None:
+            return
+
+        def answered(answer: Any) -> None:
+            if session is self._session:
+                done(answer)
+
+        self._background.submit("session", work, session, done=answered, failed=self.problem.emit)
+
+    def annotate(self, session: Session, noted: Mapping[str, Annotation]) -> None:
+        """Note this about runs of a session, by id, instead of what was noted before.
+
+        session: the one that was open when a person said so; undo may come back to it later.
+        """
+        here = session is self._session
+        if here:
+            self._edits += 1
+            self._show_annotations({**self.annotations, **noted})
+        else:
+            self.notice.emit(f"changed in {session.title or session.path.stem}, which is not open now")
+
+        def work() -> None:
+            session.revise(list(noted), lambda identity, _: noted[identity])
+
+        def failed(message: str) -> None:
+            self.problem.emit(f"what you noted is not kept: {message}")
+            self._reread(session)
+
+        self._background.submit("session", work, failed=failed)
+
     # Behind the scenes.
 
-    def _load(self, work: Callable[[], Any]) -> None:
+    def _excluded(self, run: RunSummary) -> bool:
+        noted = self.annotations.get(run.id)
+        return noted is not None and noted.excluded
+
+    def _load(self, work: Callable[[], Contents]) -> None:
         self._begin()
         self._background.submit("session", work, done=self._take, failed=self._failed)
 
     def _begin(self) -> None:
         self.loading = True
+        self._asked_at = self._edits
         self.runs_changed.emit()
 
     def _failed(self, message: str) -> None:
@@ -179,18 +305,29 @@ class Library(QObject):
         self.runs_changed.emit()
         self.problem.emit(message)
 
-    def _take(self, found: tuple[Session, list[RunSummary], list[ServoModel]]) -> None:
-        session, runs, models = found
+    def _take(self, contents: Contents) -> None:
+        session, runs = contents.session, contents.runs
         another = session is not self._session
+        overtaken = not another and self._edits != self._asked_at
         self._session, self.loading = session, False
         self.title = session.title or session.path.stem
+        if not overtaken:
+            self.annotations = contents.annotations
         if another:
             self.selected = ()
             self.opened.emit()
-            self.models_found.emit(models)
-            for message in session.recovery.messages[:1]:
-                self.notice.emit(message)
+            self.models_found.emit(contents.models)
         self._take_runs(runs)
+        self.annotations_changed.emit()
+        if overtaken:
+            # Something was noted while the session was being read.
+            self._reread(session)
+        if another:
+            if contents.troubles:
+                self.problem.emit(_first(contents.troubles))
+            recovery = recovery_of(contents)
+            if recovery is not None:
+                self.recovered.emit(recovery)
 
     def _take_runs(self, runs: list[RunSummary]) -> None:
         self.runs = runs
@@ -201,3 +338,37 @@ class Library(QObject):
         self.runs_changed.emit()
         if changed:
             self.selection_changed.emit()
+
+    def _reread(self, session: Session) -> None:
+        asked_at = self._edits
+
+        def done(noted: dict[str, Annotation]) -> None:
+            if session is self._session and asked_at == self._edits:
+                self._show_annotations(noted)
+
+        self._background.submit("session", session.annotations, done=done, failed=self.problem.emit)
+
+    def _show_annotations(self, noted: dict[str, Annotation]) -> None:
+        before, uses = _uses(self.annotations), _uses(noted)
+        self.annotations = noted
+        self.annotations_changed.emit()
+        trimmed = [run.id for run in self.runs if before.get(run.id, _WHOLE)[1:] != uses.get(run.id, _WHOLE)[1:]]
+        if trimmed:
+            self.trimmed.emit(trimmed)
+        if uses != before:
+            self.selection_changed.emit()
+
+
+_WHOLE: tuple[bool, float | None, float | None] = (False, None, None)
+
+
+def _uses(annotations: Mapping[str, Annotation]) -> dict[str, tuple[bool, float | None, float | None]]:
+    """What is noted about the use of runs, for those it is noted of."""
+    uses = {identity: (a.excluded, a.trim_begin, a.trim_end) for identity, a in annotations.items()}
+    return {identity: use for identity, use in uses.items() if use != _WHOLE}
+
+
+def _first(lines: list[str] | tuple[str, ...]) -> str:
+    """The first few of several lines, and how many more there are."""
+    more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
+    return "; ".join(lines[:MOST_NAMED]) + more

@@ -1,101 +1,138 @@
-"""The session at the foot of the window: its runs, and the buttons that bring in more."""
+"""The session at the foot of the window: its runs, the line that filters them, and the buttons that bring in more."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QFileDialog,
-    QFrame,
-    QHBoxLayout,
-    QHeaderView,
-    QPushButton,
-    QStackedLayout,
-    QTableView,
-    QVBoxLayout,
-)
+from PySide6.QtCore import QMimeData, QPoint, Qt
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QStackedLayout, QVBoxLayout, QWidget
 
+from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.icons import icon
-from bench_gui.session.run_table import RunTable
+from bench_gui.places import as_person_writes
+from bench_gui.session.cells import split_tags
+from bench_gui.session.contents import Recovery, unfinished_runs
+from bench_gui.session.dropped import may_take
+from bench_gui.session.editing import RunEditing
+from bench_gui.session.filter import parse_filter
+from bench_gui.session.head import SessionHead
+from bench_gui.session.questions import Questions
+from bench_gui.session.recovery_dialog import RecoveryDialog, UnfinishedDialog
+from bench_gui.session.run_table import NOTE, TAGS
+from bench_gui.session.run_view import RunView
+from bench_gui.session.wording import runs_in_words
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import EmptyState, button, describe, label
-from bench_gui.widgets.tables import ROW_HEIGHT
+from bench_gui.widgets.fields import EmptyState, button
 
 IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.h5);;All files (*)"
+SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
+LEAST = 48
+"""Height of the table, at least [px]."""
+TABLE, NO_RUNS, NO_MATCH, DROP = range(4)
 
 
 class SessionPanel(QFrame):
-    """Selecting runs chooses what is compared and identified; none stands for all."""
+    """Selecting runs chooses what is compared and identified; none stands for all that are not excluded."""
 
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self.setObjectName("sessionBar")
+        self.setAcceptDrops(True)
         self._controller = controller
-        self._library = controller.library
+        self._library = library = controller.library
+        self.editing = RunEditing(library, controller.undo)
+        self.questions = Questions(self, controller, self.editing)
+        self.head = SessionHead(self, controller)
+        self.title, self.count = self.head.title, self.head.count
+        self.view = RunView(library, self._edited)
+        self.table, self.model = self.view, self.view.runs
+        self.empty = EmptyState("No runs yet", "")
+        clear = button("Clear the filter", "Show every run again", self.clear_filter)
+        no_match = EmptyState("No run meets the filter", "", clear)
+        drop = EmptyState("Drop it here", "A session is opened, recordings are imported.")
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 6, 12, 8)
+        column.setContentsMargins(12, 5, 12, 8)
         column.setSpacing(5)
-        self.title = label("No session", "title")
-        self.count = label("", "muted")
-        head = QHBoxLayout()
-        head.setSpacing(6)
-        head.addWidget(self.title)
-        head.addWidget(self.count)
-        head.addStretch(1)
-        self._buttons: list[tuple[QPushButton, str]] = []
-        for text, tip, symbol, clicked in (
-            ("Open…", "Open a session folder", "open", self.ask_open),
-            ("New…", "Create a session in a new folder", "new", self.ask_new),
-            ("Import…", "Import recordings of other tools into this session", "import", self.ask_import),
-            ("Example", "Open eight recordings of a real XL330", "example", self._library.open_example),
-        ):
-            made = button(text, tip, clicked, "flat")
-            self._buttons.append((made, symbol))
-            head.addWidget(made)
-        column.addLayout(head)
-        self.model = RunTable()
-        self.table = QTableView()
-        self.table.setModel(self.model)
-        describe(
-            self.table,
-            "Runs of the session",
-            "Select runs to compare or identify from; with none selected all are used",
-        )
-        self._shape_table()
-        self._stack = QStackedLayout()
-        self._stack.addWidget(self.table)
-        self.empty = EmptyState("No runs yet", "Record, import, or open the example.")
-        self._stack.addWidget(self.empty)
-        column.addLayout(self._stack, 1)
-        self.table.selectionModel().selectionChanged.connect(lambda *_: self._select())
-        self.model.rowsInserted.connect(self._follow)
-        self._library.runs_changed.connect(self._show)
-        self._library.opened.connect(self.table.clearSelection)
+        column.addWidget(self.head)
+        below = QWidget()
+        # The head keeps its height however low the panel is made; the rest takes what is left.
+        below.setMinimumHeight(LEAST)
+        self._stack = QStackedLayout(below)
+        self._stack.setContentsMargins(0, 0, 0, 0)
+        for page in (self.view, self.empty, no_match, drop):
+            self._stack.addWidget(page)
+        column.addWidget(below, 1)
+        self.view.customContextMenuRequested.connect(self._show_menu)
+        self.head.filter.textChanged.connect(self._filter)
+        self.view.order.rowsRemoved.connect(self._show_page)
+        self.view.order.rowsInserted.connect(self._show_page)
+        self.view.order.modelReset.connect(self._show_page)
+        library.runs_changed.connect(self._show)
+        library.annotations_changed.connect(self._show_annotations)
+        library.selection_changed.connect(self._count)
+        library.recovered.connect(self._tell_recovery)
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
-        self.model.set_theme(theme)
-        for made, symbol in self._buttons:
-            made.setIcon(icon(symbol, theme.muted, 16))
+        self.view.set_theme(theme)
+        self.head.set_theme(theme)
+        self.questions.set_theme(theme)
+
+    # Choosing and finding.
 
     def select(self, ids: list[str]) -> None:
         """Select runs by id."""
-        selection = self.table.selectionModel()
-        selection.clearSelection()
-        for row in range(self.model.rowCount()):
-            if self.model.run_id(row) in ids:
-                flags = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-                selection.select(self.model.index(row, 0), flags)
+        self._library.select(ids)
+
+    def select_shown(self) -> None:
+        """Select every run that passes the filter."""
+        self.view.selectAll()
+
+    def focus_filter(self) -> None:
+        """Begin typing into the filter line."""
+        self.head.filter.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.head.filter.selectAll()
+
+    def clear_filter(self) -> None:
+        """Show every run."""
+        self.head.filter.clear()
+
+    def include(self) -> None:
+        """Take excluded ones of the selected runs into fits again."""
+        self.editing.include(i for i in self._library.selected if self._library.annotation(i).excluded)
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What can be done with the session and its runs, for the menus and the command palette."""
+        chosen = self._library
+        return [
+            ActionSpec("&Filter runs", self.focus_filter, "Ctrl+F", "Show only some of the runs", self._has_runs),
+            ActionSpec("Select all runs &shown", self.select_shown, "", "Those that pass the filter", self._has_runs),
+            ActionSpec(
+                "Select &none",
+                lambda: self.select([]),
+                tip="All runs that are not excluded are used then",
+                enabled=lambda: bool(chosen.selected),
+            ),
+            *self._run_actions(),
+            ActionSpec("Open session &file…", self.ask_open_file, tip="A session exported as one .h5 file"),
+            ActionSpec("Import a fol&der…", self.ask_import_folder, tip="Every recording in a folder and below it"),
+        ]
+
+    # Bringing in.
 
     def ask_open(self) -> None:
         """Ask for a session folder and open it."""
         folder = QFileDialog.getExistingDirectory(self.window(), "Open a session folder")
         if folder:
             self._library.open(Path(folder))
+
+    def ask_open_file(self) -> None:
+        """Ask for a session exported as one file and open it."""
+        file, _ = QFileDialog.getOpenFileName(self.window(), "Open an exported session", "", SESSION_FILES)
+        if file:
+            self._library.open(Path(file))
 
     def ask_new(self) -> None:
         """Ask for a new folder and create a session in it."""
@@ -109,49 +146,146 @@ class SessionPanel(QFrame):
         if files:
             self._library.import_files([Path(file) for file in files])
 
-    def _shape_table(self) -> None:
-        table = self.table
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        table.setShowGrid(False)
-        table.setAlternatingRowColors(True)
-        table.setTabKeyNavigation(False)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
-        table.setCornerButtonEnabled(False)
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setStretchLastSection(True)
-        for place, width in enumerate((64, 150, 110, 70, 90, 90, 100, 90, 110)):
-            table.setColumnWidth(place, width)
-        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
+    def ask_import_folder(self) -> None:
+        """Ask for a folder and import every recording in it."""
+        folder = QFileDialog.getExistingDirectory(self.window(), "Import a folder of recordings")
+        if folder:
+            self._library.import_files([Path(folder)])
 
-    def _select(self) -> None:
-        rows = sorted(index.row() for index in self.table.selectionModel().selectedRows())
-        self._library.select([self.model.run_id(row) for row in rows])
-        self._count()
+    def can_take(self, mime: QMimeData) -> bool:
+        """Whether something dragged over the window could be opened or imported."""
+        return may_take(_paths(mime))
+
+    def take(self, mime: QMimeData) -> None:
+        """Open or import what was dropped."""
+        paths = _paths(mime)
+        if paths:
+            self._library.take(paths)
+        else:
+            self._library.problem.emit("only files and folders of this computer can be dropped here")
+
+    def offer_unfinished(self, session: Path) -> None:
+        """At the start of the window: offer a session that holds runs which were begun and never finished."""
+
+        def found(count: int) -> None:
+            if count and self._library.path is None:
+                name = as_person_writes(session)
+                UnfinishedDialog(self.window(), name, count, lambda: self._library.open(session)).show()
+
+        self._controller.background.submit("session", unfinished_runs, session, done=found)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Say where to drop."""
+        if self.can_take(event.mimeData()):
+            event.acceptProposedAction()
+            self._stack.setCurrentIndex(DROP)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        """Show the runs again."""
+        self._show_page()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Take what was dropped."""
+        event.acceptProposedAction()
+        self._show_page()
+        self.take(event.mimeData())
+
+    # Behind the scenes.
+
+    def _run_actions(self) -> list[ActionSpec]:
+        """What can be done with the selected runs, also from the table's own menu."""
+        questions = self.questions
+        one, some, excluded = self._can_edit_one, self._can_edit, self._can_include
+        return [
+            ActionSpec("Edit the &note", lambda: self._edit_cell(NOTE), "", "Of one selected run, in place", one),
+            ActionSpec("Set &tags…", questions.ask_tags, "", "Words to find the selected runs by", some),
+            ActionSpec("&Exclude from fits…", questions.ask_reason, "", "Leave the selected runs out, and why", some),
+            ActionSpec("&Include in fits", self.include, "", "Selected runs that were excluded", excluded),
+            ActionSpec("T&rim…", questions.ask_trim, "", "Use only a part of one selected run", one),
+        ]
 
     def _show(self) -> None:
         library = self._library
         self.title.setText(library.title or "No session")
-        self.model.set_runs(library.runs)
+        self.head.set_path(library.path)
+        self.view.show_runs()
         if library.loading:
             self.empty.title.setText("Opening…")
             self.empty.text.setText("")
         else:
             self.empty.title.setText("No runs yet")
-            self.empty.text.setText("Record, import, or open the example.")
-        self._stack.setCurrentIndex(0 if library.runs else 1)
+            self.empty.text.setText("Record, import, open the example, or drop recordings or a session here.")
+        self._show_page()
+
+    def _show_annotations(self) -> None:
+        self.view.runs.show_annotations()
         self._count()
 
-    def _follow(self, parent: QModelIndex, first: int, last: int) -> None:
-        """Keep a new run in sight; a session just opened begins at its first."""
-        if first > 0:
-            self.table.scrollToBottom()
+    def _show_page(self) -> None:
+        filled = TABLE if self.view.order.rowCount() else NO_MATCH
+        self._stack.setCurrentIndex(filled if self._library.runs else NO_RUNS)
+        self._count()
 
     def _count(self) -> None:
         library = self._library
-        total, chosen = len(library.runs), len(library.selected)
-        text = f"{total} run{'s' if total != 1 else ''}" if library.title else ""
-        self.count.setText(f"{text}, {chosen} selected" if chosen else text)
+        total, shown, chosen = len(library.runs), self.view.order.rowCount(), len(library.selected)
+        parts = [] if not library.title else [runs_in_words(total) if shown == total else f"{shown} of {total} runs"]
+        if chosen:
+            hidden = sum(self.view.order.row_of(identity) < 0 for identity in library.selected)
+            parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))
+        excluded = sum(library.annotation(run.id).excluded for run in library.runs)
+        if excluded:
+            parts.append(f"{excluded} excluded")
+        self.count.setText(", ".join(parts))
+        self.head.show_selection(chosen, self._can_edit(), self._can_edit_one(), self._can_include())
+
+    def _filter(self, text: str) -> None:
+        wanted = parse_filter(text)
+        self.head.say(wanted.problems)
+        self.view.set_filter(wanted)
+        self._show_page()
+
+    def _edited(self, identity: str, column: int, text: str) -> None:
+        if column == TAGS:
+            self.editing.set_tags(identity, split_tags(text))
+        else:
+            self.editing.set_note(identity, text)
+
+    def _edit_cell(self, column: int) -> None:
+        row = self.view.order.row_of(self._library.selected[0])
+        if row >= 0:
+            cell = self.view.order.index(row, column)
+            self.view.setCurrentIndex(cell)
+            self.view.edit(cell)
+
+    def _has_runs(self) -> bool:
+        return bool(self._library.runs)
+
+    def _can_edit(self) -> bool:
+        return bool(self._library.selected) and not self._library.read_only
+
+    def _can_edit_one(self) -> bool:
+        return len(self._library.selected) == 1 and not self._library.read_only
+
+    def _can_include(self) -> bool:
+        return self._can_edit() and any(self._library.annotation(i).excluded for i in self._library.selected)
+
+    def _show_menu(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        for spec in self._run_actions():
+            action = menu.addAction(spec.text)
+            action.setToolTip(spec.tip)
+            action.setEnabled(spec.enabled is None or spec.enabled())
+            action.triggered.connect(lambda _=False, spec=spec: spec.act())
+        menu.addSeparator()
+        menu.addAction("Select all runs &shown").triggered.connect(self.select_shown)
+        menu.popup(self.view.viewport().mapToGlobal(at))
+
+    def _tell_recovery(self, recovery: Recovery) -> None:
+        RecoveryDialog(self.window(), recovery, self.editing.exclude).show()
+
+
+def _paths(mime: QMimeData) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]

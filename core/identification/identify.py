@@ -17,85 +17,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.errors import IdentificationError, ModelError
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, lift_friction, require_friction_model
-from core.identification.evaluate import discretisation_error, evaluate
-from core.identification.objective import METRICS, Batch
+from core.friction import lift_friction
+from core.identification.conditions import DivergingError, UnusableRuns, check_runs
+from core.identification.evaluate import Evaluation, discretisation_error, evaluate
+from core.identification.evidence import Contender, Evidence, choice_in_words, recommended
+from core.identification.objective import Batch
+from core.identification.request import (
+    DEFAULT_COMMAND_PATH,
+    TRIALS_PER_PARAMETER,
+    IdentificationRequest,
+    search_template,
+)
 from core.identification.search import Generation, SearchResult, search
-from core.identification.split import DEFAULT_RULE, Split, split_recordings
+from core.identification.sensitivity import judge
+from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
-from core.model import INTEGRATORS, ServoModel, build_model
+from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.recording import Recording
 
 Array = NDArray[np.float64]
 
-TRIALS_PER_PARAMETER = 1000
-"""Default budget: evaluations per free parameter; a search that has converged twice uses less."""
-
-DEFAULT_COMMAND_PATH = (
-    "command_delay",
-    "error_gain_ratio",
-    "goal_slew",
-    "dead_band",
-    "pwm_lag",
-    "release_braking",
-)
-"""The terms that "command path on" adds. Supply sag is left to those who ask: it trades off with R and k_t."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class IdentificationRequest:
-    """What is asked of an identification. The same request on the same recordings gives the same result."""
-
-    servo: str
-    """Catalogue name."""
-    models: tuple[str, ...] = FRICTION_MODELS
-    """Friction models, fitted in nested order whatever order they are given in."""
-    command_path: tuple[str, ...] = ()
-    """Command path terms to identify with each model."""
-    trials: int | None = None
-    """Evaluations per model and repeat; None: TRIALS_PER_PARAMETER per free parameter."""
-    repeats: int = 1
-    seed: int = 0
-    validation: str = DEFAULT_RULE
-    """See `split_recordings`."""
-    metric: str = "mae"
-    quadratic_gate: str = "larger_torque"
-    integrator: str = "algorithm1"
-    substeps: int = 1
-    dt: float | None = None
-    """Grid of the simulation [s]; None: a regular recording's own, 5 ms for others."""
-    supply: str = "logged"
-    """"logged": the measured supply voltage where there is one; "header": the nominal one."""
-    frozen: tuple[tuple[str, float], ...] = ()
-    """Parameters held at a value, by name, SI units."""
-    threads: int | None = None
-    """None: one per processor."""
-    data_hash: str = ""
-    """Of the recordings, for the provenance of the models."""
-
-    def __post_init__(self) -> None:
-        wanted = tuple(m for m in FRICTION_MODELS if m in {require_friction_model(name) for name in self.models})
-        object.__setattr__(self, "models", wanted)
-        if not wanted:
-            raise IdentificationError("no model to identify was named")
-        if self.trials is not None and self.trials < 1:
-            raise IdentificationError(f"{self.trials} trials are too few")
-        if self.repeats < 1:
-            raise IdentificationError(f"{self.repeats} repeats are too few")
-        for name, value, known in (
-            ("metric", self.metric, METRICS),
-            ("quadratic gate", self.quadratic_gate, QUADRATIC_GATES),
-            ("integrator", self.integrator, INTEGRATORS),
-            ("supply", self.supply, ("logged", "header")),
-        ):
-            if value not in known:
-                raise IdentificationError(f"no {name} {value!r}; there are {', '.join(known)}")
-        for name in self.command_path:
-            if name not in COMMAND_PATH_TERMS:
-                raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+__all__ = ["DEFAULT_COMMAND_PATH", "Identification", "IdentificationRequest", "ModelResult", "Progress", "identify"]
 
 
 @dataclass(frozen=True)
@@ -124,6 +68,7 @@ class Repeat:
     seed: int
     train_mae: float
     validation_mae: float | None
+    validation_rmse: float | None
     evaluations: int
     parameters: ParameterSet
 
@@ -135,9 +80,12 @@ class ModelResult:
     model: ServoModel
     train_mae: float
     validation_mae: float | None
+    validation_rmse: float | None
+    """Root mean square over the runs held out."""
     evaluations: int
     wall_seconds: float
     repeats: tuple[Repeat, ...]
+    evidence: Evidence
 
     def to_json(self, file: Path | None = None) -> dict[str, Any]:
         """Plain data, as `bench identify --json` prints it."""
@@ -146,6 +94,7 @@ class ModelResult:
             "servo": self.model.servo,
             "train_mae": self.train_mae,
             "validation_mae": self.validation_mae,
+            "validation_rmse": self.validation_rmse,
             "evaluations": self.evaluations,
             "wall_seconds": self.wall_seconds,
             "repeats": [
@@ -170,6 +119,8 @@ class ModelResult:
                 }
                 for p in self.model.parameters.values()
             },
+            "evidence": self.evidence.to_json(),
+            "warnings": list(self.evidence.warnings),
             "discretisation_error": self.model.provenance.get("discretisation_error"),
             "file": None if file is None else str(file),
         }
@@ -186,9 +137,21 @@ class Identification:
     """Whether it was stopped before the end; what had been found is kept."""
 
     @property
+    def contenders(self) -> list[Contender]:
+        """What the choice between the models rests on."""
+        held = len(self.split.validation)
+        return [Contender(r.model.friction, r.train_mae, r.validation_mae, held) for r in self.results]
+
+    @property
     def recommended(self) -> ModelResult:
         """The model with the lowest error on recordings it did not see; on its own if there are none."""
-        return min(self.results, key=lambda r: r.train_mae if r.validation_mae is None else r.validation_mae)
+        best = recommended(self.contenders).friction
+        return next(result for result in self.results if result.model.friction == best)
+
+    @property
+    def choice(self) -> str:
+        """Which model is recommended, on what evidence, and which simpler ones are as good."""
+        return choice_in_words(self.contenders)
 
 
 def identify(
@@ -198,42 +161,41 @@ def identify(
     folder: Path | None = None,
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
+    on_recorded: Callable[[Progress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
 ) -> Identification:
     """Fit every model asked for.
 
     folder: where the Optuna study is kept (models are written by the caller); resume: go on with the searches on
-    record there; should_stop: polled between generations, the best so far is kept. Raises IdentificationError.
+    record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so far
+    is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result. Raises
+    IdentificationError, UnusableRuns for runs no model can be fitted to.
     """
+    check_runs(recordings)
     split = split_recordings(recordings, request.validation, request.seed)
     by_id = {recording.id: recording for recording in recordings}
     if len(by_id) != len(recordings):
         raise IdentificationError("two recordings share an id")
     train = [by_id[i] for i in split.train]
     validation = [by_id[i] for i in split.validation]
-    job = _Job(request, train, validation, folder, resume, on_progress, should_stop)
+    job = _Job(
+        request=request,
+        train=train,
+        validation=validation,
+        folder=folder,
+        resume=resume,
+        on_progress=on_progress,
+        on_recorded=on_recorded,
+        should_stop=should_stop,
+        should_yield=should_yield,
+    )
     results: list[ModelResult] = []
     for friction in request.models:
         results.append(job.fit(friction, split, results))
         if job.stopped:
             break
     return Identification(request, split, tuple(results), job.stopped)
-
-
-def _template(request: IdentificationRequest, friction: str) -> ServoModel:
-    model = build_model(
-        request.servo,
-        friction,
-        command_path=request.command_path,
-        quadratic_gate=request.quadratic_gate,
-        integrator=request.integrator,
-        substeps=request.substeps,
-    )
-    known = {name: value for name, value in request.frozen if name in model.parameters}
-    template = model.with_parameters(model.parameters.frozen_at(known))
-    if not template.parameters.free:
-        raise IdentificationError("every parameter is frozen; there is nothing to identify")
-    return template
 
 
 def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
@@ -253,18 +215,27 @@ def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list
     return starts
 
 
+def _certainty(evidence: Evidence) -> dict[str, Any]:
+    """What a model's file says about each value: where it began, and its approximate standard error if it has one."""
+    known = {p.name: p.standard_error if p.determined and not p.frozen else None for p in evidence.parameters}
+    return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
+
+
 class _Job:
     """The searches of one identification, one after the other."""
 
     def __init__(
         self,
+        *,
         request: IdentificationRequest,
         train: Sequence[Recording],
         validation: Sequence[Recording],
         folder: Path | None,
         resume: bool,
         on_progress: Callable[[Progress], None] | None,
+        on_recorded: Callable[[Progress], None] | None,
         should_stop: Callable[[], bool] | None,
+        should_yield: Callable[[], bool] | None,
     ) -> None:
         self.request = request
         self.train = train
@@ -272,37 +243,44 @@ class _Job:
         self.folder = folder
         self.resume = resume
         self.on_progress = on_progress
+        self.on_recorded = on_recorded
         self.should_stop = should_stop
+        self.should_yield = should_yield
         self.stopped = False
-        self.started = time.monotonic()
+        self._started = time.monotonic()
+        self._done_before = 0.0
+        """Share that was on record already and took no time."""
         self._budgets = {
-            friction: request.trials or TRIALS_PER_PARAMETER * len(_template(request, friction).parameters.free)
+            friction: request.trials or TRIALS_PER_PARAMETER * len(search_template(request, friction).parameters.free)
             for friction in request.models
         }
 
     def fit(self, friction: str, split: Split, simpler: Sequence[ModelResult]) -> ModelResult:
         """Search K times, keep the best."""
         started = time.monotonic()
-        template = _template(self.request, friction)
+        wanted = search_template(self.request, friction)
         batch = Batch(
-            template,
+            wanted,
             self.train,
             dt=self.request.dt,
             supply=self.request.supply,
             threads=self.request.threads,
         )
-        template = replace(template, dt=float(np.median(batch.steps)))
-        starts = [template.parameters.vector(), *self._best_lifted(template, batch, simpler)]
+        wanted = replace(wanted, dt=float(np.median(batch.steps)))
+        starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
+        self._check_starts(batch, starts)
         repeats = []
         for repeat in range(self.request.repeats):
-            found = self._search(template, batch, repeat, starts)
-            parameters = template.parameters.with_vector(found.best)
-            fitted = template.with_parameters(parameters)
+            found = self._search(wanted, batch, repeat, starts)
+            parameters = wanted.parameters.with_vector(found.best)
+            fitted = wanted.with_parameters(parameters)
+            held = self._evaluate(fitted, self.validation) if self.validation else None
             repeats.append(
                 Repeat(
                     seed=self._seed(repeat),
-                    train_mae=self._mae(fitted, self.train),
-                    validation_mae=self._mae(fitted, self.validation) if self.validation else None,
+                    train_mae=self._evaluate(fitted, self.train).mean_mae,
+                    validation_mae=None if held is None else held.mean_mae,
+                    validation_rmse=None if held is None else held.mean_rmse,
                     evaluations=found.evaluations,
                     parameters=parameters,
                 )
@@ -311,14 +289,35 @@ class _Job:
                 self.stopped = True
                 break
         best = min(repeats, key=lambda r: r.train_mae)
-        model = self._finished(template.with_parameters(best.parameters), best, repeats, split)
+        model = self._finished(wanted.with_parameters(best.parameters), best, repeats, split)
+        request = self.request
+        evidence = judge(
+            model, wanted.parameters, self.train, dt=request.dt, supply=request.supply, threads=request.threads
+        )
         return ModelResult(
-            model=model,
+            model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
             train_mae=best.train_mae,
             validation_mae=best.validation_mae,
+            validation_rmse=best.validation_rmse,
             evaluations=sum(r.evaluations for r in repeats),
             wall_seconds=time.monotonic() - started,
             repeats=tuple(repeats),
+            evidence=evidence,
+        )
+
+    def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
+        """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
+        finite = np.asarray(np.isfinite(batch.scores(np.array(starts)).mae)).max(axis=1)
+        if all(finite):
+            return
+        lost = [identity for identity, good in zip(batch.ids, finite, strict=True) if not good]
+        if len(lost) == len(finite):
+            raise DivergingError(
+                "the simulation diverges on every run, whatever the start; use a finer time step or more substeps, "
+                "and the catalogue's bounds"
+            )
+        raise UnusableRuns(
+            f"the simulation of run {lost[0]} diverges, whatever the start; leave it out, or trim it", lost
         )
 
     def _best_lifted(self, template: ServoModel, batch: Batch, simpler: Sequence[ModelResult]) -> list[Array]:
@@ -331,19 +330,20 @@ class _Job:
     def _seed(self, repeat: int) -> int:
         return int(np.random.SeedSequence([self.request.seed, repeat]).generate_state(1)[0])
 
-    def _mae(self, model: ServoModel, recordings: Sequence[Recording]) -> float:
+    def _evaluate(self, model: ServoModel, recordings: Sequence[Recording]) -> Evaluation:
         request = self.request
-        return evaluate(model, recordings, dt=request.dt, supply=request.supply, threads=request.threads).mean_mae
+        return evaluate(model, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
 
     def _search(self, template: ServoModel, batch: Batch, repeat: int, starts: list[Array]) -> SearchResult:
         friction = template.friction
         budget = self._budgets[friction]
         record = None
         if self.folder is not None:
-            settings = self._search_settings(template, batch, budget)
+            settings = self._search_settings(template, batch, budget, starts)
             record = StudyRecord(self.folder, f"{friction}/{repeat}", template.parameters.free, settings, self.resume)
 
         def objective(matrix: Array) -> Array:
+            batch.spared = 1 if self.should_yield is not None and self.should_yield() else 0
             return batch.scores(matrix).combined(self.request.metric)
 
         def report(generation: Generation) -> None:
@@ -351,6 +351,12 @@ class _Job:
                 record.add(generation)
             if self.on_progress is not None:
                 self.on_progress(self._progress(template, repeat, generation))
+
+        def recall(generation: Generation) -> None:
+            progress = self._progress(template, repeat, generation)
+            self._done_before, self._started = progress.done, time.monotonic()
+            if self.on_recorded is not None:
+                self.on_recorded(progress)
 
         def run() -> SearchResult:
             return search(
@@ -361,6 +367,7 @@ class _Job:
                 self._seed(repeat),
                 recorded=() if record is None else record.recorded,
                 on_generation=report,
+                on_recorded=recall,
                 should_stop=self.should_stop,
             )
 
@@ -369,13 +376,15 @@ class _Job:
         with record:
             return run()
 
-    def _search_settings(self, template: ServoModel, batch: Batch, budget: int) -> dict[str, Any]:
+    def _search_settings(self, template: ServoModel, batch: Batch, budget: int, starts: list[Array]) -> dict[str, Any]:
+        """What the values on record depend on; where a search begins depends on the simpler models before it."""
         request = self.request
         return {
             "servo": template.servo,
             "friction": template.friction,
             "parameters": {p.name: [p.lower, p.upper] for p in template.parameters.free},
             "frozen": dict(request.frozen),
+            "starts": [start.tolist() for start in starts],
             "metric": request.metric,
             "quadratic_gate": request.quadratic_gate,
             "integrator": request.integrator,
@@ -395,7 +404,7 @@ class _Job:
         before = sum(weights[m] for m in request.models[: request.models.index(template.friction)])
         here = weights[template.friction]
         done = (before * request.repeats + repeat * here + min(generation.evaluations, here)) / total
-        elapsed = time.monotonic() - self.started
+        elapsed = time.monotonic() - self._started
         candidate = None
         if generation.improved:
             candidate = template.with_parameters(template.parameters.with_vector(generation.best))
@@ -408,7 +417,7 @@ class _Job:
             candidate=candidate,
             trials=here,
             done=done,
-            remaining=elapsed * (1.0 - done) / max(done, 1e-9),
+            remaining=elapsed * (1.0 - done) / max(done - self._done_before, 1e-9),
         )
 
     def _finished(self, model: ServoModel, best: Repeat, repeats: Sequence[Repeat], split: Split) -> ServoModel:
@@ -428,6 +437,7 @@ class _Job:
             "evaluations": best.evaluations,
             "train_mae": best.train_mae,
             "validation_mae": best.validation_mae,
+            "validation_rmse": best.validation_rmse,
             "repeat_spread": max(maes) - min(maes),
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
             "versions": {name: version(name) for name in ("servobench", "numpy", "numba", "cmaes", "optuna")}

@@ -17,15 +17,13 @@ from numpy.typing import NDArray
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
+from core.identification.request import METRICS
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import initial_velocity, on_grid, supply_of
 
 Array = NDArray[np.float64]
-
-METRICS = ("mae", "rmse", "mae_velocity")
-"""Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
 
 VELOCITY_WEIGHT = 0.02
 """Share of the velocity's mean absolute error in "mae_velocity" [s]."""
@@ -106,16 +104,18 @@ class Batch:
         full = any(model.needs_full_step(run.settings) for run in runs)
         self._kernel = population_kernel(model.control.kernel_law, full)
         self._threads = available_threads() if threads is None else max(1, threads)
-        self._chunks = self._deal()
+        self._dealt: dict[int, list[NDArray[np.int64]]] = {}
+        self.spared = 0
+        """Threads left to others from the next scores on; the scores are the same."""
 
     @property
     def total_samples(self) -> int:
         """Samples of all recordings."""
         return int(self.samples.sum())
 
-    def _deal(self) -> list[NDArray[np.int64]]:
+    def _deal(self, threads: int) -> list[NDArray[np.int64]]:
         """Portions of recordings of nearly equal length, the longest first."""
-        count = 1 if self._threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * self._threads)
+        count = 1 if threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * threads)
         loads = np.zeros(count)
         portions: list[list[int]] = [[] for _ in range(count)]
         for recording in np.argsort(-self.samples, kind="stable"):
@@ -147,10 +147,13 @@ class Batch:
                 sums,
             )
 
-        if self._threads == 1:
-            simulate(self._chunks[0])
+        threads = max(1, self._threads - self.spared)
+        if threads not in self._dealt:
+            self._dealt[threads] = self._deal(threads)
+        if threads == 1:
+            simulate(self._dealt[threads][0])
         else:
-            list(_pool(self._threads).map(simulate, self._chunks))
+            list(_pool(threads).map(simulate, self._dealt[threads]))
         mean = sums[:, :count] / self.samples[:, None, None]
         return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
 

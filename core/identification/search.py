@@ -81,14 +81,15 @@ def search(
     *,
     recorded: Sequence[Sequence[float]] = (),
     on_generation: Callable[[Generation], None] | None = None,
+    on_recorded: Callable[[Generation], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
 ) -> SearchResult:
     """Minimise an objective over a box.
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
     each begin a descent, in order, with an even share of the budget; budget: evaluations; recorded: values of the first
-    generations of an earlier search with the same seed and bounds, told instead of evaluated. The result is never worse
-    than any start.
+    generations of an earlier search with the same seed and bounds, told instead of evaluated; on_recorded hears of
+    these, on_generation of the others. The result is never worse than any start.
     """
     lower, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     dimension = len(bounds)
@@ -104,8 +105,9 @@ def search(
         values = np.asarray(objective(candidates) if fresh else known, dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.finfo(np.float64).max)
         generation = state.take(unit, candidates, values, descent, sigma)
-        if fresh and on_generation is not None:
-            on_generation(generation)
+        tell = on_generation if fresh else on_recorded
+        if tell is not None:
+            tell(generation)
         return values
 
     ordered = [(start - lower) / np.where(width > 0, width, 1.0) for start in starts]

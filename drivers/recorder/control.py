@@ -1,7 +1,7 @@
 """Flags, heartbeats and state shared by the recorder's process and the program that holds it.
 
-Every field is one aligned word with one writer, so each is read whole. Times are nanoseconds of
-`time.perf_counter_ns`, which is one monotonic clock for all processes of a machine.
+Every field is one aligned word with one writer, so each is read whole. A torque is a word with the bits of a float.
+Times are nanoseconds of `time.perf_counter_ns`, which is one monotonic clock for all processes of a machine.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ _FIELDS = (
     "stop_requested_at",
     "abort_requests",
     "close_requested",
+    "wanted_torque",
+    "hold_ends",
     # Written by the recorder's process.
     "recorder_beat",
     "quiet_until",
@@ -28,6 +30,7 @@ _FIELDS = (
     "run_done",
     "skipped_cycles",
     "stop_released_at",
+    "held_torque",
 )
 _INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}
 """Each field has a cache line to itself, so that the two sides do not slow each other down."""
@@ -54,6 +57,7 @@ class ControlView:
 
     def __init__(self, control: Control) -> None:
         self._words = control.words
+        self._numbers = self._words.view(np.float64)
 
     def get(self, name: str) -> int:
         """Value of a field."""
@@ -62,6 +66,14 @@ class ControlView:
     def set(self, name: str, value: int) -> None:
         """Store a field."""
         self._words[_INDEX[name]] = value
+
+    def number(self, name: str) -> float:
+        """Value of a field that holds a number."""
+        return float(self._numbers[_INDEX[name]])
+
+    def set_number(self, name: str, value: float) -> None:
+        """Store a number in a field."""
+        self._numbers[_INDEX[name]] = value
 
     def stamp(self, name: str) -> None:
         """Store the present moment in a field."""

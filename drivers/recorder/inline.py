@@ -1,4 +1,4 @@
-"""A run in the caller's own process, by the same loop the recorder's process uses.
+"""A run or a held torque in the caller's own process, by the same loop the recorder's process uses.
 
 For the simulated servo only: `bench demo`, tests and scripts, where a run on the virtual clock takes a fraction of a
 second. A servo that can move something real needs a process that outlives the program's mistakes.
@@ -6,14 +6,16 @@ second. A servo that can move something real needs a process that outlives the p
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from typing import Self
 
 from core.recording import RunHeader, SinkDescription
 from core.trajectories import Trajectory
-from drivers.errors import NotReady
+from drivers.errors import CommandError, DriverError, NotReady
 from drivers.recorder.link import Unlinked
-from drivers.recorder.loop import Loop, RunJob
-from drivers.recorder.run import RunPlan, RunResult
+from drivers.recorder.loop import HoldJob, Loop, RunJob
+from drivers.recorder.run import HeldSample, HoldResult, RunPlan, RunResult, check_rate
 from drivers.recorder.storage import Immediately
 from drivers.servo import Servo
 
@@ -32,6 +34,80 @@ def record_inline(
     refused, so that a demonstration cannot take hours unawares. Raises NotReady for a servo that can move something
     real, CommandError for a trajectory outside the limits.
     """
+    _require_harmless(servo, virtual)
+    if rate is not None:
+        header = replace(header, rate=rate)
+    plan = RunPlan.sample(trajectory, header.rate)
+    plan.check(servo.limits)
+    loop = Loop(servo, Unlinked(), Immediately())
+    return loop.perform(RunJob(run=1, plan=plan, header=header, sink=sink, limits=servo.limits))
+
+
+class InlineHold:
+    """A torque held by a connected simulated servo, cycle by cycle:
+
+        with InlineHold(servo, header) as hold:
+            while not steady:
+                sample = hold.step(0.4)
+
+    Leaving the block takes the torque away along its ramp and releases; an exception releases at once.
+    """
+
+    def __init__(self, servo: Servo, header: RunHeader, virtual: bool = True) -> None:
+        """header: bench, settings and rate; virtual says which clock the caller counts on.
+
+        Raises NotReady for a servo that can move something real or lives on the other clock, CommandError for a rate
+        that is not possible or a servo without a torque limit.
+        """
+        _require_harmless(servo, virtual)
+        check_rate(header.rate)
+        job = HoldJob(header=header, limits=servo.limits)
+        job.check()
+        self._holding = Loop(servo, Unlinked(), Immediately()).hold(job)
+        self._begun = False
+        self.result: HoldResult | None = None
+        """How the hold ended; None while it goes on."""
+
+    def step(self, torque: float) -> HeldSample:
+        """Make one cycle on the way to a torque [N·m] or holding it, and return what was read.
+
+        The first step has a cycle without torque before it.
+        Raises CommandError for a torque that is not finite, DriverError with the reason once the hold has ended.
+        """
+        if not math.isfinite(torque):
+            raise CommandError(f"a torque of {torque} N·m cannot be held; give a finite one")
+        try:
+            if not self._begun:
+                self._begun = True
+                next(self._holding)
+            return self._holding.send(torque)
+        except StopIteration as end:
+            result = self.result = self.result or end.value or HoldResult(exit_status="abort", reason="interrupted")
+        raise DriverError(f"the torque is no longer held: {result.reason or 'the hold was ended'}")
+
+    def end(self) -> HoldResult:
+        """Take the torque away along its ramp and release; idempotent."""
+        if self.result is None:
+            try:
+                if self._begun:
+                    self._holding.send(math.nan)
+            except StopIteration as end:
+                self.result = end.value
+        self._holding.close()
+        self.result = self.result or HoldResult(exit_status="success")
+        return self.result
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        if kind is None:
+            self.end()
+        else:
+            self._holding.close()
+
+
+def _require_harmless(servo: Servo, virtual: bool) -> None:
     if servo.hazardous:
         raise NotReady("this servo can move something real; drive it through a Recorder")
     if servo.clock.virtual is not virtual:
@@ -39,9 +115,3 @@ def record_inline(
         raise NotReady(
             f"the servo lives on the {found} clock, the {wanted} one was asked for; open it with ?clock={wanted}"
         )
-    if rate is not None:
-        header = replace(header, rate=rate)
-    plan = RunPlan.sample(trajectory, header.rate)
-    plan.check(servo.limits)
-    loop = Loop(servo, Unlinked(), Immediately())
-    return loop.perform(RunJob(run=1, plan=plan, header=header, sink=sink, limits=servo.limits))

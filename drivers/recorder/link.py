@@ -6,6 +6,7 @@ run in the caller's own process, where the caller's exceptions stop it.
 
 from __future__ import annotations
 
+import math
 import os
 from typing import Any, Protocol
 
@@ -16,7 +17,6 @@ from drivers.servo import ServoState
 
 HEARTBEAT_LIMIT = 0.2
 """A driven servo is released when the program gave no sign of life for this long [s]."""
-
 
 EMERGENCY = "emergency stop"
 
@@ -61,6 +61,10 @@ class Link(Protocol):
         """Tell how far the run is, in cycles."""
         ...
 
+    def held(self, torque: float) -> None:
+        """Tell which torque is held [N·m]; NaN: none."""
+        ...
+
     def publish(self, row: tuple[Any, ...]) -> None:
         """Hand out a live row of LIVE_DTYPE."""
         ...
@@ -88,6 +92,9 @@ class Unlinked:
     def progress(self, done: int, length: int, skipped_cycles: int) -> None:
         """Nobody watches."""
 
+    def held(self, torque: float) -> None:
+        """Nobody watches."""
+
     def publish(self, row: tuple[Any, ...]) -> None:
         """Nobody watches."""
 
@@ -102,6 +109,7 @@ class SharedLink:
         self.heartbeat_limit = heartbeat_limit
         self._stops_handled = 0
         self._aborts_handled = 0
+        self._ends_handled = 0
         self._ending = ""
 
     def end(self, reason: str) -> None:
@@ -133,6 +141,17 @@ class SharedLink:
         """Begin a run that was asked for after `aborts_seen` aborts: a later one counts, an older one does not."""
         self._aborts_handled = aborts_seen
         self._control.set("run", run)
+
+    def begin_hold(self, aborts_seen: int, ends_seen: int) -> None:
+        """Begin a hold that was asked for after so many aborts and ends of holds: only later ones concern it."""
+        self._aborts_handled = aborts_seen
+        self._ends_handled = ends_seen
+
+    def wanted_torque(self) -> float:
+        """Torque the program wants held [N·m]; NaN once it wants the hold to end."""
+        if self._control.get("hold_ends") != self._ends_handled:
+            return math.nan
+        return self._control.number("wanted_torque")
 
     def beat(self) -> None:
         """Give a sign of life to the program."""
@@ -183,6 +202,10 @@ class SharedLink:
         self._control.set("run_length", length)
         self._control.set("run_done", done)
         self._control.set("skipped_cycles", skipped_cycles)
+
+    def held(self, torque: float) -> None:
+        """Publish the held torque."""
+        self._control.set_number("held_torque", torque)
 
     def publish(self, row: tuple[Any, ...]) -> None:
         """Push a row into the ring."""

@@ -1,30 +1,25 @@
-"""The recorder's loop: one cycle, and the phases of a run made of cycles.
+"""The recorder's loop: what is made of cycles, a run or a held torque.
 
-A cycle waits for its deadline, asks whether it has to stop, sends the command, reads one block, hands the row out
-and checks the limits. Deadlines are absolute; a cycle that comes too late takes the place of the last one that is
-due, and the ones before it are counted as skipped, never made up for. Time is the servo's clock, so that the same
-loop serves hardware and the simulated servo as fast as it can be computed.
-
-A run: come to rest at the first goal, follow the plan, then return to 0 rad slowly and let go. Whatever ends it
-otherwise releases the servo first and is told afterwards.
+A run: come to rest at the first goal, follow the plan, then return to 0 rad slowly and let go. A hold, for placing
+the pendulum by hand (seed 004, section II-C): a motor torque, reached and left along a ramp, while a hand moves the
+pendulum. Whatever ends either otherwise releases the servo first and is told afterwards.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Generator
 from concurrent.futures import Future, wait
 from dataclasses import dataclass
-from typing import Any
 
-from core.errors import ServoBenchError
 from core.recording import RunHeader, SinkDescription
-from drivers.errors import CommandError, DriverError, NotReady
+from drivers.errors import CommandError
 from drivers.limits import Limits
+from drivers.recorder.cycle import Cycle, describe
 from drivers.recorder.link import EMERGENCY, Link, RunStopped
-from drivers.recorder.run import Phase, RunPlan, RunResult
+from drivers.recorder.run import HeldSample, HoldResult, Phase, RunPlan, RunResult
 from drivers.recorder.storage import Sealed, Storage, Submits
-from drivers.servo import Command, PositionGoal, Reading, Release, Servo, ServoState
+from drivers.servo import Command, PositionGoal, Release, Servo, ServoState, TorqueGoal
 
 MOVE_SPEED = 1.0
 """Highest speed of the goal on the way to a run's start and back from its end [rad/s]."""
@@ -37,10 +32,9 @@ REST_LIMIT = 5.0
 """A driven servo that does not rest after this time [s] will not."""
 HANG_LIMIT = 20.0
 """A released pendulum may swing this long [s]."""
-CONFIGURE_LIMIT = 10.0
-"""Writing a released servo's settings, or rebooting it out of a fault, may take this long [s]."""
-STALL_LIMIT = 0.2
-"""A driven servo that was not looked at for this long [s] is released."""
+HOLD_RAMP = 0.25
+"""A held torque changes by at most this share of the servo's torque limit in a second [1/s]. Slow enough that the
+pendulum follows instead of swinging over, fast enough that a person does not wait."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,20 +48,26 @@ class RunJob:
     limits: Limits
 
 
-class Loop:
-    """Drives a connected servo through runs. The caller owns the servo and closes it."""
+@dataclass(frozen=True, kw_only=True)
+class HoldJob:
+    """Everything a held torque needs; picklable."""
+
+    header: RunHeader
+    limits: Limits
+
+    def check(self) -> None:
+        """Raise CommandError when nothing says how much torque is too much."""
+        if not math.isfinite(self.limits.torque):
+            raise CommandError("cannot hold a torque without a torque limit; set the limit first")
+
+
+class Loop(Cycle):
+    """Drives a connected servo through runs and holds. The caller owns the servo and closes it."""
 
     def __init__(self, servo: Servo, link: Link, worker: Submits) -> None:
-        self._servo = servo
-        self._link = link
+        super().__init__(servo, link)
         self._worker = worker
-        self._clock = servo.clock
-        self._state = ServoState.DISCONNECTED
         self._band = max(REST_BAND, 2.5 * servo.identify().position_step)
-        self._run = 0
-        self._phase = Phase.IDLE
-        self._restart(1.0)
-        self.tell_state()
 
     def perform(self, job: RunJob) -> RunResult:
         """Make one run and bring the servo back; returns how it went. The servo is released in every case.
@@ -107,36 +107,64 @@ class Loop:
             skipped_cycles=skipped,
         )
 
-    def let_go(self, fault: str = "") -> None:
-        """Release the servo at once; a fault text keeps it in FAULT until acknowledged."""
-        if fault:
-            self._servo.fault(fault)
-        else:
-            self._servo.release()
-        self.tell_state()
+    def hold(self, job: HoldJob) -> Generator[HeldSample, float, HoldResult]:
+        """Hold a motor torque for a hand to work against; returns how it went, the servo released in every case.
 
-    def watch(self) -> None:
-        """Read the released servo once, for the live rows between runs."""
-        self._observe(math.nan)
-
-    def tell_state(self) -> None:
-        """Tell the servo's state if it is another one than told last, or FAULT, whose release is worth a stamp."""
-        state = self._servo.state
-        if state is not self._state or state is ServoState.FAULT:
-            self._state = state
-            self._link.state(state)
+        Each value sent in is the torque wanted in the next cycle [N·m], NaN to end; the first cycles hold none.
+        Closing the generator releases at once.
+        """
+        self._restart(job.header.rate)
+        status, reason, fault = "success", "", False
+        self._enter(Phase.HOLD)
+        try:
+            job.check()
+            self._mount(job.header, job.limits)
+            step = HOLD_RAMP * job.limits.torque / job.header.rate
+            self._held_torque = 0.0
+            try:
+                wanted = yield self._hold_torque(0.0)
+                while not math.isnan(wanted):
+                    wanted = yield self._hold_torque(self._towards(job.limits.clamp_torque(wanted), step))
+            except RunStopped as stop:
+                if not stop.gentle:
+                    raise
+                status, reason = stop.exit_status, stop.reason
+                self._link.abort_heeded()
+            while self._held_torque:
+                self._hold_torque(self._towards(0.0, step))
+        except RunStopped as stop:
+            status, reason, fault = stop.exit_status, stop.reason, stop.fault
+        except Exception as error:
+            status, reason, fault = "fail", describe(error), self._is_fault(error)
+        finally:
+            self.let_go(reason if fault else "")
+            self._held_torque = math.nan
+            self._link.held(math.nan)
+            self._enter(Phase.IDLE)
+        return HoldResult(exit_status=status, reason=reason)
 
     # Phases.
+
+    def _hold_torque(self, torque: float) -> HeldSample:
+        """One cycle with a motor torque [N·m]."""
+        self._await_due()
+        self._held_torque = torque
+        self._link.held(torque)
+        reading = self._act(TorqueGoal(torque), math.nan)
+        violation = self._servo.limits.check_hold(reading)
+        if violation is not None:
+            raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
+        return HeldSample(clock=self._moment, reading=reading, torque=torque)
+
+    def _towards(self, wanted: float, step: float) -> float:
+        """The held torque of the next cycle, at most a step [N·m] from that of the last one."""
+        return self._held_torque + min(max(wanted - self._held_torque, -step), step)
 
     def _prepare(self, job: RunJob, storage: Storage) -> None:
         """Everything up to the run's first sample; the store stands ready before the servo moves."""
         self._enter(Phase.APPROACH)
         job.plan.check(job.limits)
-        self._link.quiet_for(CONFIGURE_LIMIT)
-        self._servo.mount(job.header.bench)
-        self._servo.configure(job.header.settings, job.limits)
-        self._link.quiet_for(0.0)
-        self._restart(job.header.rate)
+        self._mount(job.header, job.limits)
         while not storage.opened():
             self._cycle(None)
         goal = float(job.plan.goal[0])
@@ -206,97 +234,6 @@ class Loop:
             f"{highest - lowest:.3f} rad; steady the bench or change the gains",
         )
 
-    # One cycle.
-
-    def _cycle(self, command: Command | None, goal: float = math.nan) -> Reading:
-        """One cycle outside a run; command None leaves the servo as it is, goal is what the live row shows [rad]."""
-        self._await_due()
-        return self._act(command, goal)
-
-    def _await_due(self) -> int:
-        """Wait for the next deadline and return the number of the cycle that is due, late ones skipped."""
-        self._clock.wait_until(self._due, self._interrupted)
-        late = self._clock.now() - self._due
-        if late > self._period:
-            missed = int(late / self._period)
-            self._missed += missed
-            self._skipped += missed
-            self._count += missed
-            self._due = self._origin + self._count * self._period
-        self._heed()
-        if late > STALL_LIMIT and self._servo.state is ServoState.ENABLED:
-            raise RunStopped(
-                "fail",
-                f"the recorder stood still for {1e3 * late:.0f} ms; the servo was released",
-                fault=True,
-            )
-        return self._count
-
-    def _act(
-        self, command: Command | None, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None
-    ) -> Reading:
-        """Command, read, hand out, check."""
-        servo = self._servo
-        if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
-            servo.command(command)
-            if servo.state is not self._state:
-                self.tell_state()
-            self._heed()
-        reading = self._observe(goal, keep)
-        self._count += 1
-        self._due = self._origin + self._count * self._period
-        violation = servo.limits.check(reading, driven=servo.state is ServoState.ENABLED)
-        if violation is not None:
-            raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
-        return reading
-
-    def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
-        """Read one block and hand out its row, stamped with the middle of the read."""
-        clock = self._clock
-        before = clock.now()
-        reading = self._servo.read()
-        after = clock.now()
-        moment = 0.5 * (before + after)
-        sample = (
-            math.nan if keep is None else moment - self._begin_at,
-            # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
-            reading.position if math.isnan(goal) else goal,
-            self._servo.state is ServoState.ENABLED,
-            reading.position,
-            reading.velocity,
-            reading.current,
-            reading.duty_cycle,
-            reading.supply_voltage,
-            reading.temperature,
-            after - before,
-            self._missed,
-        )
-        self._missed = 0
-        self._link.publish((*sample, moment, self._run, self._phase))
-        if keep is not None:
-            keep(sample)
-        return reading
-
-    def _interrupted(self) -> bool:
-        return self._link.pending() is not None
-
-    def _heed(self) -> None:
-        stop = self._link.pending()
-        if stop is not None:
-            raise stop
-
-    def _enter(self, phase: Phase) -> None:
-        self._phase = phase
-        self._link.phase(phase)
-
-    def _restart(self, rate: float) -> None:
-        """Begin counting cycles anew, the first one due now."""
-        self._period = 1.0 / rate
-        self._origin = self._due = self._begin_at = self._clock.now()
-        self._count = 0
-        self._missed = 0
-        self._skipped = 0
-
     def _await(self, sealed: Future[Sealed]) -> Sealed:
         """Wait for the store, the servo being released, and go on giving signs of life."""
         while not sealed.done():
@@ -305,16 +242,3 @@ class Loop:
                 self.let_go(EMERGENCY)
             wait([sealed], timeout=0.01)
         return sealed.result()
-
-    def _is_fault(self, error: Exception) -> bool:
-        """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""
-        if self._servo.state is ServoState.ENABLED:
-            return True
-        return isinstance(error, DriverError) and not isinstance(error, (CommandError, NotReady))
-
-
-def describe(error: BaseException) -> str:
-    """One line about an error; those not raised on purpose name their type."""
-    if isinstance(error, ServoBenchError):
-        return str(error)
-    return f"{type(error).__name__}: {error}"

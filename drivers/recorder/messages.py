@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.recording import ServoSettings
 from drivers.limits import Limits
-from drivers.recorder.loop import RunJob
+from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.run import RunResult
 from drivers.servo import ServoIdentity
 
@@ -24,6 +25,24 @@ class RecordRequest:
 
 
 @dataclass(frozen=True)
+class HoldRequest:
+    """Hold a torque; which one is in the control block."""
+
+    job: HoldJob
+    aborts_seen: int
+    ends_seen: int
+    """Ends of holds asked for before this one."""
+
+
+@dataclass(frozen=True)
+class ConfigureRequest:
+    """Write settings and limits into the released servo."""
+
+    settings: ServoSettings
+    limits: Limits
+
+
+@dataclass(frozen=True)
 class AcknowledgeRequest:
     """A person has seen the fault."""
 
@@ -31,7 +50,7 @@ class AcknowledgeRequest:
     """Emergency stops asked for so far; a later one is not acknowledged by this."""
 
 
-Request = RecordRequest | AcknowledgeRequest
+Request = RecordRequest | HoldRequest | ConfigureRequest | AcknowledgeRequest
 
 
 @dataclass(frozen=True)
@@ -42,6 +61,10 @@ class Connected:
     limits: Limits
     priority: str
     """How the loop is scheduled, and why not better if so."""
+    settings: ServoSettings | None
+    """As read from the servo; None when it cannot say."""
+    ratings: Limits
+    """Limits may be narrower than these, never wider."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +79,35 @@ class RunFinished:
     """A run is over and sealed."""
 
     result: RunResult
+    settings: ServoSettings | None
+    """As read back from the servo before the run; None when it cannot say."""
+
+
+@dataclass(frozen=True)
+class HoldEnded:
+    """A held torque is over, the servo released."""
+
+    exit_status: str
+    """"success" when it was ended on purpose, "abort" or "fail"."""
+    reason: str
+    settings: ServoSettings | None = None
+    """As read back from the servo before the hold; None when it cannot say."""
+
+
+@dataclass(frozen=True)
+class Configured:
+    """The servo has other settings and limits."""
+
+    settings: ServoSettings | None
+    """As read back from the servo; None when it cannot say."""
+    limits: Limits
+
+
+@dataclass(frozen=True)
+class ConfigureFailed:
+    """Settings or limits were not taken; what the servo has is unknown until they are written again."""
+
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -70,4 +122,4 @@ class Acknowledged:
     """The servo is READY again."""
 
 
-Event = Connected | ConnectFailed | RunFinished | Faulted | Acknowledged
+Event = Connected | ConnectFailed | RunFinished | HoldEnded | Configured | ConfigureFailed | Faulted | Acknowledged

@@ -17,21 +17,27 @@ from multiprocessing.connection import Connection
 
 from drivers.errors import NoAnswer
 from drivers.recorder.control import Control
+from drivers.recorder.cycle import CONFIGURE_LIMIT, describe
 from drivers.recorder.link import EMERGENCY, SharedLink
-from drivers.recorder.loop import CONFIGURE_LIMIT, Loop, describe
+from drivers.recorder.loop import HoldJob, Loop
 from drivers.recorder.messages import (
     Acknowledged,
     AcknowledgeRequest,
+    Configured,
+    ConfigureFailed,
+    ConfigureRequest,
     Connected,
     ConnectFailed,
     Event,
     Faulted,
+    HoldEnded,
+    HoldRequest,
     RecordRequest,
     Request,
     RunFinished,
 )
 from drivers.recorder.ring import Ring, RingWriter
-from drivers.recorder.run import Phase
+from drivers.recorder.run import HoldResult, Phase
 from drivers.recorder.storage import Immediately
 from drivers.registry import ServoSource
 from drivers.servo import Servo, ServoState
@@ -84,7 +90,7 @@ def serve(job: ServeJob, pipe: Connection) -> None:
         loop = Loop(servo, link, worker)
         link.quiet_for(0.0)
         link.phase(Phase.IDLE)
-        pipe.send(Connected(identity, servo.limits, priority))
+        pipe.send(Connected(identity, servo.limits, priority, loop.written, servo.ratings))
     except Exception as error:
         if servo is not None:
             servo.close()
@@ -142,13 +148,41 @@ class Service:
         if isinstance(request, RecordRequest):
             self._link.begin_run(request.job.run, request.aborts_seen)
             result = self._loop.perform(request.job)
-            if self._link.stop_requested():
-                self._stop()
-            gc.collect()
-            self._tell_fault()
-            self._pipe.send(RunFinished(result))
+            self._tidy()
+            self._pipe.send(RunFinished(result, self._loop.written))
+        elif isinstance(request, HoldRequest):
+            self._link.begin_hold(request.aborts_seen, request.ends_seen)
+            held = self._hold(request.job)
+            self._tidy()
+            self._pipe.send(HoldEnded(held.exit_status, held.reason, self._loop.written))
+        elif isinstance(request, ConfigureRequest):
+            self._configure(request)
         elif isinstance(request, AcknowledgeRequest):
             self._acknowledge(request.stops_seen)
+
+    def _hold(self, job: HoldJob) -> HoldResult:
+        holding = self._loop.hold(job)
+        try:
+            next(holding)
+            while True:
+                holding.send(self._link.wanted_torque())
+        except StopIteration as end:
+            return end.value
+
+    def _tidy(self) -> None:
+        """After a run or a hold, before it is told."""
+        if self._link.stop_requested():
+            self._stop()
+        gc.collect()
+        self._tell_fault()
+
+    def _configure(self, request: ConfigureRequest) -> None:
+        try:
+            self._loop.configure(request.settings, request.limits)
+        except Exception as error:
+            self._pipe.send(ConfigureFailed(describe(error)))
+        else:
+            self._pipe.send(Configured(self._loop.written, request.limits))
 
     def _stop(self) -> None:
         """Release for an emergency stop, whatever state the servo is in."""

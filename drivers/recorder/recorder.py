@@ -4,55 +4,64 @@
     identity = recorder.start()
     recorder.record(trajectory, header, sink)
     result = recorder.wait()          # or beat() and poll() from a timer until a RunFinished comes
+    recorder.hold(0.4, header)        # a motor torque to work against by hand, until end_hold()
 
-The one who holds a recorder must call `beat()` at least every 100 ms while a run is on, from the thread whose life
-matters: the window's timer, the command line's loop. There is no hidden thread that would go on for a program that
-hangs. When the beats stop the servo is released.
+The one who holds a recorder must call `beat()` at least every 100 ms while a run or a hold is on, from the thread
+whose life matters: the window's timer, the command line's loop. There is no hidden thread that would go on for a
+program that hangs. When the beats stop the servo is released.
 """
 
 from __future__ import annotations
 
-import os
+import math
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
+from enum import Enum
 from typing import Any, Self
 
-from core.recording import RunHeader, SinkDescription
+from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
-from drivers.errors import DriverError, NotReady, RecorderDied
+from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
 from drivers.limits import Limits
-from drivers.recorder.control import Control
+from drivers.recorder.child import Child
 from drivers.recorder.link import HEARTBEAT_LIMIT
-from drivers.recorder.loop import RunJob
+from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.messages import (
     Acknowledged,
     AcknowledgeRequest,
+    Configured,
+    ConfigureFailed,
+    ConfigureRequest,
     Connected,
     ConnectFailed,
     Event,
     Faulted,
+    HoldEnded,
+    HoldRequest,
     RecordRequest,
+    Request,
     RunFinished,
 )
-from drivers.recorder.process import CONNECT_LIMIT, ServeJob, serve
-from drivers.recorder.ring import Ring, RingReader
-from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan, RunResult
+from drivers.recorder.process import CONNECT_LIMIT
+from drivers.recorder.ring import RingReader
+from drivers.recorder.run import Phase, RunPlan, RunResult, check_rate
 from drivers.registry import ServoSource, resolve
 from drivers.servo import ServoIdentity, ServoState
 
-RING_CAPACITY = 32768
-"""Live rows kept: half a minute at 1 kHz."""
-SILENCE_LIMIT = 0.5
-"""A recorder's process without a sign of life for this long [s] counts as dead."""
-PATIENCE = 5.0
-"""A process asked to end gets this long [s], then a signal, then this long again."""
 WAIT_STEP = 0.02
 """[s]"""
+STOP_LOCK = 5.0
+"""After an emergency stop nothing that may drive is taken for this long [s]: long enough to look before going on."""
+
+
+class Activity(Enum):
+    """What the recorder was asked for and has not finished yet."""
+
+    NONE = ""
+    RUN = "a run is on; wait for it or abort it"
+    HOLD = "a torque is being held; end that first"
+    CONFIGURE = "settings are being written; wait a moment"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +80,8 @@ class RecorderStatus:
     skipped_cycles: int
     priority: str
     """How the loop is scheduled, and why not better if so; empty before the servo is connected."""
+    held_torque: float
+    """Held now [N·m], on its way to the wanted one; NaN while none is."""
 
 
 class Recorder:
@@ -82,45 +93,35 @@ class Recorder:
         *,
         limits: Limits | None = None,
         heartbeat_limit: float = HEARTBEAT_LIMIT,
+        stop_lock: float = STOP_LOCK,
     ) -> None:
         """source: an address or a picklable description; limits None: the servo's own.
 
-        heartbeat_limit: the servo is released when `beat` was not called for this long [s]. Raises AddressError.
+        heartbeat_limit: the servo is released when `beat` was not called for this long [s]; stop_lock: after an
+        emergency stop everything that may drive is refused for this long [s]. Raises AddressError.
         """
-        self._source = resolve(source)
         self._limits = limits
-        self._heartbeat_limit = heartbeat_limit
-        self._context = get_context("spawn")
-        self._control = Control(self._context)
-        self._view = self._control.view()
-        self._ring = Ring(self._context, LIVE_DTYPE, RING_CAPACITY)
-        self._latest = RingReader(self._ring)
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
+        self._stop_lock = stop_lock
+        self._child = Child(resolve(source), heartbeat_limit)
+        self._view = self._child.view
+        self._latest = RingReader(self._child.ring)
         self._identity: ServoIdentity | None = None
         self._priority = ""
         self._fault = ""
         self._dead = ""
         self._runs = 0
-        self._busy = False
+        self._written: ServoSettings | None = None
+        self._ratings: Limits | None = None
+        self._doing = Activity.NONE
         self._result: RunResult | None = None
 
     # Beginning and end.
 
     def launch(self) -> None:
         """Start the process and return at once; `poll` brings Connected or ConnectFailed. Raises NotReady."""
-        if self._process is not None:
+        if self._child.launched:
             raise NotReady("the recorder was started already; make a new one for another servo")
-        here, there = self._context.Pipe()
-        job = ServeJob(self._source, self._control, self._ring, os.getpid(), self._heartbeat_limit)
-        self.beat()
-        self._view.stamp("recorder_beat")
-        self._view.announce("quiet_until", CONNECT_LIMIT)
-        # A daemon is terminated when the program ends without closing it, and releases the servo on that signal.
-        process = self._context.Process(target=serve, args=(job, there), name="recorder", daemon=True)
-        process.start()
-        there.close()
-        self._process, self._pipe = process, here
+        self._child.launch()
 
     def start(self, timeout: float = CONNECT_LIMIT) -> ServoIdentity:
         """Start the process, wait until the servo answered and return who it is. Raises DriverError."""
@@ -142,21 +143,10 @@ class Recorder:
 
     def close(self) -> None:
         """Release the servo and end the process. Idempotent, bounded in time."""
-        process, pipe = self._process, self._pipe
-        if process is None:
+        if not self._child.launched:
             return
-        self._view.set("close_requested", 1)
-        process.join(PATIENCE)
-        for end in (process.terminate, process.kill):
-            if process.is_alive():
-                end()
-                process.join(PATIENCE)
-        if pipe is not None:
-            pipe.close()
-        if not process.is_alive():
-            process.close()
-        self._process = self._pipe = None
-        self._busy = False
+        self._child.close()
+        self._doing = Activity.NONE
         self._dead = self._dead or "the recorder was closed"
 
     def __enter__(self) -> Self:
@@ -172,13 +162,19 @@ class Recorder:
         self._view.stamp("beat")
 
     def emergency_stop(self) -> None:
-        """Switch the motor off now. Callable in every state, from any thread; stays in FAULT until acknowledged."""
+        """Switch the motor off now. Callable in every state, from any thread; stays in FAULT until acknowledged.
+
+        Even then nothing that may drive is taken before `locked_for` is over.
+        """
         self._view.stamp("stop_requested_at")
         self._view.set("stop_requests", self._view.get("stop_requests") + 1)
 
     def abort(self) -> None:
-        """End the run, keep its samples, return slowly; a second abort releases the servo where it is."""
-        if self._busy:
+        """End the run, keep its samples, return slowly; a second abort releases the servo where it is.
+
+        A held torque is taken away along its ramp, by a second abort at once.
+        """
+        if self._doing in (Activity.RUN, Activity.HOLD):
             self._view.set("abort_requests", self._view.get("abort_requests") + 1)
 
     def acknowledge(self) -> None:
@@ -192,22 +188,22 @@ class Recorder:
         released = self._view.get("stop_released_at")
         return 1e-9 * (released - asked) if 0 < asked <= released else None
 
+    @property
+    def locked_for(self) -> float:
+        """How long runs, holds and settings are still refused after an emergency stop [s]; 0 when they are not."""
+        if not self._view.get("stop_requested_at"):
+            return 0.0
+        return max(0.0, self._stop_lock - self._view.age("stop_requested_at"))
+
     # Runs.
 
     def record(self, trajectory: Trajectory, header: RunHeader, sink: SinkDescription | None = None) -> int:
         """Begin a run at the header's rate and return its number; `poll` brings RunFinished.
 
-        Raises NotReady while a run is on or a fault is not acknowledged, CommandError for a trajectory outside the
-        limits, RecorderDied.
+        Raises NotReady while something else is on, a fault is not acknowledged or an emergency stop is fresh,
+        CommandError for a trajectory outside the limits, RecorderDied.
         """
-        state = self.state
-        if self._dead:
-            raise RecorderDied(self._dead)
-        if self._busy:
-            raise NotReady("a run is on; wait for it or abort it")
-        if state is not ServoState.READY:
-            remedy = "acknowledge it" if state is ServoState.FAULT else "start the recorder first"
-            raise NotReady(f"cannot record in state {state.name} ({self._fault or 'no servo'}); {remedy}")
+        self._require_ready("record")
         limits = self.limits
         plan = RunPlan.sample(trajectory, header.rate)
         plan.check(limits)
@@ -215,7 +211,7 @@ class Recorder:
         job = RunJob(run=run, plan=plan, header=header, sink=sink, limits=limits)
         self.beat()
         self._send(RecordRequest(job, self._view.get("abort_requests")))
-        self._runs, self._busy, self._result = run, True, None
+        self._runs, self._doing, self._result = run, Activity.RUN, None
         return run
 
     def wait(self, timeout: float | None = None, progress: Callable[[RecorderStatus], None] | None = None) -> RunResult:
@@ -223,7 +219,7 @@ class Recorder:
 
         timeout [s]; progress is called every 20 ms. Raises RecorderDied, and TimeoutError with the run going on.
         """
-        if not self._busy and self._result is None:
+        if self._doing is not Activity.RUN and self._result is None:
             raise NotReady("no run was begun; record one first")
         deadline = None if timeout is None else time.monotonic() + timeout
         while self._result is None:
@@ -239,23 +235,63 @@ class Recorder:
             self._sleep()
         return self._result
 
+    # Torques held, and settings.
+
+    def hold(self, torque: float, header: RunHeader) -> None:
+        """Begin to hold a motor torque [N·m] for a hand to work against; `poll` brings HoldEnded.
+
+        The bench, the settings and the rate are the header's; nothing is stored. The torque is reached along a ramp,
+        and clamped to the limits. Raises NotReady like `record`, CommandError for a torque that is not finite or
+        limits without one, RecorderDied.
+        """
+        self._require_ready("hold a torque")
+        check_rate(header.rate)
+        job = HoldJob(header=header, limits=self.limits)
+        job.check()
+        self._want_torque(torque)
+        self.beat()
+        self._send(HoldRequest(job, self._view.get("abort_requests"), self._view.get("hold_ends")))
+        self._doing = Activity.HOLD
+
+    def set_torque(self, torque: float) -> None:
+        """Go over to another held torque [N·m], along the ramp. Raises NotReady, CommandError, RecorderDied."""
+        if self._dead:
+            raise RecorderDied(self._dead)
+        if self._doing is not Activity.HOLD:
+            raise NotReady("no torque is being held; begin to hold one first")
+        self._want_torque(torque)
+
+    def end_hold(self) -> None:
+        """Take the held torque away along its ramp, then release; `poll` brings HoldEnded."""
+        if self._doing is Activity.HOLD:
+            self._view.set("hold_ends", self._view.get("hold_ends") + 1)
+
+    def configure(self, settings: ServoSettings, limits: Limits) -> None:
+        """Write settings and limits into the released servo; `poll` brings Configured or ConfigureFailed.
+
+        Raises NotReady like `record`, CommandError for limits wider than the servo's ratings, RecorderDied.
+        """
+        self._require_ready("change settings")
+        if self._ratings is not None:
+            limits.require_within(self._ratings)
+        self._send(ConfigureRequest(settings, limits))
+        self._doing = Activity.CONFIGURE
+
     def poll(self) -> list[Event]:
         """Return what happened since the last call, without waiting. Does not count as a sign of life."""
-        events: list[Event] = []
-        pipe = self._pipe
-        if pipe is None:
-            return events
         # Asked before the pipe is emptied: what a process said before it ended is heard before its end.
-        reason = self._death()
-        with suppress(EOFError, ConnectionError):
-            while pipe.poll():
-                event = pipe.recv()
-                self._note(event)
-                events.append(event)
+        reason = self._child.death()
+        events = self._child.receive()
+        for event in events:
+            self._note(event)
         if reason and not self._dead:
             self._dead = reason
             self._fault = reason
-            self._busy = False
+            doing, self._doing = self._doing, Activity.NONE
+            if doing is Activity.HOLD:
+                events.append(HoldEnded("fail", reason))
+            elif doing is Activity.CONFIGURE:
+                events.append(ConfigureFailed(reason))
             events.append(Faulted(reason))
         return events
 
@@ -264,9 +300,9 @@ class Recorder:
     @property
     def state(self) -> ServoState:
         """The servo's state; FAULT when the recorder's process is gone or silent."""
-        if self._process is None:
+        if not self._child.launched:
             return ServoState.DISCONNECTED
-        if self._dead or self._death():
+        if self._dead or self._child.death():
             return ServoState.FAULT
         if self.phase in (Phase.STARTING, Phase.CLOSED):
             return ServoState.DISCONNECTED
@@ -290,6 +326,7 @@ class Recorder:
             length=view.get("run_length"),
             skipped_cycles=view.get("skipped_cycles"),
             priority=self._priority,
+            held_torque=view.number("held_torque") if self.phase is Phase.HOLD else math.nan,
         )
 
     @property
@@ -304,8 +341,23 @@ class Recorder:
 
     @property
     def busy(self) -> bool:
-        """Whether a run was begun whose RunFinished `poll` has not brought yet."""
-        return self._busy
+        """Whether a run, a hold or settings were begun whose end `poll` has not brought yet."""
+        return self._doing is not Activity.NONE
+
+    @property
+    def holding(self) -> bool:
+        """Whether a hold was begun whose HoldEnded `poll` has not brought yet."""
+        return self._doing is Activity.HOLD
+
+    @property
+    def written(self) -> ServoSettings | None:
+        """Settings as last read back from the servo; None before, or when it cannot say."""
+        return self._written
+
+    @property
+    def ratings(self) -> Limits | None:
+        """What the servo's makers allow: limits may be narrower, never wider; None before it is connected."""
+        return self._ratings
 
     @property
     def limits(self) -> Limits:
@@ -324,57 +376,60 @@ class Recorder:
 
     def reader(self) -> RingReader:
         """Return a reader of the live rows from now on; make as many as there are plots."""
-        return RingReader(self._ring)
+        return RingReader(self._child.ring)
 
     # Behind the scenes.
 
     def _note(self, event: Event) -> None:
         if isinstance(event, Connected):
             self._identity, self._priority = event.identity, event.priority
+            self._written, self._ratings = event.settings, event.ratings
             if self._limits is None:
                 self._limits = event.limits
         elif isinstance(event, ConnectFailed):
             self._dead = self._fault = event.reason
         elif isinstance(event, RunFinished):
-            self._result, self._busy = event.result, False
+            self._result, self._written, self._doing = event.result, event.settings, Activity.NONE
+        elif isinstance(event, HoldEnded):
+            self._written, self._doing = event.settings, Activity.NONE
+        elif isinstance(event, Configured):
+            self._written, self._limits, self._doing = event.settings, event.limits, Activity.NONE
+        elif isinstance(event, ConfigureFailed):
+            self._written, self._doing = None, Activity.NONE
         elif isinstance(event, Faulted):
             self._fault = event.reason
         elif isinstance(event, Acknowledged):
             self._fault = ""
 
-    def _death(self) -> str:
-        """Why the process counts as dead, or an empty text."""
-        process = self._process
-        if process is None:
-            return ""
-        if not process.is_alive():
-            return (
-                f"the recorder's process ended (exit code {process.exitcode}); "
-                "make sure the servo is released, then connect again"
-            )
-        if self._view.age("quiet_until") < 0:
-            return ""
-        silence = self._view.age("recorder_beat")
-        if silence > SILENCE_LIMIT:
-            return (
-                f"the recorder's process gave no sign of life for {silence:.1f} s; "
-                "cut the servo's power supply, then connect again"
-            )
-        return ""
-
-    def _send(self, request: Any) -> None:
+    def _require_ready(self, act: str) -> None:
+        """Raise unless something that may drive the servo may begin now."""
+        state = self.state
         if self._dead:
             raise RecorderDied(self._dead)
-        if self._pipe is None:
+        if self._doing is not Activity.NONE:
+            raise NotReady(f"cannot {act}: {self._doing.value}")
+        if state is not ServoState.READY:
+            remedy = "acknowledge it" if state is ServoState.FAULT else "start the recorder first"
+            raise NotReady(f"cannot {act} in state {state.name} ({self._fault or 'no servo'}); {remedy}")
+        if (locked := self.locked_for) > 0.0:
+            raise NotReady(f"cannot {act} yet: the emergency stop was pressed; wait another {locked:.1f} s")
+
+    def _want_torque(self, torque: float) -> None:
+        if not math.isfinite(torque):
+            raise CommandError(f"a torque of {torque} N·m cannot be held; give a finite one")
+        self._view.set_number("wanted_torque", self.limits.clamp_torque(torque))
+
+    def _send(self, request: Request) -> None:
+        if self._dead:
+            raise RecorderDied(self._dead)
+        if not self._child.launched:
             raise NotReady("the recorder is not running; start it first")
         try:
-            self._pipe.send(request)
+            self._child.send(request)
         except ConnectionError:
             self.poll()
             raise RecorderDied(self._dead or "the recorder's process is gone; connect again") from None
 
     def _sleep(self) -> None:
         self.beat()
-        if self._pipe is not None:
-            with suppress(EOFError, ConnectionError):
-                self._pipe.poll(WAIT_STEP)
+        self._child.wait(WAIT_STEP)

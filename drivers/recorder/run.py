@@ -13,6 +13,7 @@ from core.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
 from core.trajectories import Trajectory
 from drivers.errors import CommandError
 from drivers.limits import Limits
+from drivers.servo import Reading
 
 HIGHEST_RATE = 5000.0
 """[Hz]"""
@@ -30,6 +31,8 @@ class Phase(IntEnum):
     RETURN = 4
     """Hanging out and going slowly back to 0 rad."""
     CLOSED = 5
+    HOLD = 6
+    """Holding a motor torque while a hand moves the pendulum."""
 
 
 LIVE_DTYPE = np.dtype(
@@ -38,11 +41,18 @@ LIVE_DTYPE = np.dtype(
         ("clock", "f8"),
         ("run", "u4"),
         ("phase", "u1"),
+        ("held_torque", "f8"),
     ]
 )
-"""A row of the live ring: a sample, the moment on the servo's clock [s], the run's number and the phase.
+"""A row of the live ring: a sample, the moment on the servo's clock [s], the run's number, the phase, the torque held.
 
-`time` is NaN outside the phase RUN."""
+`time` is NaN outside the phase RUN, `held_torque` [N·m] outside HOLD."""
+
+
+def check_rate(rate: float) -> None:
+    """Raise CommandError for a rate [Hz] no loop can keep."""
+    if not 0 < rate <= HIGHEST_RATE:
+        raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,8 +70,7 @@ class RunPlan:
     @classmethod
     def sample(cls, trajectory: Trajectory, rate: float) -> RunPlan:
         """Sample a trajectory at `rate` [Hz]; the run lasts its duration. Raises CommandError."""
-        if not 0 < rate <= HIGHEST_RATE:
-            raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
+        check_rate(rate)
         count = round(trajectory.duration * rate)
         if count < 2:
             raise CommandError(
@@ -100,6 +109,26 @@ class RunResult:
     """What the sink's `finish` returned; empty without a sink or when storing failed."""
     samples: int = 0
     skipped_cycles: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldSample:
+    """One cycle of a held torque."""
+
+    clock: float
+    """Moment on the servo's clock [s]."""
+    reading: Reading
+    torque: float
+    """Commanded in this cycle [N·m]; on the way to another one it is not the wanted one yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class HoldResult:
+    """How holding a torque ended."""
+
+    exit_status: str
+    """"success" when it was ended on purpose, "abort", "fail"."""
+    reason: str = ""
 
 
 class MemorySink:

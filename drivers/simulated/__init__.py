@@ -1,13 +1,23 @@
 """The simulated servo: a catalogue servo with known parameters on a simulated bench, no hardware needed.
 
 Address: `simulated[:NAME][?option=value&…]`, e.g. `simulated:mx106?model=m3&seed=7&clock=virtual`. NAME is a
-catalogue servo, the MX-106 unless given. Options: `model` (m1…m6 or a model file), `seed`, `clock` (real, virtual)
-and the imperfections by name.
+catalogue servo, the MX-106 unless given. Options: `model` (m1…m6 or a model file), `seed`, `clock` (real, virtual),
+`speed` (of the real clock, e.g. 8 for an accelerated bench) and the imperfections by name.
 """
 
+from drivers.simulated.form import family, scan
 from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import Imperfections, Plant
 from drivers.simulated.servo import SimulatedServo
 from drivers.simulated.source import SimulatedSource, from_address
 
-__all__ = ["Imperfections", "Plant", "SharedHand", "SimulatedServo", "SimulatedSource", "from_address"]
+__all__ = [
+    "Imperfections",
+    "Plant",
+    "SharedHand",
+    "SimulatedServo",
+    "SimulatedSource",
+    "family",
+    "from_address",
+    "scan",
+]

@@ -1,4 +1,9 @@
-"""A hand on the simulated pendulum: one number in shared memory, the torque it exerts on the shaft."""
+"""A hand on the simulated pendulum, in shared memory: a torque on the shaft, and a spring that pulls to an angle.
+
+A mouse moves thirty times a second and jumps, the pendulum moves a thousand times and cannot. The spring lives with the
+plant, which asks for its torque in every tick: it takes hold where the pendulum is and pulls no faster than a hand that
+guides a load, so that pulling is smooth and stable. The mouse only says where to.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +12,71 @@ from multiprocessing import get_context
 
 from drivers.errors import CommandError
 
+STRENGTH = 20.0
+"""Largest torque of a hand [N·m]: 100 N, an arm that pulls with ease, at 0.2 m from the shaft."""
+
+HAND_SPEED = 1.5
+"""A hand that guides a pendulum moves it about a quarter turn in a second [rad/s]."""
+
+_TORQUE, _ANGLE, _STIFFNESS, _DAMPING = range(4)
+
 
 class SharedHand:
-    """Set in one process, felt by the plant in another. Picklable while a process starts."""
+    """Set in one process, felt by one plant in another. Picklable while a process starts."""
 
-    def __init__(self) -> None:
-        self._torque = get_context("spawn").RawValue("d", 0.0)
+    def __init__(self, strength: float = STRENGTH, speed: float = HAND_SPEED) -> None:
+        """strength: largest torque in all [N·m]; speed: of the spring's end on its way to its angle [rad/s]."""
+        for name, value in (("strength", strength), ("speed", speed)):
+            if not (math.isfinite(value) and value > 0.0):
+                raise CommandError(f"a hand's {name} of {value} is not possible; give a finite number above 0")
+        self.strength = strength
+        self.speed = speed
+        self._end = math.nan
+        """Where the spring pulls to now [rad]; NaN while it does not. Known only where the plant is."""
+        self._asked_at = 0.0
+        self._values = get_context("spawn").RawArray("d", 4)
 
     @property
     def torque(self) -> float:
-        """On the shaft, counter-clockwise positive [N·m]."""
-        return self._torque.value
+        """Constant part on the shaft, counter-clockwise positive [N·m]."""
+        return self._values[_TORQUE]
 
     @torque.setter
     def torque(self, value: float) -> None:
         if not math.isfinite(value):
             raise CommandError(f"a hand torque of {value} N·m is not a finite number")
-        self._torque.value = value
+        self._values[_TORQUE] = value
 
-    def __call__(self, time: float) -> float:
-        """Torque now [N·m]; `time` is there so that a function of time can stand in its place."""
-        return self._torque.value
+    def pull_to(self, angle: float, stiffness: float, damping: float) -> None:
+        """Pull by a spring towards an angle of the shaft [rad], which is not wrapped, beginning where the shaft is.
+
+        stiffness [N·m/rad], damping [N·m·s/rad], both at least 0. A spring much stiffer than the load is heavy needs
+        damping: 1.4·√(stiffness·inertia) lets it settle without swinging over.
+        """
+        if not math.isfinite(angle):
+            raise CommandError(f"a hand cannot pull to an angle of {angle} rad; give a finite one")
+        for name, value in (("stiffness", stiffness), ("damping", damping)):
+            if not (math.isfinite(value) and value >= 0.0):
+                raise CommandError(f"a hand's {name} of {value} is not possible; give a finite number of at least 0")
+        values = self._values
+        # The stiffness last: a spring that begins has its angle already.
+        values[_ANGLE], values[_DAMPING], values[_STIFFNESS] = angle, damping, stiffness
+
+    def let_go(self) -> None:
+        """Pull no more; the constant torque stays."""
+        self._values[_STIFFNESS] = self._values[_DAMPING] = 0.0
+
+    def __call__(self, time: float, position: float, velocity: float) -> float:
+        """Torque on a shaft that is there and moves like this [N·m]."""
+        torque, angle, stiffness, damping = self._values
+        if time < self._asked_at:
+            self._end = math.nan  # another plant
+        if stiffness or damping:
+            reach = self.speed * max(0.0, time - self._asked_at)
+            end = position if math.isnan(self._end) else self._end
+            self._end = end + min(max(angle - end, -reach), reach)
+            torque += stiffness * (self._end - position) - damping * velocity
+        else:
+            self._end = math.nan
+        self._asked_at = time
+        return min(max(torque, -self.strength), self.strength)

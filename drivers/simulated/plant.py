@@ -28,7 +28,7 @@ TICK = 1e-3
 SUBSTEPS = 2
 """Steps of physics in a tick."""
 LONGEST_CATCH_UP = 1.0
-"""A plant nobody looked at for longer [s] lost that time."""
+"""A plant nobody looked at for longer [s of the machine's time] lost that time."""
 AMBIENT = 25.0
 """[degC]"""
 THERMAL_TIME = 600.0
@@ -36,8 +36,8 @@ THERMAL_TIME = 600.0
 CONTINUOUS_SHARE = 0.25
 """This share of the largest current, held for ever, heats the servo to its highest temperature."""
 
-Hand = Callable[[float], float]
-"""Time since the plant was made [s] → torque of a hand on the shaft [N·m]."""
+Hand = Callable[[float, float, float], float]
+"""Time since the plant was made [s], position [rad], velocity [rad/s] → torque of a hand on the shaft [N·m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,6 +56,12 @@ class Imperfections:
     """Of supply and cable [Ω]."""
     velocity_window: float = 0.016
     """The reported velocity is the difference of encoder positions over this time [s]; 0 reports the true one."""
+    current_window: float = 0.01
+    """Reported current, duty cycle and supply voltage are means over this time [s]; 0 reports those of the last tick.
+
+    A goal that moves in steps makes the current a saw-tooth of the same period, and one tick of it would depend on
+    which side of a step the read falls.
+    """
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -64,7 +70,9 @@ class Imperfections:
                 raise InputError(f"simulated servo: {field.name} = {value} must be a finite number of at least 0")
 
 
-IDEAL = Imperfections(encoder_step=0.0, read_duration=0.0, read_jitter=0.0, supply_resistance=0.0, velocity_window=0.0)
+IDEAL = Imperfections(
+    encoder_step=0.0, read_duration=0.0, read_jitter=0.0, supply_resistance=0.0, velocity_window=0.0, current_window=0.0
+)
 
 
 class Plant:
@@ -77,7 +85,9 @@ class Plant:
         bench: Bench,
         imperfections: Imperfections,
         hand: Hand,
+        speed: float = 1.0,
     ) -> None:
+        """speed: how many seconds of the plant pass in one of the machine's."""
         self._model = model
         self._bench = bench
         self._settings = model.default_settings()
@@ -90,12 +100,17 @@ class Plant:
         self._thermal_resistance = (spec.max_temperature - AMBIENT) / continuous_power
         self._heat_capacity = THERMAL_TIME / self._thermal_resistance
         self.temperature = AMBIENT
+        self._longest_catch_up = round(LONGEST_CATCH_UP * speed / TICK)
         self._ticks = 0
         self._goal: PositionGoal | TorqueGoal | None = None
         self._delayed: deque[tuple[int, PositionGoal | TorqueGoal]] = deque()
         # One position a tick, the newest last: what a velocity estimate looks back on.
         past = round(imperfections.velocity_window / TICK)
         self._positions = deque([0.0] * (past + 1), maxlen=past + 1)
+        # Current, duty cycle and supply voltage of each tick, the newest last.
+        self._electrics: deque[tuple[float, float, float]] = deque(
+            [(0.0, 0.0, self._settings.supply_voltage)], maxlen=max(1, round(imperfections.current_window / TICK))
+        )
         self._stepper = self._make_stepper(0.0, 0.0)
 
     def _make_stepper(self, position: float, velocity: float) -> Stepper:
@@ -138,8 +153,7 @@ class Plant:
     def advance_to(self, time: float) -> None:
         """Move on to a time since the plant was made [s]."""
         due = math.floor(time / TICK + 1e-6)
-        if (due - self._ticks) * TICK > LONGEST_CATCH_UP:
-            self._ticks = due - round(LONGEST_CATCH_UP / TICK)
+        self._ticks = max(self._ticks, due - self._longest_catch_up)
         while self._ticks < due:
             self._tick()
 
@@ -152,7 +166,7 @@ class Plant:
         if self._supply_resistance:
             # The bridge draws its share of the motor's current; the sag follows one tick later.
             supply -= self._supply_resistance * abs(stepper.current * stepper.duty_cycle)
-        hand = self._hand(self._ticks * TICK)
+        hand = self._hand(self._ticks * TICK, stepper.position, stepper.velocity)
         if goal is None:
             stepper.step(stepper.position, False, supply_voltage=supply, hand_torque=hand)
         elif isinstance(goal, PositionGoal):
@@ -164,6 +178,7 @@ class Plant:
             TICK * (loss - (self.temperature - AMBIENT) / self._thermal_resistance) / self._heat_capacity
         )
         self._positions.append(stepper.position)
+        self._electrics.append((stepper.current, stepper.duty_cycle, stepper.supply_voltage))
         self._ticks += 1
 
     def position_at(self, time: float) -> float:
@@ -181,6 +196,11 @@ class Plant:
         return self._model
 
     @property
+    def settings(self) -> ServoSettings:
+        """Gains and nominal supply of its position law."""
+        return self._settings
+
+    @property
     def past_positions(self) -> deque[float]:
         """One a tick over the velocity window, oldest first [rad]."""
         return self._positions
@@ -196,16 +216,8 @@ class Plant:
         return self._stepper.velocity
 
     @property
-    def current(self) -> float:
-        """During the last tick [A]."""
-        return self._stepper.current + 0.0  # no negative zero in a released servo's log
-
-    @property
-    def duty_cycle(self) -> float:
-        """During the last tick."""
-        return self._stepper.duty_cycle
-
-    @property
-    def supply_voltage(self) -> float:
-        """During the last tick [V]."""
-        return self._stepper.supply_voltage
+    def electrics(self) -> tuple[float, float, float]:
+        """Current [A], duty cycle and supply voltage [V], means over the current window."""
+        count = len(self._electrics)
+        current, duty_cycle, supply_voltage = (sum(values) / count for values in zip(*self._electrics, strict=True))
+        return current, duty_cycle, supply_voltage

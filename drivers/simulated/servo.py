@@ -32,7 +32,7 @@ def starting_bench(spec: ServoSpec) -> Bench:
     return Bench(mass=GRAVITY_SHARE * spec.stall_torque / (STANDARD_GRAVITY * REST_LENGTH), length=REST_LENGTH)
 
 
-def no_hand(time: float) -> float:
+def no_hand(time: float, position: float, velocity: float) -> float:
     """Nobody touches the pendulum."""
     return 0.0
 
@@ -88,7 +88,7 @@ class SimulatedServo(Servo):
 
     def _connect(self) -> None:
         self._random.seed(self._seed)
-        self._made = Plant(self.spec, self.model, self._bench, self._imperfections, self._hand)
+        self._made = Plant(self.spec, self.model, self._bench, self._imperfections, self._hand, self.clock.speed)
         # The first steps load the compiled kernel; afterwards no cycle waits for that.
         self._made.advance_to(2 * TICK)
         self._begin = self.clock.now() - 2 * TICK
@@ -107,6 +107,9 @@ class SimulatedServo(Servo):
         self._advance()
         self.plant.configure(settings)
 
+    def _settings(self) -> ServoSettings:
+        return self.plant.settings
+
     def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
         """Nothing to prepare: the first goal drives the motor."""
 
@@ -123,12 +126,13 @@ class SimulatedServo(Servo):
             self.clock.wait_until(begin + 0.5 * lasting, _never)
         now = self._advance()
         plant = self.plant
+        current, duty_cycle, supply_voltage = plant.electrics
         reading = Reading(
             position=self._counted(plant.position_at(now)),
             velocity=self._estimated_velocity(),
-            current=plant.current,
-            duty_cycle=plant.duty_cycle,
-            supply_voltage=plant.supply_voltage,
+            current=current,
+            duty_cycle=duty_cycle,
+            supply_voltage=supply_voltage,
             temperature=plant.temperature,
         )
         if lasting:

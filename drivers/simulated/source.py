@@ -17,28 +17,38 @@ if TYPE_CHECKING:
     from core.model import ServoModel
     from drivers.registry import ServoAddress
 
-CLOCKS = {"real": RealClock, "virtual": VirtualClock}
+CLOCKS = ("real", "virtual")
+DEFAULT_NAME = "mx106"
+FASTEST = 20.0
+"""Highest speed of the real clock: the plant has to be computed in that time."""
+SLOWEST = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class SimulatedSource:
     """Everything that makes a simulated servo; the same one moves the same way every time on the virtual clock."""
 
-    name: str = "mx106"
+    name: str = DEFAULT_NAME
     model: ServoModel | None = None
     """The truth; None is the servo's M6."""
     bench: Bench | None = None
     """What hangs on it until a run says otherwise."""
     imperfections: Imperfections = field(default_factory=Imperfections)
     hand: Hand = no_hand
-    """A SharedHand, or a function of time defined in a module."""
+    """A SharedHand, or a function of time, position and velocity defined in a module."""
     clock: str = "real"
     """"real" or "virtual" (as fast as possible)."""
+    speed: float = 1.0
+    """Seconds of the real clock in one of the machine's; the virtual clock has no speed."""
     seed: int = 0
 
     def __post_init__(self) -> None:
         if self.clock not in CLOCKS:
             raise AddressError(f"simulated servo: no clock {self.clock!r}; there are {', '.join(CLOCKS)}")
+        if not SLOWEST <= self.speed <= FASTEST:
+            raise AddressError(
+                f"simulated servo: a speed of {self.speed:g} is not possible; choose {SLOWEST:g} to {FASTEST:g}"
+            )
 
     def open(self) -> SimulatedServo:
         """Return the servo, not yet connected."""
@@ -48,7 +58,7 @@ class SimulatedSource:
             bench=self.bench,
             imperfections=self.imperfections,
             hand=self.hand,
-            clock=CLOCKS[self.clock](),
+            clock=VirtualClock() if self.clock == "virtual" else RealClock(self.speed),
             seed=self.seed,
         )
 
@@ -62,19 +72,21 @@ def from_address(address: ServoAddress) -> SimulatedSource:
     numbers = {f.name for f in fields(Imperfections)}
     imperfections: dict[str, float] = {}
     try:
-        spec = load_servo(address.parts[0] if address.parts and address.parts[0] else "mx106")
-        model, clock, seed = None, "real", 0
+        spec = load_servo(address.parts[0] if address.parts and address.parts[0] else DEFAULT_NAME)
+        model, clock, speed, seed = None, "real", 1.0, 0
         for name, value in address.options:
             if name == "model":
                 model = _model(spec.name, value)
             elif name == "clock":
                 clock = value
+            elif name == "speed":
+                speed = float(value)
             elif name == "seed":
                 seed = int(value)
             elif name in numbers:
                 imperfections[name] = float(value)
             else:
-                known = ", ".join(("model", "clock", "seed", *sorted(numbers)))
+                known = ", ".join(("model", "clock", "speed", "seed", *sorted(numbers)))
                 raise AddressError(f"no option {name!r}; there are {known}")
         if model is None:
             model = load_model(spec.name, "m6")
@@ -83,6 +95,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
             model=model,
             imperfections=Imperfections(**imperfections),
             clock=clock,
+            speed=speed,
             seed=seed,
         )
     except (ServoBenchError, ValueError) as error:

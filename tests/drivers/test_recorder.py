@@ -4,11 +4,13 @@ Where a time is the requirement (emergency stop 50 ms, heartbeat 200 ms) it is t
 themselves and compared with five times the requirement, since these tests share their machine with others.
 """
 
+import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from multiprocessing import get_context
 
 import numpy as np
@@ -16,12 +18,13 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.recording import RunHeader
+from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
 from drivers.limits import Limits
 from drivers.recorder import MemorySink, Phase, Recorder, record_inline
-from drivers.recorder.messages import Acknowledged, RunFinished
+from drivers.recorder.messages import Acknowledged, Configured, ConfigureFailed, Faulted, HoldEnded, RunFinished
+from drivers.recorder.recorder import STOP_LOCK
 from drivers.registry import open_servo
 from drivers.servo import ServoState
 from drivers.simulated import SharedHand, SimulatedSource
@@ -62,10 +65,35 @@ def log():
     return FakeLog()
 
 
+HOLD_LIMITS = Limits(speed=1000.0, torque=2.0)
+
+
+@pytest.fixture
+def holder(log):
+    """A recorder of a servo with a torque limit."""
+    source = FakeSource(log=log)
+    with Recorder(source, limits=HOLD_LIMITS, heartbeat_limit=2.0, stop_lock=0.0) as recorder:
+        recorder.start()
+        yield recorder
+
+
+def start_hold(recorder, log, torque=0.3):
+    recorder.hold(torque, HEADER)
+    assert wait_until(lambda: recorder.status.held_torque == torque, recorder)
+    assert log["driven"] == 1
+
+
+def next_event(recorder, kind):
+    """The next event of a kind, beating while it is waited for."""
+    found = []
+    assert wait_until(lambda: found.extend(e for e in recorder.poll() if isinstance(e, kind)) or found, recorder)
+    return found[0]
+
+
 @pytest.fixture
 def recorder(log):
-    # A late beat of these tests is not what most of them are about.
-    with Recorder(FakeSource(log=log), heartbeat_limit=2.0) as recorder:
+    # A late beat of these tests is not what most of them are about, nor is the lock after a stop.
+    with Recorder(FakeSource(log=log), heartbeat_limit=2.0, stop_lock=0.0) as recorder:
         recorder.start()
         yield recorder
 
@@ -180,11 +208,11 @@ def test_an_emergency_stop_does_not_wait_for_a_slow_cycle(log):
 def test_an_acknowledgement_does_not_cover_a_stop_that_came_after_it(recorder):
     recorder.emergency_stop()
     assert wait_until(lambda: recorder.state is ServoState.FAULT)
-    os.kill(recorder._process.pid, signal.SIGSTOP)
+    os.kill(recorder._child.pid, signal.SIGSTOP)
     recorder.acknowledge()
     recorder.emergency_stop()
     reader = recorder.reader()
-    os.kill(recorder._process.pid, signal.SIGCONT)
+    os.kill(recorder._child.pid, signal.SIGCONT)
     rows = []
     assert wait_until(lambda: rows.extend(reader.read().rows) or len(rows) >= 3)
     assert recorder.state is ServoState.FAULT
@@ -399,3 +427,227 @@ def test_a_program_that_ends_or_hangs_in_a_run_releases_the_servo(log, tmp_path,
         owner.kill()
         owner.join()
     assert wait_until(lambda: gone(log["pid"]))
+
+
+def test_a_torque_is_held_changed_and_taken_away_in_the_process(holder, log):
+    reader = holder.reader()
+    assert math.isnan(holder.status.held_torque)
+    start_hold(holder, log)
+    assert (holder.phase, holder.state, holder.holding, holder.busy) == (Phase.HOLD, ServoState.ENABLED, True, True)
+    holder.set_torque(-0.1)
+    assert wait_until(lambda: holder.status.held_torque == -0.1, holder)
+    holder.end_hold()
+    end = next_event(holder, HoldEnded)
+    assert (end.exit_status, end.reason) == ("success", "")
+    assert (holder.state, holder.holding, holder.busy, log["driven"]) == (ServoState.READY, False, False, 0)
+    assert math.isnan(holder.status.held_torque)
+    rows = reader.read().rows
+    held = rows["held_torque"][rows["phase"] == Phase.HOLD]
+    assert (held[0], held.max(), held.min(), held[-1]) == (0.0, 0.3, -0.1, 0.0)
+    assert np.abs(np.diff(held)).max() <= 0.25 * 2.0 / HEADER.rate * (1 + 1e-9)
+    assert np.all(np.isnan(rows["held_torque"][rows["phase"] == Phase.IDLE]))
+    # The end of this hold is not the end of the next one.
+    start_hold(holder, log)
+    holder.end_hold()
+    assert next_event(holder, HoldEnded).exit_status == "success"
+
+
+def test_a_torque_to_hold_is_clamped_to_the_limits(holder, log):
+    holder.hold(99.0, HEADER)
+    assert wait_until(lambda: holder.status.held_torque == 2.0, holder)
+    holder.set_torque(-99.0)
+    assert wait_until(lambda: holder.status.held_torque == -2.0, holder)
+
+
+def test_what_does_not_go_with_holding_is_refused(holder, recorder, log):
+    for wrong in (math.nan, math.inf):
+        with pytest.raises(CommandError, match="finite"):
+            holder.hold(wrong, HEADER)
+    with pytest.raises(CommandError, match="torque limit"):
+        recorder.hold(0.1, HEADER)
+    with pytest.raises(NotReady, match="begin to hold one"):
+        holder.set_torque(0.1)
+    holder.record(LONG, HEADER)
+    with pytest.raises(NotReady, match="cannot hold a torque: a run is on"):
+        holder.hold(0.1, HEADER)
+    with pytest.raises(NotReady, match="cannot change settings: a run is on"):
+        holder.configure(HEADER.settings, HOLD_LIMITS)
+    holder.abort()
+    holder.wait(20.0)
+    start_hold(holder, log)
+    for refused in (
+        lambda: holder.record(SHORT, HEADER),
+        lambda: holder.hold(0.2, HEADER),
+        lambda: holder.configure(HEADER.settings, HOLD_LIMITS),
+    ):
+        with pytest.raises(NotReady, match="a torque is being held; end that first"):
+            refused()
+    with pytest.raises(CommandError, match="finite"):
+        holder.set_torque(math.nan)
+    holder.set_torque(0.4)
+    assert wait_until(lambda: holder.status.held_torque == 0.4, holder)
+
+
+def test_an_emergency_stop_while_a_torque_is_held_releases_at_once(holder, log):
+    start_hold(holder, log)
+    holder.emergency_stop()
+    assert log.wait_for("driven", 0)
+    end = next_event(holder, HoldEnded)
+    assert (end.exit_status, end.reason) == ("abort", "emergency stop")
+    assert holder.state is ServoState.FAULT
+    assert holder.stop_latency < NOISE * 0.050
+    with pytest.raises(NotReady, match="acknowledge"):
+        holder.hold(0.1, HEADER)
+    holder.acknowledge()
+    next_event(holder, Acknowledged)
+    start_hold(holder, log)
+
+
+def test_a_program_that_stops_beating_loses_the_held_torque(log):
+    with Recorder(FakeSource(log=log), limits=HOLD_LIMITS) as recorder:
+        recorder.start()
+        recorder.hold(0.05, HEADER)
+        assert wait_until(lambda: recorder.status.held_torque == 0.05, recorder)
+        recorder.beat()
+        last_beat = time.perf_counter_ns()
+        assert log.wait_for("driven", 0)
+        assert 0.19 < 1e-9 * (log["released_at"] - last_beat) < NOISE * 0.2
+        end = next_event(recorder, HoldEnded)
+        assert end.exit_status == "fail"
+        assert "no sign of life" in end.reason
+        assert recorder.state is ServoState.FAULT
+
+
+def test_an_abort_ends_a_hold_and_a_limit_trips_it(holder, log):
+    start_hold(holder, log)
+    holder.abort()
+    end = next_event(holder, HoldEnded)
+    assert (end.exit_status, end.reason, holder.state) == ("abort", "aborted", ServoState.READY)
+    with Recorder(FakeSource(log=log, jump=40), limits=HOLD_LIMITS, heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        recorder.hold(0.3, HEADER)
+        end = next_event(recorder, HoldEnded)
+        assert end.exit_status == "fail"
+        assert "limit tripped: position" in end.reason
+        assert recorder.state is ServoState.FAULT
+        assert log["driven"] == 0
+
+
+@needs_signals
+def test_a_recorder_killed_while_it_holds_a_torque_ends_the_hold(holder, log):
+    start_hold(holder, log)
+    os.kill(log["pid"], signal.SIGKILL)
+    events = []
+    assert wait_until(lambda: events.extend(holder.poll()) or len(events) == 2, holder)
+    assert [type(event) for event in events] == [HoldEnded, Faulted]
+    assert events[0].exit_status == "fail"
+    assert "exit code -9" in events[0].reason
+    with pytest.raises(RecorderDied):
+        holder.set_torque(0.1)
+
+
+def test_after_an_emergency_stop_nothing_that_may_drive_is_taken_for_a_while_even_when_acknowledged(log):
+    assert STOP_LOCK == 5.0
+    with Recorder(FakeSource(log=log), limits=HOLD_LIMITS, heartbeat_limit=2.0, stop_lock=60.0) as recorder:
+        recorder.start()
+        assert recorder.locked_for == 0.0
+        recorder.emergency_stop()
+        assert 0.0 < recorder.locked_for <= 60.0
+        next_event(recorder, Faulted)
+        recorder.acknowledge()
+        next_event(recorder, Acknowledged)
+        assert recorder.state is ServoState.READY
+        for refused in (
+            lambda: recorder.record(SHORT, HEADER),
+            lambda: recorder.hold(0.1, HEADER),
+            lambda: recorder.configure(HEADER.settings, HOLD_LIMITS),
+        ):
+            with pytest.raises(NotReady, match=r"emergency stop was pressed; wait another \d+\.\d s"):
+                refused()
+        assert not recorder.busy
+    assert log["enables"] == 0
+
+
+def test_the_lock_after_an_emergency_stop_opens_by_itself(log):
+    with Recorder(FakeSource(log=log), heartbeat_limit=2.0, stop_lock=0.3) as recorder:
+        recorder.start()
+        recorder.emergency_stop()
+        next_event(recorder, Faulted)
+        recorder.acknowledge()
+        next_event(recorder, Acknowledged)
+        assert wait_until(lambda: recorder.locked_for == 0.0, recorder)
+        recorder.record(SHORT, HEADER)
+        assert recorder.wait(20.0).exit_status == "success"
+
+
+def test_settings_and_limits_are_written_and_what_is_told_was_read_back():
+    model = load_model("mx106", "m6")
+    with Recorder("simulated:mx106?clock=virtual") as recorder:
+        recorder.start()
+        assert recorder.written == model.default_settings()
+        ratings = recorder.ratings
+        assert recorder.limits == ratings
+        settings = ServoSettings(servo="mx106", kp=8.0, ki=0.0, kd=1.0, supply_voltage=14.0)
+        narrow = Limits(
+            lowest_position=-0.5,
+            highest_position=0.5,
+            speed=10.0,
+            torque=1.0,
+            current=4.0,
+            temperature=60.0,
+            lowest_voltage=11.0,
+            highest_voltage=16.0,
+        )
+        recorder.configure(settings, narrow)
+        assert recorder.busy
+        event = next_event(recorder, Configured)
+        assert (event.settings, event.limits) == (settings, narrow)
+        assert (recorder.written, recorder.limits, recorder.busy) == (settings, narrow, False)
+        # The new limits hold for the next run, and wide ones do not become the servo's.
+        with pytest.raises(CommandError, match="outside the limits"):
+            recorder.record(LONG, HEADER)
+        with pytest.raises(CommandError, match=r"torque of 9 N·m is wider than the servo's rating of 8\.4 N·m"):
+            recorder.configure(settings, replace(narrow, torque=9.0))
+        # A run writes its own gains.
+        recorder.limits = ratings
+        recorder.record(make_trajectory("half_sine", 0.4, period=0.4), HEADER)
+        assert recorder.wait(20.0).exit_status == "success"
+        assert recorder.written == HEADER.settings
+
+
+def test_settings_the_servo_does_not_take_are_told_and_forgotten():
+    with Recorder("simulated:mx106?clock=virtual") as recorder:
+        recorder.start()
+        limits = recorder.limits
+        recorder.configure(ServoSettings(servo="mx106", kp=8.0, supply_voltage=12.0, damping=1.0), limits)
+        assert "damping" in next_event(recorder, ConfigureFailed).reason
+        assert recorder.written is None
+        assert recorder.state is ServoState.READY
+        recorder.configure(HEADER.settings, limits)
+        assert next_event(recorder, Configured).settings == HEADER.settings
+
+
+def test_an_accelerated_bench_records_the_same_run_in_less_time():
+    """At 8 times the speed 200 cycles a second are 1600; the machine's busy moments are skipped and counted."""
+    with Recorder("simulated:mx106?speed=8", heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        reader = recorder.reader()
+        recorder.record(make_trajectory("sin_sin", 4.0), HEADER)
+        result = recorder.wait(20.0)
+        assert (result.exit_status, result.reason) == ("success", "")
+        assert result.samples + result.skipped_cycles == pytest.approx(800, abs=2)
+        rows = reader.read().rows
+        run = rows[rows["phase"] == Phase.RUN]
+        assert run["time"][-1] == pytest.approx(4.0, abs=0.1)
+        np.testing.assert_allclose(np.diff(run["clock"]), np.diff(run["time"]), atol=1e-6)
+
+
+def test_an_accelerated_bench_is_released_as_soon_as_a_slow_one_when_the_program_hangs():
+    with Recorder("simulated:mx106?speed=8") as recorder:
+        recorder.start()
+        recorder.hold(0.5, HEADER)
+        assert wait_until(lambda: recorder.status.held_torque == 0.5, recorder)
+        recorder.beat()
+        begin = time.perf_counter()
+        assert wait_until(lambda: recorder.state is ServoState.FAULT)
+        assert 0.19 < time.perf_counter() - begin < NOISE * 0.2

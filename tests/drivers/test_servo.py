@@ -215,3 +215,24 @@ def test_no_order_of_calls_leaves_a_servo_driven_unawares(seed):
         with contextlib.suppress(ServoBenchError):
             choose.choice(acts)()
         assert servo.log["driven"] == (servo.state is ServoState.ENABLED)
+
+
+def test_limits_wider_than_the_ratings_are_refused_and_nothing_is_written():
+    servo = FakeServo()
+    servo.connect()
+    before = servo.limits
+    with pytest.raises(CommandError, match=r"speed of 2000 rad/s is wider than the servo's rating of 1000 rad/s"):
+        servo.configure(SETTINGS, Limits(speed=2000.0))
+    assert (servo.limits, servo.sent) == (before, [])
+    # Narrow ones do not become the new ratings.
+    servo.configure(SETTINGS, Limits(speed=1.0))
+    servo.configure(SETTINGS, before)
+    assert servo.limits == before
+
+
+def test_a_servo_that_cannot_say_its_settings_says_so_and_a_disconnected_one_is_not_asked():
+    servo = FakeServo()
+    with pytest.raises(NotReady, match="connect it first"):
+        servo.settings()
+    servo.connect()
+    assert servo.settings() is None

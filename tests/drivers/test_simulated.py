@@ -9,10 +9,11 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model, load_servo, shipped_models
-from core.recording import RunHeader
+from core.recording import RunHeader, ServoSettings
 from core.simulation import Stepper
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
+from drivers.errors import CommandError
 from drivers.recorder import MemorySink, record_inline
 from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated import Imperfections, SharedHand, SimulatedServo
@@ -155,6 +156,128 @@ def test_a_hand_moves_the_released_pendulum_and_letting_go_brings_it_back():
     for _ in range(5):
         back = after(0.8)
     assert abs(back) < 0.2
+
+
+def pulled(hand, model, seconds, target, bench=BENCH):
+    """A released servo pulled towards target(t); (n,) times, positions and velocities each millisecond."""
+    servo = SimulatedServo("mx106", model=model, clock=VirtualClock(), bench=bench, imperfections=IDEAL, hand=hand)
+    servo.connect()
+    rows = []
+    for tick in range(round(seconds / TICK)):
+        hand.pull_to(*target(tick * TICK))
+        servo.clock.wait_until((tick + 1) * TICK, lambda: False)
+        reading = servo.read()
+        rows.append((tick * TICK, reading.position, reading.velocity))
+    return np.array(rows).T
+
+
+@pytest.mark.parametrize("direction", [1.0, -1.0])
+def test_a_hand_that_pulls_slowly_feels_gravity_and_friction(direction):
+    """k·(α − θ) = m·g·l·sin θ ± (K_c + K_v·θ̇), M1 and no acceleration; α is where the hand is."""
+    model = load_model("mx106", "m1")
+    stiffness, speed, damping = 40.0, 0.2, 1.0
+    hand = SharedHand()
+    time, position, velocity = pulled(hand, model, 6.0, lambda t: (direction * speed * (t - TICK), stiffness, damping))
+    steady = (time > 1.0) & (time < 5.9)
+    friction = model.values["friction_base"] + model.values["friction_viscous"] * np.abs(velocity)
+    pull = stiffness * (direction * speed * time - position) - damping * velocity
+    needed = BENCH.gravity_torque * np.sin(position) + direction * friction
+    np.testing.assert_allclose(pull[steady], needed[steady], atol=0.012)
+    assert abs(needed[steady]).max() > 0.5
+
+
+def test_a_pulled_pendulum_rests_where_spring_gravity_and_friction_hold_the_balance():
+    """At rest |k·(α − θ) − m·g·l·sin θ| ≤ K_c, and it rests at the edge from which it came."""
+    model = load_model("mx106", "m1")
+    _, position, velocity = pulled(SharedHand(), model, 4.0, lambda t: (0.8, 30.0, 2.0))
+    assert abs(velocity[-1]) < 1e-12
+    residual = 30.0 * (0.8 - position[-1]) - BENCH.gravity_torque * math.sin(position[-1])
+    assert 0.8 * model.values["friction_base"] < residual <= model.values["friction_base"] * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100"])
+def test_a_mouse_that_jumps_thirty_times_a_second_pulls_smoothly_and_stably(name):
+    hand = SharedHand()
+    servo = SimulatedServo(name, clock=VirtualClock(), hand=hand)
+    servo.connect()
+    bench = servo.plant.bench
+    stiffness = 6.0 * bench.gravity_torque
+    damping = 1.4 * math.sqrt(stiffness * (bench.inertia + servo.model.values["armature"]))
+    speeds = []
+    for frame in range(90):
+        hand.pull_to(min(0.7, 0.1 * frame), stiffness, damping)
+        servo.clock.wait_until(frame / 30.0, lambda: False)
+        servo.read()
+        speeds.append(servo.plant.velocity)
+    # Up at the hand's speed at most, hardly swinging over, then still.
+    assert max(speeds) < 1.25 * hand.speed
+    assert min(speeds) > -0.1 * hand.speed
+    assert abs(speeds[-1]) < 1e-3
+    residual = stiffness * (0.7 - servo.plant.position) + bench.external_torque(servo.plant.position)
+    assert 0.0 < servo.plant.position < 0.7
+    assert 0.0 <= residual < 0.5 * servo.spec.stall_torque
+
+
+def test_a_hand_is_as_strong_as_a_hand_and_lets_go():
+    hand = SharedHand(strength=3.0)
+    hand.pull_to(100.0, 50.0, 0.0)
+    assert hand(0.0, 0.2, 0.0) == 0.0, "it takes hold where the pendulum is"
+    assert hand(1e-3, 0.2, 0.0) == pytest.approx(50.0 * hand.speed * 1e-3)
+    assert hand(10.0, 0.2, 0.0) == 3.0
+    hand.pull_to(-100.0, 50.0, 0.0)
+    assert hand(30.0, 0.2, 0.0) == -3.0
+    hand.pull_to(0.2, 0.0, 2.0)
+    assert hand(100.0, 0.2, 0.5) == -1.0
+    hand.torque = 0.7
+    hand.let_go()
+    assert hand(100.1, 0.9, 9.0) == 0.7
+    hand.pull_to(0.9, 50.0, 0.0)
+    assert hand(100.1, -0.4, 0.0) == 0.7
+    # Another plant begins its time anew.
+    assert hand(0.0, 0.1, 0.0) == 0.7
+
+
+@pytest.mark.parametrize("wrong", [(math.nan, 1.0, 1.0), (0.0, -1.0, 1.0), (0.0, 1.0, math.inf)])
+def test_a_pull_that_makes_no_sense_is_refused(wrong):
+    hand = SharedHand()
+    hand.pull_to(0.5, 10.0, 0.0)
+    with pytest.raises(CommandError, match="finite"):
+        hand.pull_to(*wrong)
+    hand(0.0, 0.5, 0.0)
+    assert hand(1.0, 0.4, 0.0) == pytest.approx(1.0)
+    for strength, speed in ((0.0, 1.0), (math.inf, 1.0), (1.0, math.nan)):
+        with pytest.raises(CommandError, match="above 0"):
+            SharedHand(strength, speed)
+
+
+def test_the_servo_says_which_gains_it_has():
+    servo = SimulatedServo("mx106", clock=VirtualClock())
+    servo.connect()
+    assert servo.settings() == servo.model.default_settings()
+    other = ServoSettings(servo="mx106", kp=8.0, supply_voltage=12.0)
+    servo.configure(other)
+    assert servo.settings() == other
+
+
+def test_the_reported_current_does_not_depend_on_where_in_a_cycle_it_is_read():
+    """A goal held for 5 ms makes the current a saw-tooth of that period: means over two of them are the same at every
+    phase, single ticks are not."""
+
+    def spread(window):
+        imperfections = Imperfections(read_duration=0.0, read_jitter=0.0, current_window=window)
+        servo = connected(imperfections=imperfections)
+        at_phase = [[] for _ in range(5)]
+        for cycle in range(100):
+            # From the middle of a slow swing on, where nothing else changes fast.
+            servo.command(PositionGoal(0.8 * math.sin(2.0 * cycle / RATE)))
+            for phase in range(5):
+                servo.clock.wait_until(cycle / RATE + (phase + 1) * TICK, lambda: False)
+                at_phase[phase].append(servo.read().current)
+        means = np.mean(np.array(at_phase)[:, 40:60], axis=1)
+        return float(np.ptp(means) / np.mean(means))
+
+    assert spread(0.0) > 0.1
+    assert spread(0.01) < 0.25 * spread(0.0)
 
 
 def test_a_held_load_heats_the_servo_with_its_losses():

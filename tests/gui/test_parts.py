@@ -8,10 +8,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench_gui.plots.axes import LogAxis
+from bench_gui.plots.chart import Chart, pen, show_live
+from bench_gui.plots.contents import (
+    BarPanel,
+    BarSeries,
+    CurvePanel,
+    HeatPanel,
+    PlotContents,
+    PlotCurve,
+    TablePanel,
+    mixed,
+)
 from bench_gui.plots.decimate import min_max
+from bench_gui.plots.export import gather, on_paper
 from bench_gui.record.live import LiveRun
+from bench_gui.theme import load_theme
 from bench_gui.units import duration, fixed, milliradians, significant
 from bench_gui.widgets.symbols import printed
+from bench_gui.work.plot_files import save_plot
+from core.errors import InputError
+from core.friction import FRICTION_MODELS
 from drivers.recorder.run import LIVE_DTYPE, Phase
 
 
@@ -72,3 +88,103 @@ def test_symbols_are_printed_as_in_the_papers():
     assert printed("K_c^s") == "K<sub>c</sub><sup>s</sup>"
     assert printed("k_t, θ₀") == "k<sub>t</sub>, θ₀"
     assert printed("<b>") == "&lt;b&gt;"
+
+
+def curve(x, y, **more):
+    return PlotCurve("curve", np.asarray(x, dtype=float), np.asarray(y, dtype=float), "#123456", **more)
+
+
+def test_a_curve_is_read_between_its_points_and_not_in_its_gaps():
+    one = curve([0.0, 1.0, 2.0, 3.0], [0.0, 10.0, math.nan, 30.0])
+    assert [one.at(x) for x in (0.0, 0.25, 1.0, 3.0)] == [0.0, 2.5, 10.0, 30.0]
+    assert all(math.isnan(one.at(x)) for x in (-0.1, 1.5, 2.5, 3.1))
+    assert math.isnan(curve([], []).at(0.0))
+
+
+@given(st.lists(st.floats(-100, 100), min_size=2, max_size=50, unique=True), st.floats(-110, 110))
+def test_a_reading_agrees_with_straight_lines(x, place):
+    x = np.sort(x)
+    y = np.cos(x)
+    found = curve(x, y).at(place)
+    if x[0] <= place <= x[-1]:
+        assert found == pytest.approx(np.interp(place, x, y), abs=1e-9)
+    else:
+        assert math.isnan(found)
+
+
+def panel(*curves, left="Position [rad]", bottom="Time [s]"):
+    return CurvePanel(left, bottom, (0.0, 1.0), (-1.0, 1.0), curves)
+
+
+def test_numbers_of_a_plot_share_a_column_only_where_they_share_it(tmp_path):
+    shared = [0.1, 0.2, 0.3]
+    contents = PlotContents(
+        "t",
+        (
+            panel(curve(shared, [1.0, math.nan, 3.0]), curve(shared, [4.0, math.nan, 6.0]), bottom=""),
+            panel(curve([0.15], [1.0 / 3.0]), left="Error [mrad]"),
+        ),
+    )
+    text = save_plot(contents, tmp_path / "deep" / "a.csv").read_text("utf-8")
+    assert text.splitlines() == [
+        "Time [s],curve: Position [rad],curve: Position [rad],Time [s],curve: Error [mrad]",
+        f"0.1,1.0,4.0,0.15,{1.0 / 3.0!r}",
+        "0.3,3.0,6.0,,",
+    ]
+
+
+def test_a_plot_that_cannot_be_written_is_said(tmp_path):
+    contents = PlotContents("t", (panel(curve([0.0], [1.0])),))
+    with pytest.raises(InputError, match="endings"):
+        save_plot(contents, tmp_path / "a.bmp")
+    with pytest.raises(InputError, match="empty"):
+        save_plot(PlotContents("t", ()), tmp_path / "a.svg")
+    with pytest.raises(InputError, match=r"table is written as \.csv"):
+        save_plot(PlotContents("t", (TablePanel(("a",), ((1.0,),)),)), tmp_path / "a.png")
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png", ".pdf", ".csv"])
+def test_every_kind_of_panel_can_be_written(tmp_path, ending):
+    bars = BarPanel(
+        "Error [mrad]", "Mass [kg]", ("0.5\n1 run", "1\n2 runs"), (BarSeries("M1", "#bf4a00", (1.0, math.nan)),)
+    )
+    heat = HeatPanel("Mass [kg]", "Gain kp", ("1", "2"), ("8",), np.array([[1.0], [math.nan]]), "M1: error [mrad]")
+    points = curve([0.2, 0.8], [0.1, 0.2], width=0.0, marker="t1")
+    for number, one in enumerate((panel(curve([0.0, 1.0], [0.0, 1.0], dash=(4.0, 2.0)), points), bars, heat)):
+        assert save_plot(PlotContents("title", (one,)), tmp_path / f"{number}{ending}").stat().st_size > 10
+
+
+def test_colours_on_paper_are_those_of_the_light_theme():
+    light, dark = load_theme("light"), load_theme("dark")
+    for friction in FRICTION_MODELS:
+        assert on_paper(dark.model(friction).lower()) == light.model(friction)
+        assert on_paper(light.model(friction).lower()) == light.model(friction)
+    assert (on_paper(dark.measured), on_paper(dark.goal)) == (light.measured, light.goal)
+    assert on_paper("#123456") == "#123456"
+    assert (mixed("#000000", "#ffffff", 0.0), mixed("#000000", "#ffffff", 1.0)) == ("#000000", "#ffffff")
+
+
+def test_a_logarithmic_chart_is_exported_in_its_own_values(qtbot):
+    chart = Chart("Cost", "Error", "mrad", bottom="Evaluations", log=True)
+    qtbot.addWidget(chart)
+    drawn = chart.add_curve(title="M1")
+    drawn.setPen(pen(load_theme("light").models[0]))
+    drawn.setData(np.array([1.0, 2.0, 3.0]), np.log10([100.0, 10.0, 5.0]))
+    chart.axes.setXRange(0.5, 2.5, padding=0.0)
+    (found,) = gather([chart], "t").panels
+    np.testing.assert_allclose(found.curves[0].y, [100.0, 10.0])
+    assert found.log
+    assert (found.left, found.bottom) == ("Error [mrad]", "Evaluations")
+
+
+def test_a_live_curve_is_read_at_full_resolution(qtbot):
+    chart = Chart("Live", "Position", "rad", bottom="Time [s]")
+    qtbot.addWidget(chart)
+    x = np.linspace(0.0, 1.0, 2000)
+    live = chart.add_live_curve(title="measured", source=lambda: (x, np.sin(x)))
+    chart.add_live_curve()
+    show_live(live, *min_max(x, np.sin(x), 50))
+    (seen,) = chart.seen()
+    assert len(seen.x) == 2000
+    live.setVisible(False)
+    assert chart.seen() == []

@@ -1,0 +1,176 @@
+"""Place drive/backdrive points by hand into a session; at the simulated servo a virtual hand does it."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from bench_gui.cli.arguments import bench_from, positive_float, positive_int
+from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from bench_gui.place.rests import Rest, Target
+
+LINE_PERIOD = 0.2
+"""The line with the angle changes this often [s]; faster ones cannot be read."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench place`."""
+    parser.add_argument(
+        "--servo", default="simulated:mx106", metavar="ADDRESS", help="e.g. simulated:xl330 (%(default)s)"
+    )
+    parser.add_argument(
+        "--torques",
+        metavar="N·M,…",
+        help="motor torques to hold, e.g. 0.3,0.6 or from:to:step 0.3:0.9:0.1; default: those that suit the bench",
+    )
+    parser.add_argument("--repeats", type=positive_int, default=1, metavar="N", help="of each extreme (%(default)s)")
+    parser.add_argument(
+        "--steady", type=positive_float, default=0.6, metavar="S", help="how long a rest has to last (%(default)s)"
+    )
+    parser.add_argument("--rate", type=positive_float, default=200.0, metavar="HZ", help="(%(default)s)")
+    parser.add_argument(
+        "--model", metavar="FILE|SERVO:VARIANT", help="model to compare with; default: the richest one shipped"
+    )
+    parser.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
+    parser.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the uniform rod (%(default)s)")
+    parser.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
+    parser.add_argument(
+        "--fast", action="store_true", help="simulated servo only: as fast as possible, not in real time"
+    )
+    parser.add_argument(
+        "-o", "--output", required=True, metavar="SESSION", help="session folder, made if it is not there"
+    )
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Measure, store, and print the extremes beside the model's."""
+    from bench_gui.cli.arguments import model_from
+    from bench_gui.place.measuring import PlacementPlan, known_model, place_points, summary
+    from bench_gui.place.torques import torques_from
+    from core.errors import InputError
+
+    torques = torques_from(arguments.torques) if arguments.torques else None
+    if isinstance(torques, str):
+        raise InputError(f"--torques: {torques}")
+    plan = PlacementPlan(
+        servo=arguments.servo,
+        bench=bench_from(arguments),
+        torques=torques,
+        repeats=arguments.repeats,
+        steady_time=arguments.steady,
+        rate=arguments.rate,
+        fast=arguments.fast,
+    )
+    quiet = arguments.quiet or arguments.json
+
+    def show(text: str) -> None:
+        if not quiet:
+            print(text, file=sys.stderr)
+
+    points = place_points(plan, arguments.output, lambda step, time: PromptedHand(step, time, sys.stdin), show)
+    if not points:
+        raise InputError("no extreme was placed; hold larger torques or hang more mass on the rod")
+    model = model_from(arguments.model) if arguments.model else known_model(points[0].servo)
+    lines = summary(points, model)
+    if arguments.json:
+        print_json({"unit": "N·m, rad", "model": model.title if model else None, "points": lines})
+        return 0
+    headings = ["motor torque/N·m", "repeat", "lowest/°", "highest/°", "drive/N·m", "backdrive/N·m"]
+    columns = ["motor_torque", "repeat", "lowest", "highest", "drive", "backdrive"]
+    if model is not None:
+        headings += [f"drive of {model.friction.upper()}", f"backdrive of {model.friction.upper()}"]
+        columns += ["model_drive", "model_backdrive"]
+    print_table(headings, [[_shown(name, line[name]) for name in columns] for line in lines])
+    return 0
+
+
+def _shown(name: str, value: float | None) -> float | None:
+    if value is None or not math.isfinite(value):
+        return None
+    return math.degrees(value) if name in ("lowest", "highest") else value
+
+
+class PromptedHand:
+    """A person at the bench: sees the angle on the terminal, presses Enter at each rest, n and Enter when content."""
+
+    def __init__(self, position_step: float, time: float, answers: TextIO) -> None:
+        """position_step: the encoder's [rad]; time: how long a rest lasts [s]; answers: where Enter is read."""
+        from bench_gui.place.rests import RestFinder
+
+        self._finder = RestFinder(position_step, time)
+        self._answers = answers
+        self._shown_at = -math.inf
+        self._target: Target | None = None
+        self.best: Rest | None = None
+        self.done = True
+
+    def steady(self, torque: float) -> None:
+        """Warn that the pendulum is about to be driven."""
+        self._say(f"\nSteady the pendulum with your hand while the servo takes up {torque:g} N·m, then let it rest.\n")
+
+    def seek(self, target: Target) -> None:
+        """Ask for an extreme."""
+        self._target, self.best, self.done = target, None, False
+        self._finder.restart()
+        way = "down" if target.place == "lowest" else "up"
+        self._say(
+            f"\nThe servo holds {target.torque:g} N·m. Move the pendulum {way} a little at a time and let go, "
+            f"until it no longer stays.\nEnter captures a rest, n and Enter goes on, q and Enter ends.\n"
+        )
+
+    def look(self, time: float, position: float) -> None:
+        """Show the angle, heed the answers."""
+        self._finder.feed(time, position, True)
+        if time - self._shown_at >= LINE_PERIOD:
+            self._shown_at = time
+            best = "none" if self.best is None else f"{math.degrees(self.best.angle):.2f}°"
+            word = "steady" if self._finder.steadiness.steady else "moving"
+            self._say(f"\r{math.degrees(position):8.2f}°  {word}  best {best}   ")
+        answer = self._answer()
+        if answer is not None:
+            self._heed(answer.strip().lower())
+
+    def _heed(self, answer: str) -> None:
+        from core.errors import ServoBenchError
+
+        rest = self._finder.now()
+        if answer == "n":
+            self.done = True
+        elif answer == "q":
+            raise ServoBenchError("ended by the person at the bench; the points placed so far are kept")
+        elif rest is None:
+            self._say("\nIt still moves: nothing was captured.\n")
+        elif self._farther(rest):
+            self.best = rest
+            self._say(f"\nCaptured {math.degrees(rest.angle):.2f}°.\n")
+        else:
+            self._say("\nIt rested farther out before; that one stays.\n")
+
+    def _farther(self, rest: Rest) -> bool:
+        if self.best is None or self._target is None:
+            return True
+        lifting = math.copysign(1.0, self._target.torque)
+        outwards = -lifting if self._target.place == "lowest" else lifting
+        return outwards * (rest.angle - self.best.angle) > 0.0
+
+    def _answer(self) -> str | None:
+        """A line a person has finished, None while there is none."""
+        import select
+
+        from core.errors import ServoBenchError
+
+        if not select.select([self._answers], [], [], 0.0)[0]:
+            return None
+        line = self._answers.readline()
+        if not line:
+            raise ServoBenchError("there is nobody to answer; run this on a terminal")
+        return line
+
+    def _say(self, text: str) -> None:
+        print(text, end="", file=sys.stderr, flush=True)

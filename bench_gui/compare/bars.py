@@ -1,0 +1,112 @@
+"""Mean errors as bars, models side by side in each group, as Fig. 5 of seed 004."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtGui import QFont, QFontMetrics, QResizeEvent
+
+from bench_gui.plots.chart import LABEL_SIZE, Chart
+from bench_gui.plots.contents import BarPanel, mixed, parted
+from bench_gui.theme import Theme
+
+FILLED, WIDEST = 0.8, 0.22
+"""Share of a group's width all its bars take, and one of them at most."""
+ROOM_ABOVE = 0.14
+UPRIGHT = 0.24
+"""Room above the bars for values written upwards."""
+
+
+class BarChart(Chart):
+    """Bars of a BarPanel with their values; values are written upwards where bars are narrow."""
+
+    def __init__(self) -> None:
+        super().__init__("Mean error of each model", "Error", "mrad", bottom=" ")
+        self.setToolTip("Mean absolute error of each model on the runs of each group")
+        self.axes.setMouseEnabled(x=False, y=False)
+        self.axes.showGrid(x=False, y=True, alpha=0.18)
+        self.axes.getAxis("bottom").setHeight(36)
+        self._items: list[Any] = []
+        self._labels: list[Any] = []
+        self.panel: BarPanel | None = None
+
+    def show_panel(self, panel: BarPanel) -> None:
+        """Draw these bars."""
+        self.panel = panel
+        paper = self._theme.plot if self._theme is not None else "#ffffff"
+        for item in (*self._items, *self._labels):
+            self.axes.removeItem(item)
+        self._items, self._labels = [], []
+        name, unit = parted(panel.left)
+        self.set_left(name, unit)
+        width = min(WIDEST, FILLED / max(1, len(panel.series)))
+        for i, series in enumerate(panel.series):
+            shift = (i - (len(panel.series) - 1) / 2) * width
+            there = [(k + shift, value) for k, value in enumerate(series.values) if math.isfinite(value)]
+            if not there:
+                continue
+            bars = pg.BarGraphItem(
+                x=[x for x, _ in there],
+                height=[y for _, y in there],
+                width=0.9 * width,
+                brush=pg.mkBrush(mixed(series.colour, paper, series.pale)),
+                pen=pg.mkPen(series.colour),
+            )
+            self.axes.addItem(bars)
+            self._items.append(bars)
+            for x, value in there:
+                text = pg.TextItem(f"{value:.2f}" if value < 10 else f"{value:.1f}", anchor=(0.5, 1.0))
+                font = QFont(self.font())
+                font.setPixelSize(LABEL_SIZE)
+                text.setFont(font)
+                text.setPos(x, value)
+                self.axes.addItem(text, ignoreBounds=True)
+                self._labels.append(text)
+        self.axes.getAxis("bottom").setTicks([list(enumerate(panel.groups))])
+        self._colour_labels()
+        self._fit_labels()
+
+    @property
+    def values(self) -> list[str]:
+        """What is written above the bars."""
+        return [label.toPlainText() for label in self._labels]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        super().set_theme(theme)
+        self._colour_labels()
+
+    def resizeEvent(self, event: QResizeEvent | None) -> None:
+        """Turn the values where the bars have become too narrow."""
+        super().resizeEvent(event)
+        if event is not None and self.panel is not None:
+            self._fit_labels()
+
+    def fit(self) -> None:
+        """Show every bar with its value."""
+        self._fit_labels()
+
+    def _colour_labels(self) -> None:
+        if self._theme is not None:
+            for text in self._labels:
+                text.setColor(self._theme.text)
+
+    def _fit_labels(self) -> None:
+        panel = self.panel
+        if panel is None or not panel.groups:
+            return
+        values = [value for series in panel.series for value in series.values if math.isfinite(value)]
+        slot = self.view.width() / len(panel.groups) * min(WIDEST, FILLED / max(1, len(panel.series)))
+        font = QFont(self.font())
+        font.setPixelSize(LABEL_SIZE)
+        widest = max((QFontMetrics(font).horizontalAdvance(text) for text in self.values), default=0)
+        upright = widest + 2 > slot
+        for text in self._labels:
+            text.setAngle(90 if upright else 0)
+            text.setAnchor((0.0, 0.5) if upright else (0.5, 1.0))
+        highest = max(values, default=1.0)
+        room = UPRIGHT if upright else ROOM_ABOVE
+        self.axes.setYRange(0.0, (highest or 1.0) * (1.0 + room), padding=0.0)
+        self.axes.setXRange(-0.5, len(panel.groups) - 0.5, padding=0.0)

@@ -1,0 +1,159 @@
+"""Drive/backdrive diagram of the chosen models at several speeds, as Fig. 4 of seed 004, with points placed by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from bench_gui.compare.models import ModelEntry
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.contents import Array, PlotArea
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.theme import Theme
+from bench_gui.units import AngleUnit
+from core.diagram import DriveBackdriveDiagram, drive_backdrive_diagram
+from core.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
+
+STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
+LIGHTER = 0.55
+"""Opacity of each speed relative to the one before."""
+SHADE, MOST_SHADE = 0.36, 0.16
+"""Opacity of the static areas of all models together, and of one."""
+BEYOND = 10.0
+"""A servo that locks itself is shaded so many times its largest motor torque far."""
+MARKERS = {DRIVE: "t", BACKDRIVE: "t1"}
+"""As where they are placed: the lowest extreme points down, the highest up."""
+EQUILIBRIUM, PLACED = "equilibrium", "placed"
+
+
+class DiagramPlot(QWidget):
+    """External torque over motor torque: drive, backdrive, and the static area between them at standstill."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.legend = Legend(self._toggle)
+        column.addWidget(self.legend)
+        self.chart = Chart("Drive/backdrive diagram", "External torque τₑ", "N·m", bottom="Motor torque τₘ [N·m]")
+        self.body = QHBoxLayout()
+        """The chart, with room for more beside it."""
+        self.body.setSpacing(8)
+        self.body.addWidget(self.chart, 1)
+        column.addLayout(self.body, 1)
+        self._curves: dict[str, list[Any]] = {}
+        self._areas: dict[str, list[PlotArea]] = {}
+        self._theme: Theme | None = None
+        self._shown: tuple[tuple[str, ...], tuple[float, ...]] = ((), ())
+
+    @property
+    def keys(self) -> list[str]:
+        """What is drawn: keys of models, EQUILIBRIUM, PLACED."""
+        return list(self._curves)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.chart.set_theme(theme)
+
+    def show_models(
+        self,
+        entries: Sequence[ModelEntry],
+        speeds: Sequence[float],
+        points: Sequence[PlacedPoint],
+        unit: AngleUnit,
+    ) -> None:
+        """Draw models at speeds [rad/s], named in `unit` per second, and the points placed by hand."""
+        theme = self._theme
+        if theme is None:
+            return
+        self._clear()
+        legend: list[LegendEntry] = []
+        lowest = highest = 0.0
+        for z, entry in enumerate(entries, start=2):
+            colour = theme.model(entry.model.friction)
+            diagram = drive_backdrive_diagram(entry.model, velocity=tuple(speeds))
+            torque = diagram.motor_torque
+            lowest, highest = min(lowest, float(torque[0])), max(highest, float(torque[-1]))
+            for i, speed in enumerate(speeds):
+                drawn = QColor(colour)
+                drawn.setAlphaF(LIGHTER**i)
+                width = STANDING_WIDTH if i == 0 else MOVING_WIDTH
+                named = f"{speed * unit.per_radian:g} {unit.symbol}/s"
+                for kind, values in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
+                    first = i == 0 and kind == "drive"
+                    curve = self.chart.add_curve(z - i, f"{entry.title} {kind}, {named}", entry.title if first else "")
+                    curve.setPen(pen(drawn, width, entry.dash))
+                    curve.setData(*_halves(torque, values[:, i]))
+                    self._curves.setdefault(entry.key, []).append(curve)
+            legend.append(LegendEntry(entry.key, entry.title, colour, entry.dash))
+            self._areas[entry.key] = _static(diagram, colour, min(MOST_SHADE, SHADE / len(entries)))
+        ends = np.array([lowest, highest])
+        line = self.chart.add_curve(1, "equilibrium τₑ = −τₘ")
+        line.setPen(pen(theme.muted, 1.0, (5.0, 4.0)))
+        line.setData(ends, -ends)
+        self._curves[EQUILIBRIUM] = [line]
+        legend.append(LegendEntry(EQUILIBRIUM, "equilibrium τₑ = −τₘ", theme.muted, (5.0, 4.0), 1.0))
+        if points:
+            self._curves[PLACED] = [self._markers(points, side, theme) for side in SIDES]
+            legend.append(LegendEntry(PLACED, "placed  ▼ lowest  △ highest", theme.measured, None, 4.0))
+        self.legend.set_entries(legend)
+        for key in self._curves:
+            self._toggle(key, self.legend.shown(key))
+        shown = (tuple(entry.key for entry in entries), tuple(speeds))
+        if shown[0] != self._shown[0]:
+            self.chart.fit()
+        self._shown = shown
+
+    def _markers(self, points: Sequence[PlacedPoint], side: str, theme: Theme) -> Any:
+        here = [point for point in points if point.side == side]
+        placed = self.chart.add_curve(50, "placed, lowest" if side == DRIVE else "placed, highest")
+        placed.setPen(None)
+        placed.setSymbol(MARKERS[side])
+        placed.setSymbolSize(11)
+        placed.setSymbolBrush(pg.mkBrush(theme.measured if side == DRIVE else theme.plot))
+        placed.setSymbolPen(pg.mkPen(theme.measured, width=1.5))
+        placed.setData(np.array([p.motor_torque for p in here]), np.array([p.external_torque for p in here]))
+        return placed
+
+    def _clear(self) -> None:
+        for curves in self._curves.values():
+            for curve in curves:
+                self.chart.removeItem(curve)
+        self._curves, self._areas = {}, {}
+        self.chart.clear_areas()
+
+    def _toggle(self, key: str, on: bool) -> None:
+        for curve in self._curves.get(key, ()):
+            curve.setVisible(on)
+        self.chart.clear_areas()
+        for model, areas in self._areas.items():
+            if self.legend.shown(model):
+                for area in areas:
+                    self.chart.add_area(area)
+
+
+def _halves(torque: Array, values: Array) -> tuple[Array, Array]:
+    """A boundary jumps where the motor torque changes its sign: two curves, none where it is infinite."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    negative = int(np.searchsorted(torque, 0.0))
+    return (
+        np.concatenate((torque[:negative], [0.0], torque[negative:])),
+        np.concatenate((finite[:negative], [np.nan], finite[negative:])),
+    )
+
+
+def _static(diagram: DriveBackdriveDiagram, colour: str, opacity: float) -> list[PlotArea]:
+    """Where friction holds a standing servo: from drive, or 0 where there is none, to backdrive, on either side."""
+    torque, drive, backdrive = diagram.motor_torque, diagram.drive[:, 0], diagram.backdrive[:, 0]
+    far = BEYOND * float(np.abs(torque).max(initial=0.0))
+    near = np.where(np.isfinite(drive), drive, 0.0)
+    wide = np.clip(backdrive, -far, far)
+    sides = [torque > 0.0, torque < 0.0]
+    return [PlotArea("static", torque[side], near[side], wide[side], colour, opacity) for side in sides]

@@ -1,0 +1,153 @@
+"""Errors in numbers: a table by runs or conditions, and a heat map of one model over two conditions."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
+
+from bench_gui.compare.comparison import Comparison
+from bench_gui.compare.error_table import RUNS, ErrorTable
+from bench_gui.compare.heat_map import HeatMap
+from bench_gui.compare.models import ModelEntry
+from bench_gui.compare.tables import Judged, conditions_of, heat_panel
+from bench_gui.plots.contents import HeatPanel, PlotContents, TablePanel
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import Section, choice, label
+from bench_gui.widgets.tables import plain_table
+from core.identification.grouping import grid_of
+
+ROWS: list[tuple[str, tuple[str, ...]]] = [
+    ("runs", RUNS),
+    ("trajectory", ("trajectory",)),
+    ("mass", ("mass",)),
+    ("length", ("length",)),
+    ("gain kp", ("kp",)),
+    ("mass and gain", ("mass", "kp")),
+    ("supply", ("supply_voltage",)),
+]
+GRIDS: list[tuple[str, tuple[str, str]]] = [
+    ("mass × gain", ("mass", "kp")),
+    ("mass × trajectory", ("mass", "trajectory")),
+    ("trajectory × gain", ("trajectory", "kp")),
+    ("length × gain", ("length", "kp")),
+    ("mass × length", ("mass", "length")),
+]
+
+
+class ErrorsTab(QWidget):
+    """Shows what the comparison knows; asks for nothing."""
+
+    run_wanted = Signal(str)
+    """A person wants to see a run."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self._comparison = comparison
+        self.table = ErrorTable(comparison.book)
+        self.table_view: QTableView = plain_table(
+            "Errors", "Mean absolute error of each model; open a run by Enter or a double click to see its motion"
+        )
+        self.table_view.setModel(self.table)
+        self.table_view.horizontalHeader().setStretchLastSection(False)
+        self.table_view.activated.connect(self._open)
+        self.heat = HeatMap()
+        self.heat_title: QLabel = label("", "heading")
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(10)
+        splitter.addWidget(_titled(label("MEAN ABSOLUTE ERRORS", "heading"), self.table_view))
+        splitter.addWidget(_titled(self.heat_title, self.heat))
+        splitter.setSizes([470, 390])
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(splitter)
+        self.rows: QComboBox = choice("Rows of the table", "What the runs of a row have in common")
+        self.rows.addItems([text for text, _ in ROWS])
+        self.model: QComboBox = choice("Model of the heat map", "Whose errors the heat map shows")
+        self.over: QComboBox = choice("Heat map over", "What the heat map's rows and columns are")
+        self.over.addItems([text for text, _ in GRIDS])
+        self.settings = Section("Errors")
+        self.settings.row("Table by", self.rows)
+        self.settings.row("Heat map of", self.model)
+        self.settings.row("over", self.over)
+        self.rows.currentIndexChanged.connect(self.show_runs)
+        self.model.currentIndexChanged.connect(self.show_errors)
+        self.over.currentIndexChanged.connect(self.show_errors)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.table.set_theme(theme)
+        self.heat.set_theme(theme)
+
+    def show_runs(self) -> None:
+        """Other runs, models or rows: lay the table out anew."""
+        comparison = self._comparison
+        by = ROWS[self.rows.currentIndex()][1]
+        self.table.show(comparison.runs, comparison.entries, by)
+        view = self.table_view
+        view.setColumnWidth(0, 150 if by else 64)
+        view.setColumnWidth(1, 64 if by else 168)
+        header = view.horizontalHeader()
+        for column in range(2, self.table.columnCount()):
+            view.setColumnWidth(column, max(84, header.sectionSizeHint(column) + 8))
+        self._offer()
+
+    def show_errors(self) -> None:
+        """More errors are known, or the heat map is to show others."""
+        self.table.refresh()
+        panel = self._heat_panel()
+        if panel is not None:
+            self.heat.show_panel(panel)
+            entry = self._entry()
+            self.heat_title.setText(f"HEAT MAP OF {entry.title.upper()}" if entry is not None else "")
+
+    def heat_contents(self) -> PlotContents:
+        """The heat map, for a file."""
+        panel = self._heat_panel()
+        return PlotContents(self._comparison.title(), (panel,) if panel is not None else ())
+
+    def table_contents(self) -> PlotContents:
+        """The table, for a file of numbers."""
+        panel: TablePanel = self.table.contents()
+        return PlotContents(self._comparison.title(), (panel,) if panel.rows else ())
+
+    def _entry(self) -> ModelEntry | None:
+        wanted = self.model.currentData()
+        return next((entry for entry in self._comparison.entries if entry.key == wanted), None)
+
+    def _heat_panel(self) -> HeatPanel | None:
+        entry, runs = self._entry(), self._comparison.runs
+        if entry is None or not runs:
+            return None
+        row, column = GRIDS[self.over.currentIndex()][1]
+        grid = grid_of({run.id: conditions_of(run) for run in runs}, row, column)
+        return heat_panel(grid, Judged(entry.title, "", self._comparison.book.of(entry)))
+
+    def _offer(self) -> None:
+        """Offer the chosen models for the heat map; the one it shows stays, else it is the last, the richest."""
+        before, entries = self.model.currentData(), self._comparison.entries
+        self.model.blockSignals(True)
+        self.model.clear()
+        for entry in entries:
+            self.model.addItem(entry.title, entry.key)
+        place = self.model.findData(before)
+        self.model.setCurrentIndex(place if place >= 0 else self.model.count() - 1)
+        self.model.blockSignals(False)
+        self.heat.setVisible(bool(entries))
+        self.heat_title.setVisible(bool(entries))
+        self.show_errors()
+
+    def _open(self, index: QModelIndex) -> None:
+        run = self.table.run_id(index.row())
+        if run:
+            self.run_wanted.emit(run)
+
+
+def _titled(title: QLabel, body: QWidget) -> QWidget:
+    whole = QWidget()
+    column = QVBoxLayout(whole)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(4)
+    column.addWidget(title)
+    column.addWidget(body, 1)
+    return whole

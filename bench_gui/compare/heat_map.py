@@ -1,0 +1,205 @@
+"""A heat map that is a table too: numbers in coloured cells, read by eye, by keyboard and by screen readers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLabel,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.plots.contents import HeatPanel
+from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
+from bench_gui.theme import Theme
+from bench_gui.units import FIGURE_DASH, fixed
+from bench_gui.widgets.fields import describe, label
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+LOWEST_ROW, NARROWEST_COLUMN = 24, 48
+"""[px]"""
+SCALE_HEIGHT = 26
+
+
+def _range(panel: HeatPanel) -> tuple[float, float]:
+    known = panel.values[np.isfinite(panel.values)]
+    return (float(known.min()), float(known.max())) if len(known) else (math.nan, math.nan)
+
+
+class HeatTable(QAbstractTableModel):
+    """The cells of a HeatPanel."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.panel: HeatPanel | None = None
+
+    def show(self, panel: HeatPanel) -> None:
+        """Show these."""
+        self.beginResetModel()
+        self.panel = panel
+        self.endResetModel()
+
+    def colour(self, index: Index) -> str:
+        """Colour of a cell, empty for one without a number."""
+        if self.panel is None:
+            return ""
+        value = float(self.panel.values[index.row(), index.column()])
+        low, high = _range(self.panel)
+        if not math.isfinite(value):
+            return ""
+        return heat_colour((value - low) / (high - low) if high > low else 0.0)
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Values of the first condition."""
+        return 0 if parent.isValid() or self.panel is None else len(self.panel.rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """Values of the second condition."""
+        return 0 if parent.isValid() or self.panel is None else len(self.panel.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Values of the conditions."""
+        if self.panel is None or role != Qt.ItemDataRole.DisplayRole:
+            return None
+        names = self.panel.columns if orientation is Qt.Orientation.Horizontal else self.panel.rows
+        return names[section] if section < len(names) else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        if self.panel is None:
+            return None
+        value = float(self.panel.values[index.row(), index.column()])
+        if role == Qt.ItemDataRole.DisplayRole:
+            return fixed(value, 2 if value < 10 else 1)
+        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
+            where = (
+                f"{self.panel.left} {self.panel.rows[index.row()]}, {self.panel.bottom} "
+                f"{self.panel.columns[index.column()]}"
+            )
+            return f"{where}: " + (f"{value:.2f} mrad" if math.isfinite(value) else "no error known here")
+        return None
+
+
+class _HeatCell(QStyledItemDelegate):
+    """Fills a cell with its colour; one without a number is hatched."""
+
+    def __init__(self, table: HeatTable) -> None:
+        super().__init__()
+        self._table = table
+        self.theme: Theme | None = None
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        """Draw colour, number and the mark of the chosen cell."""
+        theme = self.theme
+        if theme is None:
+            return
+        painter.save()
+        cell = QRectF(option.rect).adjusted(1, 1, -1, -1)  # pyright: ignore[reportAttributeAccessIssue]
+        colour = self._table.colour(index)
+        if colour:
+            painter.fillRect(cell, QColor(colour))
+            painter.setPen(QColor(ink_on(colour)))
+        else:
+            painter.fillRect(cell, QBrush(QColor(theme.border), Qt.BrushStyle.BDiagPattern))
+            painter.setPen(QColor(theme.muted))
+        font = QFont(option.font)  # pyright: ignore[reportAttributeAccessIssue]
+        font.setPixelSize(12)
+        painter.setFont(font)
+        painter.drawText(cell, Qt.AlignmentFlag.AlignCenter, str(index.data()))
+        if option.state & QStyle.StateFlag.State_Selected:  # pyright: ignore[reportAttributeAccessIssue]
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawRect(cell.adjusted(1, 1, -1, -1))
+        painter.restore()
+
+
+class _Scale(QWidget):
+    """The colours from the lowest to the highest number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedHeight(SCALE_HEIGHT)
+        self.setAccessibleName("Scale of the heat map")
+        self.panel: HeatPanel | None = None
+        self.theme: Theme | None = None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the scale with its ends."""
+        if self.panel is None or self.theme is None:
+            return
+        low, high = _range(self.panel)
+        if not math.isfinite(low):
+            return
+        painter = QPainter(self)
+        font = QFont(self.font())
+        font.setPixelSize(11)
+        painter.setFont(font)
+        ends = (f"{low:.2f} mrad", f"{high:.2f} mrad")
+        widths = [painter.fontMetrics().horizontalAdvance(end) + 8 for end in ends]
+        bar = QRectF(widths[0], 7, max(20, self.width() - sum(widths)), 12)
+        gradient = QLinearGradient(bar.topLeft(), bar.topRight())
+        for place, colour in enumerate(CIVIDIS):
+            gradient.setColorAt(place / (len(CIVIDIS) - 1), QColor(colour))
+        painter.fillRect(bar, gradient)
+        painter.setPen(QColor(self.theme.muted))
+        line = Qt.AlignmentFlag.AlignVCenter
+        painter.drawText(QRectF(0, 0, widths[0], SCALE_HEIGHT), line | Qt.AlignmentFlag.AlignLeft, ends[0])
+        right = QRectF(self.width() - widths[1], 0, widths[1], SCALE_HEIGHT)
+        painter.drawText(right, line | Qt.AlignmentFlag.AlignRight, ends[1])
+
+
+class HeatMap(QWidget):
+    """Cells, what their rows and columns are, and the scale."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.axes: QLabel = label("", "muted")
+        column.addWidget(self.axes)
+        self.table = HeatTable()
+        self.view: QTableView = describe(
+            QTableView(), "Heat map", "Mean error over two conditions; hatched where nothing is recorded"
+        )
+        self._cells = _HeatCell(self.table)
+        self.view.setModel(self.table)
+        self.view.setItemDelegate(self._cells)
+        self.view.setShowGrid(False)
+        self.view.setTabKeyNavigation(False)
+        self.view.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        for header, least in (
+            (self.view.horizontalHeader(), NARROWEST_COLUMN),
+            (self.view.verticalHeader(), LOWEST_ROW),
+        ):
+            header.setMinimumSectionSize(least)
+            header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+            header.setHighlightSections(False)
+            header.setDefaultAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(self.view, 1)
+        self._scale = _Scale()
+        column.addWidget(self._scale)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._cells.theme = self._scale.theme = theme
+        self.view.viewport().update()
+        self._scale.update()
+
+    def show_panel(self, panel: HeatPanel) -> None:
+        """Show these numbers."""
+        self.table.show(panel)
+        self._scale.panel = panel
+        self._scale.update()
+        self.axes.setText(f"{panel.left} down, {panel.bottom} across; {FIGURE_DASH} nothing known")

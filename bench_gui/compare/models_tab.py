@@ -1,0 +1,94 @@
+"""Models against each other: mean errors as bars, over all runs, by condition, or by what a fit has seen of them."""
+
+from __future__ import annotations
+
+import html
+
+from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.compare.bars import BarChart
+from bench_gui.compare.comparison import Comparison
+from bench_gui.compare.models import CATALOGUE, FILE, IDENTIFIED
+from bench_gui.compare.tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
+from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
+from bench_gui.plots.export import on_paper
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import Section, choice, label
+from core.identification.grouping import Group, heading
+
+SPLIT = "split"
+PALE = {IDENTIFIED: 0.0, FILE: 0.4, CATALOGUE: 0.7}
+"""The colour says which model, how pale it is where it came from."""
+GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
+    ("all runs", ()),
+    ("fit, held out", SPLIT),
+    ("trajectory", ("trajectory",)),
+    ("mass", ("mass",)),
+    ("length", ("length",)),
+    ("gain kp", ("kp",)),
+]
+
+
+class ModelsTab(QWidget):
+    """Shows what the comparison knows; asks for nothing."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        super().__init__()
+        self._comparison = comparison
+        self._theme: Theme | None = None
+        self.chart = BarChart()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.legend: QLabel = label("", "muted")
+        column.addWidget(self.legend)
+        column.addWidget(self.chart, 1)
+        self.groups: QComboBox = choice("Groups of bars", "What the runs of a group of bars have in common")
+        self.groups.addItems([text for text, _ in GROUPS])
+        self.note: QLabel = label("", "muted")
+        self.note.setWordWrap(True)
+        self.settings = Section("Bars")
+        self.settings.row("Group by", self.groups)
+        self.settings.wide(self.note)
+        self.groups.currentIndexChanged.connect(self.show_errors)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.chart.set_theme(theme)
+        self.show_errors()
+
+    def show_errors(self) -> None:
+        """Draw the bars of what is known."""
+        if self._theme is None:
+            return
+        groups, bottom = self._grouped()
+        self.note.setVisible(not groups)
+        self.note.setText("" if groups else "Nobody knows what these runs were used for: identify models from them.")
+        models = [
+            Judged(e.title, self._theme.model(e.model.friction), self._comparison.book.of(e), PALE[e.origin])
+            for e in self._comparison.entries
+        ]
+        self.chart.show_panel(bar_panel(groups, models, bottom))
+        plot = self._theme.plot
+        self.legend.setText(
+            " &nbsp; ".join(
+                f'<span style="color:{mixed(m.colour, plot, m.pale)}">■</span> {html.escape(m.title)}' for m in models
+            )
+        )
+
+    def contents(self) -> PlotContents:
+        """The bars, for a file."""
+        panel = self.chart.panel
+        if panel is None or not panel.groups or not panel.series:
+            return PlotContents(self._comparison.title(), ())
+        series = tuple(BarSeries(s.name, on_paper(s.colour), s.values, s.pale) for s in panel.series)
+        return PlotContents(self._comparison.title(), (BarPanel(panel.left, panel.bottom, panel.groups, series),))
+
+    def _grouped(self) -> tuple[list[tuple[str, Group]], str]:
+        runs, by = self._comparison.runs, GROUPS[self.groups.currentIndex()][1]
+        if isinstance(by, str):
+            fitted = next((e.model for e in self._comparison.entries if e.origin == IDENTIFIED), None)
+            return split_groups([run.id for run in runs], fitted), "Use of the runs by the identification"
+        conditions = {run.id: conditions_of(run) for run in runs}
+        return condition_groups(conditions, by), heading(by[0]) if by else "Runs"

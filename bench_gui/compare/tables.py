@@ -1,0 +1,140 @@
+"""Errors of models on runs as tables, bars and heat maps: plain data without Qt, for the window and for `bench`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bench_gui.plots.contents import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
+from bench_gui.plots.dashes import IDENTIFIED_DASH
+from core.identification.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
+
+if TYPE_CHECKING:
+    from core.model import ServoModel
+    from core.recording import Recording
+    from core.simulation import Motion
+
+MRAD = 1e3
+"""mrad in a rad"""
+ERROR = "Mean absolute error [mrad]"
+GAP = 0.25
+"""Between two runs laid end to end [s]."""
+TRAINING, VALIDATION, OTHERS = "training", "validation", "other runs"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One model's errors: run id to mean absolute error [rad]."""
+
+    title: str
+    colour: str
+    errors: Mapping[str, float]
+    pale: float = 0.0
+    """How pale its bars are, so that models of one colour differ."""
+
+
+def conditions_of(run: Any) -> dict[str, Value]:
+    """What a run, given by a session's summary of it, can be grouped by."""
+    return {name: getattr(run, name) for name in CONDITIONS}
+
+
+def condition_groups(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str]) -> list[tuple[str, Group]]:
+    """Groups of runs by conditions, each with its name, e.g. "0.741 kg, kp 200"; all runs in one for none."""
+    if not by:
+        return [("all runs", Group((), tuple(runs)))] if runs else []
+    return [
+        (", ".join(named(name, value) for name, value in zip(by, group.values, strict=True)), group)
+        for group in group_runs(runs, by)
+    ]
+
+
+def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[str, Group]]:
+    """Runs a model was fitted to, runs held out from it, and the rest; nothing where that is not known."""
+    known = model.provenance if model is not None else {}
+    train, held = set(known.get("train") or ()), set(known.get("validation") or ())
+    parts = (
+        (TRAINING, [run for run in runs if run in train]),
+        (VALIDATION, [run for run in runs if run in held]),
+        (OTHERS, [run for run in runs if run not in train and run not in held]),
+    )
+    return [(name, Group((), tuple(ids))) for name, ids in parts if ids] if train and held else []
+
+
+def bar_panel(groups: Sequence[tuple[str, Group]], models: Sequence[Judged], bottom: str) -> BarPanel:
+    """Mean errors as bars, models side by side in each group, as Fig. 5 of seed 004."""
+    names = tuple(f"{name}\n{_count(group)}" for name, group in groups)
+    return BarPanel(
+        left=ERROR,
+        bottom=bottom,
+        groups=names,
+        series=tuple(
+            BarSeries(m.title, m.colour, tuple(_mrad(group.mean(m.errors)) for _, group in groups), m.pale)
+            for m in models
+        ),
+    )
+
+
+def heat_panel(grid: Grid, model: Judged) -> HeatPanel:
+    """One model's mean errors over two conditions."""
+    row, column = grid.by
+    return HeatPanel(
+        left=heading(row),
+        bottom=heading(column),
+        rows=tuple(_short(value) for value in grid.rows),
+        columns=tuple(_short(value) for value in grid.columns),
+        values=grid.means(model.errors) * MRAD,
+        scale=f"{model.title}: mean absolute error [mrad]",
+    )
+
+
+def motion_panels(pairs: Sequence[tuple[Recording, Motion]], model: Judged) -> tuple[CurvePanel, ...]:
+    """Measured and simulated motion of runs laid end to end, and the residual: recordings on the motions' grids."""
+    from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR
+
+    begin = 0.0
+    times, pieces = [], []
+    for run, motion in pairs:
+        times += [run.time - run.time[0] + begin, [begin + run.duration + GAP / 2]]
+        columns = (run.goal_position, run.position, motion.position, (motion.position - run.position) * MRAD)
+        pieces += [np.column_stack(columns), np.full((1, len(columns)), np.nan)]
+        begin += run.duration + GAP
+    time, values = np.concatenate(times), np.concatenate(pieces)
+    goal, measured, simulated, error = values.T
+    curves = (
+        PlotCurve("goal", time, goal, GOAL_COLOUR, 1.0),
+        PlotCurve("measured", time, measured, MEASURED_COLOUR, 2.0),
+        PlotCurve(model.title, time, simulated, model.colour, 1.5, IDENTIFIED_DASH),
+    )
+    return (
+        CurvePanel("Position [rad]", "", (0.0, begin), _around(values[:, :3]), curves, height=1.1),
+        CurvePanel(
+            "Error [mrad]",
+            "Time, runs end to end [s]",
+            (0.0, begin),
+            _around(values[:, 3:]),
+            (PlotCurve(model.title, time, error, model.colour),),
+            height=0.9,
+        ),
+    )
+
+
+def _around(values: Array) -> tuple[float, float]:
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
+    room = 0.05 * max(high - low, 1e-9)
+    return low - room, high + room
+
+
+def _mrad(error: float | None) -> float:
+    return math.nan if error is None else error * MRAD
+
+
+def _count(group: Group) -> str:
+    return f"{len(group.runs)} run{'s' if len(group.runs) != 1 else ''}"
+
+
+def _short(value: Value) -> str:
+    return value if isinstance(value, str) else f"{value:g}"

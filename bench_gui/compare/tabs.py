@@ -1,0 +1,56 @@
+"""A row of segments of which one is chosen: what a page shows in its middle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QToolButton
+
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe
+
+_STYLE = """
+QFrame#segments {{ background: {raised}; border: 1px solid {border}; border-radius: 6px; }}
+QFrame#segments QToolButton {{ border: 1px solid transparent; border-radius: 5px; padding: 3px 14px; color: {muted}; }}
+QFrame#segments QToolButton:hover {{ color: {text}; }}
+QFrame#segments QToolButton:checked {{ background: {panel}; border-color: {border}; color: {text}; font-weight: 600; }}
+QFrame#segments QToolButton:focus {{ border-color: {accent}; }}
+"""
+
+
+class Segments(QFrame):
+    """Chosen with the mouse or, with the focus on them, with the arrow keys."""
+
+    def __init__(self, segments: Sequence[tuple[str, str]], chosen: Callable[[int], object]) -> None:
+        """segments: text and tool tip of each; chosen is called with the place of the one that is shown."""
+        super().__init__()
+        self.setObjectName("segments")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(2, 2, 2, 2)
+        row.setSpacing(2)
+        self._group = QButtonGroup(self)
+        self.buttons: list[QToolButton] = []
+        for place, (text, tip) in enumerate(segments):
+            segment = describe(QToolButton(), text, tip)
+            segment.setText(text)
+            segment.setCheckable(True)
+            segment.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            self._group.addButton(segment, place)
+            row.addWidget(segment)
+            self.buttons.append(segment)
+        self.buttons[0].setChecked(True)
+        self._group.idToggled.connect(lambda place, on: chosen(place) if on else None)
+
+    @property
+    def current(self) -> int:
+        """Place of the chosen one."""
+        return self._group.checkedId()
+
+    def choose(self, place: int) -> None:
+        """Choose one as a person would."""
+        self.buttons[place].setChecked(True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.setStyleSheet(_STYLE.format(**theme.__dict__))

@@ -1,0 +1,151 @@
+"""Which servo to connect to: one field for each thing its address consists of, as its family describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
+
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, whole
+from core.errors import ServoBenchError
+from drivers.registry import AddressField, Family, families
+
+FAMILY_TIP = "How the servo is connected"
+SCAN_TIP = "Look for servos, and see what was tried"
+LARGEST_WHOLE = 2**31 - 1
+LARGEST_NUMBER = 1e9
+
+
+class ConnectionForm(Section):
+    """Says `edited` when a person changed something; what was typed stays until it is changed again."""
+
+    edited = Signal()
+    scan_asked = Signal()
+
+    def __init__(self, address: str) -> None:
+        super().__init__("Connection")
+        self._families = {family.name: family for family in families()}
+        self.family: QComboBox = choice(
+            "Kind of servo", FAMILY_TIP, [(f.title, f.name) for f in self._families.values()]
+        )
+        self.family.setVisible(len(self._families) > 1)
+        self.family.activated.connect(lambda _: self._choose_family())
+        self.wide(self.family)
+        self._body = Section("")
+        self._body.heading.hide()
+        self.wide(self._body)
+        self.scan_button: QPushButton = button("Scan…", SCAN_TIP, self.scan_asked.emit)
+        """For whoever shows the form to place beside the button that connects."""
+        self.failure: QLabel = label("", "fault")
+        self.failure.setWordWrap(True)
+        self.failure.setAccessibleName("Why connecting failed")
+        self.failure.hide()
+        self.wide(self.failure)
+        self.fields: dict[str, QWidget] = {}
+        self._read: dict[str, Callable[[], str]] = {}
+        self._locked = ""
+        self.show_address(address)
+
+    @property
+    def chosen(self) -> Family:
+        """The family that is chosen."""
+        return self._families[self.family.currentData()]
+
+    def values(self) -> dict[str, str]:
+        """Of the fields, as texts."""
+        return {name: read() for name, read in self._read.items()}
+
+    def address(self) -> str:
+        """Of the servo that is described; raises AddressError."""
+        return self.chosen.address(self.values())
+
+    def show_address(self, address: str) -> None:
+        """Fill the form with an address, e.g. one that was scanned; an unknown one leaves it as it is."""
+        name = address.partition("?")[0].partition(":")[0]
+        if name not in self._families:
+            return
+        try:
+            if self._read and self.chosen.name == name and self.address() == address:
+                return
+        except ServoBenchError:
+            pass
+        self.family.setCurrentIndex(self.family.findData(name))
+        self._build(self.chosen.values(address))
+
+    def show_failure(self, text: str) -> None:
+        """Say why connecting failed; empty when it did not."""
+        self.failure.setText(text[:1].upper() + text[1:])
+        self.failure.setVisible(bool(text))
+
+    def lock(self, reason: str) -> None:
+        """Keep the fields from being changed, and say why; empty lets them be changed."""
+        if reason == self._locked:
+            return
+        self._locked = reason
+        tips = {field.name: field.tip for field in self.chosen.fields}
+        named = [(self.fields[name], tip) for name, tip in tips.items()]
+        for widget, tip in ((self.family, FAMILY_TIP), *named, (self.scan_button, SCAN_TIP)):
+            widget.setEnabled(not reason)
+            widget.setToolTip(reason or tip)
+
+    def _choose_family(self) -> None:
+        self._build({field.name: field.default for field in self.chosen.fields})
+        self._changed()
+
+    def _build(self, values: dict[str, str]) -> None:
+        self._body.clear()
+        self.fields, self._read = {}, {}
+        for field in self.chosen.fields:
+            widget, read = _make(field, values.get(field.name, field.default), self._changed)
+            self.fields[field.name], self._read[field.name] = widget, read
+            self._body.row(field.title, widget)
+        self.scan_button.setVisible(self.chosen.can_scan)
+        locked, self._locked = self._locked, ""
+        self.lock(locked)
+
+    def _changed(self) -> None:
+        self.show_failure("")
+        self.edited.emit()
+
+
+def _make(field: AddressField, value: str, changed: Callable[[], object]) -> tuple[QWidget, Callable[[], str]]:
+    """A field's widget and what reads it."""
+    if field.kind == "choice":
+        box = choice(field.title, field.tip, list(field.choices))
+        box.setFixedWidth(FIELD_WIDTH + 40)
+        box.setCurrentIndex(max(0, box.findData(value)))
+        box.activated.connect(lambda _: changed())
+        return box, lambda: str(box.currentData())
+    if field.kind == "text" and field.choices:
+        editable = choice(field.title, field.tip, list(field.choices))
+        editable.setEditable(True)
+        editable.setFixedWidth(FIELD_WIDTH + 40)
+        place = editable.findData(value)
+        editable.setCurrentText(editable.itemText(place) if place >= 0 else value)
+        line = editable.lineEdit()
+        assert line is not None
+        editable.activated.connect(lambda _: changed())
+        line.editingFinished.connect(changed)
+        return editable, lambda: _suggested(editable)
+    if field.kind == "text":
+        text = describe(QLineEdit(value), field.title, field.tip)
+        text.setFixedWidth(FIELD_WIDTH + 40)
+        text.editingFinished.connect(changed)
+        return text, text.text
+    if field.kind == "whole":
+        low, high = (round(min(max(v, -LARGEST_WHOLE), LARGEST_WHOLE)) for v in (field.lowest, field.highest))
+        spin: QSpinBox = whole(field.title, field.tip, int(value or 0), low, high, unit=field.unit)
+        spin.setKeyboardTracking(False)
+        spin.valueChanged.connect(lambda _: changed())
+        return spin, lambda: str(spin.value())
+    low, high = (min(max(v, -LARGEST_NUMBER), LARGEST_NUMBER) for v in (field.lowest, field.highest))
+    real: QDoubleSpinBox = number(field.title, field.tip, field.unit, float(value or 0.0), low, high, 3, 1.0)
+    real.valueChanged.connect(lambda _: changed())
+    return real, lambda: f"{real.value():.10g}"
+
+
+def _suggested(box: QComboBox) -> str:
+    """What was typed, or the value behind the suggestion that was taken."""
+    place = box.findText(box.currentText())
+    return str(box.itemData(place)) if place >= 0 else box.currentText()

@@ -1,0 +1,151 @@
+"""What a person wants to change in the servo and has not written yet: the servo's own values, edits, the difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from core.catalogue import ServoSpec
+from core.errors import InputError, ServoBenchError
+from core.recording import ServoSettings
+from drivers.limits import Limits
+
+LARGEST_GAIN = 10_000.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One number of the servo that can be changed."""
+
+    name: str
+    """Field of ServoSettings or Limits."""
+    is_limit: bool
+    title: str
+    short: str
+    """For a narrow column."""
+    tip: str
+    unit: str = ""
+    """"rad" and "rad/s" are shown in the unit a person chose."""
+    lower: float
+    upper: float
+    decimals: int = 2
+    step: float = 1.0
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row of the difference; SI units, now NaN when the servo does not say."""
+
+    entry: Entry
+    now: float
+    new: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """Values of a servo and what of them shall be others."""
+
+    spec: ServoSpec
+    settings: ServoSettings
+    """As the servo has them; where it cannot say, those of the next run."""
+    settings_known: bool = True
+    limits: Limits
+    edits: Mapping[str, float] = field(default_factory=dict)
+
+    def now(self, entry: Entry) -> float:
+        """What the servo has; NaN when it does not say."""
+        if not entry.is_limit and not self.settings_known:
+            return math.nan
+        return self._base(entry)
+
+    def value(self, entry: Entry) -> float:
+        """What the servo would have once the edits are written."""
+        return self.edits.get(entry.name, self._base(entry))
+
+    def edited(self, entry: Entry, value: float) -> Draft:
+        """The draft with one value another; the servo's own value is no edit."""
+        edits = {name: edit for name, edit in self.edits.items() if name != entry.name}
+        if value != self._base(entry):
+            edits[entry.name] = value
+        return replace(self, edits=edits)
+
+    def based_on(self, settings: ServoSettings | None, fallback: ServoSettings, limits: Limits) -> Draft:
+        """The same wishes for a servo that has other values by now; those it has already are none any more."""
+        based = replace(self, settings=settings or fallback, settings_known=settings is not None, limits=limits)
+        entries = {entry.name: entry for entry in entries_of(self.spec, limits)}
+        kept = {n: v for n, v in self.edits.items() if n in entries and v != based._base(entries[n])}
+        return replace(based, edits=kept)
+
+    def changes(self, entries: list[Entry]) -> list[Change]:
+        """The difference, in the order of the entries."""
+        return [Change(entry, self.now(entry), self.edits[entry.name]) for entry in entries if entry.name in self.edits]
+
+    def problem(self) -> str:
+        """Why this cannot be written; empty when it can."""
+        try:
+            self.wanted()
+        except ServoBenchError as error:
+            return str(error)
+        return ""
+
+    def wanted(self) -> tuple[ServoSettings, Limits]:
+        """What the servo shall have. Raises InputError for limits that contradict each other."""
+        names = set(self.limits.__dict__)
+        limits = {name: value for name, value in self.edits.items() if name in names}
+        if limits.get("lowest_position", self.limits.lowest_position) >= limits.get(
+            "highest_position", self.limits.highest_position
+        ):
+            raise InputError("the lowest angle is not below the highest")
+        return replace(self.settings, **self.gain_edits()), replace(self.limits, **limits)
+
+    def gain_edits(self) -> dict[str, float]:
+        """Edits that are gains."""
+        names = set(self.settings.__dict__)
+        return {name: value for name, value in self.edits.items() if name in names}
+
+    def _base(self, entry: Entry) -> float:
+        value = getattr(self.limits if entry.is_limit else self.settings, entry.name)
+        return self.spec.control.damping if value is None else float(value)
+
+
+def entries_of(spec: ServoSpec, ratings: Limits) -> list[Entry]:
+    """What can be changed in a servo: the gains its law has, and limits within its ratings."""
+    law = spec.control
+    gains = [("kp", True, "Gain kp", "Proportional gain of the position law, in the servo's own units", 0.01)]
+    gains += [("ki", bool(law.integral_ratio), "Gain ki", "Integral gain, in the servo's own units", 0.0)]
+    gains += [("kd", bool(law.derivative_ratio), "Gain kd", "Derivative gain, in the servo's own units", 0.0)]
+    gains += [("damping", bool(law.damping), "Damping", "Velocity gain of the current law: −damping·√kp·dθ/dt", 0.0)]
+    found = [
+        Entry(name=name, is_limit=False, title=title, short=title, tip=tip, lower=lower, upper=LARGEST_GAIN)
+        for name, there, title, tip, lower in gains
+        if there
+    ]
+    low, high = ratings.lowest_position, ratings.highest_position
+    beyond = "no goal {} this; a driven servo {} it is released"
+    limits = (
+        ("lowest_position", "Lowest angle", beyond.format("below", "below"), "rad", low, high),
+        ("highest_position", "Highest angle", beyond.format("above", "above"), "rad", low, high),
+        ("speed", "Speed", "a driven servo faster than this is released", "rad/s", 0.01, ratings.speed),
+        ("hold_speed", "Speed holding", "the same while a torque is held", "rad/s", 0.01, ratings.speed),
+        ("torque", "Torque", "no larger torque is commanded", "N·m", 0.001, ratings.torque),
+        ("current", "Current", "a motor that draws more is released", "A", 0.001, ratings.current),
+        ("temperature", "Temperature", "a hotter servo is released", "°C", 0.0, ratings.temperature),
+    )
+    found += [
+        Entry(
+            name=name,
+            is_limit=True,
+            title=f"{title} limit",
+            short=title,
+            tip=f"Limit: {tip}",
+            unit=unit,
+            lower=lower,
+            upper=upper,
+            decimals=3 if unit == "N·m" else 2,
+            step=0.1 if unit in ("N·m", "A") else 1.0,
+        )
+        for name, title, tip, unit, lower, upper in limits
+        if math.isfinite(upper)
+    ]
+    return found

@@ -1,0 +1,107 @@
+"""An identification from a session's runs to files, the same for the window and for `bench identify`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench_gui.identify.record import (
+    RECORD,
+    IdentificationRecord,
+    begin_record,
+    check_resumable,
+    read_record,
+    working_on,
+)
+from bench_gui.results import save_identification
+from core.errors import IdentificationError, ServoBenchError
+from core.identification.identify import Identification, IdentificationRequest, Progress, identify
+from core.identification.split import Split, split_recordings
+from core.identification.study import JOURNAL
+from core.recording import Recording
+from sessions import Session
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What came of it."""
+
+    identification: Identification
+    files: tuple[Path, ...]
+    problem: str = ""
+    """Why the files could not be written; empty when they were."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """What is told while it is under way, and what is asked between generations."""
+
+    loaded: Callable[[Sequence[Recording], Split], None] = lambda recordings, split: None
+    progressed: Callable[[Progress], None] = lambda progress: None
+    recalled: Callable[[Progress], None] = lambda progress: None
+    """As progressed, for generations of an earlier search that are on record."""
+    should_stop: Callable[[], bool] = lambda: False
+    should_yield: Callable[[], bool] = lambda: False
+
+
+def run_identification(
+    recordings: Sequence[Recording],
+    request: IdentificationRequest,
+    folder: Path,
+    watch: Watch,
+    *,
+    resume: bool = False,
+) -> Finding:
+    """Identify from recordings and keep everything in a folder.
+
+    request: with the hash of the recordings' data; resume: go on with what the folder holds, raises
+    IdentificationError if that was another request or if the runs have changed since.
+    """
+    runs = tuple(recording.id for recording in recordings)
+    with working_on(folder):
+        record = _record(folder, runs, request, resume)
+        try:
+            watch.loaded(recordings, split_recordings(recordings, request.validation, request.seed))
+            found = identify(
+                request,
+                recordings,
+                folder=folder,
+                resume=resume,
+                on_progress=watch.progressed,
+                on_recorded=watch.recalled,
+                should_stop=watch.should_stop,
+                should_yield=watch.should_yield,
+            )
+        except ServoBenchError:
+            record.ended("failed")
+            raise
+        try:
+            files = tuple(save_identification(found, folder))
+            record.ended("stopped" if found.stopped else "finished")
+        except ServoBenchError as error:
+            return Finding(found, (), str(error))
+    return Finding(found, files)
+
+
+def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest, resume: bool) -> IdentificationRecord:
+    if (folder / JOURNAL).exists() and not resume:
+        raise IdentificationError(f"{folder} already holds an identification; choose another folder or resume it")
+    if resume and (folder / RECORD).exists():
+        record = read_record(folder)
+        check_resumable(record, request, runs)
+        return record.ended("")
+    return begin_record(folder, runs, request)
+
+
+def load_again(record: IdentificationRecord, session: Session) -> list[Recording]:
+    """The recordings of a record; raises IdentificationError when they are not those it was begun from any more."""
+    there = {run.id for run in session.runs()}
+    lost = [run for run in record.runs if run not in there]
+    excluded = [] if lost else sorted(set(record.runs) - set(session.fit_ids(record.runs)))
+    if lost or excluded:
+        what = f"{', '.join(lost)} gone" if lost else f"{', '.join(excluded)} excluded"
+        raise IdentificationError(
+            f"the runs have changed since this identification was begun ({what}); begin a new one"
+        )
+    return session.load_for_fit(record.runs)

@@ -1,0 +1,259 @@
+"""Which parameters a search may move, and between which bounds: one row each, SI units, nothing hidden."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QFont
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.units import significant
+from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from core.errors import ServoBenchError
+from core.identification.request import check_bounds, check_value
+from core.parameters import Parameter, ParameterSet
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+Frozen = tuple[tuple[str, float], ...]
+Bounds = tuple[tuple[str, float, float], ...]
+
+SYMBOL, MEANING, UNIT, FREE, VALUE, LOWER, UPPER, CATALOGUE = range(8)
+HEADERS = (
+    ("Symbol", "As in the papers"),
+    ("Meaning", "What the parameter stands for"),
+    ("Unit", "SI unit; angles are in rad"),
+    ("Search", "Checked: the search finds the value. Unchecked: it stays at the value beside"),
+    ("Frozen at", "Value of a frozen parameter; double-click to change it"),
+    ("Lower", "Lower bound of the search; double-click to change it"),
+    ("Upper", "Upper bound of the search; double-click to change it"),
+    ("Catalogue", "Bounds of the catalogue"),
+)
+WIDTHS = (64, 250, 92, 88, 90, 90, 90, 150)
+
+
+@dataclass(frozen=True)
+class _Row:
+    default: Parameter
+    frozen: bool
+    value: float
+    lower: float
+    upper: float
+
+    @property
+    def bounds_changed(self) -> bool:
+        return (self.lower, self.upper) != (self.default.lower, self.default.upper)
+
+    @property
+    def problem(self) -> str:
+        try:
+            if self.frozen:
+                check_value(self.default, self.value)
+            else:
+                check_bounds(self.default, self.lower, self.upper)
+        except ServoBenchError as error:
+            return str(error)
+        return ""
+
+
+class ParameterChoices(QAbstractTableModel):
+    """One row a parameter."""
+
+    def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds) -> None:
+        """parameters: the catalogue's; frozen, bounds: what is chosen already."""
+        super().__init__()
+        held, between = dict(frozen), {name: (low, high) for name, low, high in bounds}
+        # Choices about parameters that these models do not have are kept for the models that do.
+        self._others = (
+            tuple(entry for entry in frozen if entry[0] not in parameters),
+            tuple(entry for entry in bounds if entry[0] not in parameters),
+        )
+        self._rows = [
+            _Row(p, p.name in held, held.get(p.name, p.value), *between.get(p.name, (p.lower, p.upper)))
+            for p in parameters.values()
+            if not p.frozen or p.name in held
+        ]
+
+    def chosen(self) -> tuple[Frozen, Bounds]:
+        """What is frozen where, and what is searched between other bounds than the catalogue's."""
+        frozen = tuple((row.default.name, row.value) for row in self._rows if row.frozen)
+        bounds = tuple((row.default.name, row.lower, row.upper) for row in self._rows if row.bounds_changed)
+        return (*self._others[0], *frozen), (*self._others[1], *bounds)
+
+    def problem(self) -> str:
+        """What cannot be as it stands; empty when everything can."""
+        if all(row.frozen for row in self._rows):
+            return "every parameter is frozen, there is nothing to search; free one"
+        return next((row.problem for row in self._rows if row.problem), "")
+
+    def reset_all(self) -> None:
+        """Free everything, between the catalogue's bounds."""
+        self._others = ((), ())
+        self._rows = [_Row(r.default, False, r.default.value, r.default.lower, r.default.upper) for r in self._rows]
+        self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(HEADERS) - 1))
+
+    def place(self, name: str) -> int:
+        """Row of a parameter."""
+        return [row.default.name for row in self._rows].index(name)
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Number of parameters."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """Number of columns."""
+        return 0 if parent.isValid() else len(HEADERS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Titles of the columns."""
+        if orientation is Qt.Orientation.Horizontal:
+            if role == Qt.ItemDataRole.DisplayRole:
+                return HEADERS[section][0]
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return HEADERS[section][1]
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(section)
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """A value can be edited where it matters."""
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+        frozen = self._rows[index.row()].frozen
+        if index.column() == FREE:
+            flags |= Qt.ItemFlag.ItemIsUserCheckable
+        elif index.column() == VALUE:
+            flags = flags | Qt.ItemFlag.ItemIsEditable if frozen else Qt.ItemFlag.ItemIsSelectable
+        elif index.column() in (LOWER, UPPER):
+            flags = Qt.ItemFlag.ItemIsSelectable if frozen else flags | Qt.ItemFlag.ItemIsEditable
+        return flags
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        row, column = self._rows[index.row()], index.column()
+        p = row.default
+        numbers = {VALUE: row.value, LOWER: row.lower, UPPER: row.upper}
+        if role == Qt.ItemDataRole.DisplayRole:
+            if column == VALUE:
+                return significant(row.value) if row.frozen else ""
+            if column in numbers:
+                return significant(numbers[column])
+            between = f"{significant(p.lower)} … {significant(p.upper)}"
+            state = "frozen" if row.frozen else "free"
+            return {SYMBOL: p.symbol, MEANING: p.description, UNIT: "" if p.unit == "1" else p.unit, FREE: state}.get(
+                column, between
+            )
+        if role == Qt.ItemDataRole.EditRole and column in numbers:
+            return f"{numbers[column]:.10g}"
+        if role == Qt.ItemDataRole.CheckStateRole and column == FREE:
+            return Qt.CheckState.Unchecked if row.frozen else Qt.CheckState.Checked
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return row.problem or f"{p.name}: {HEADERS[column][1]}"
+        changed = (column in (FREE, VALUE) and row.frozen) or (column in (LOWER, UPPER) and row.bounds_changed)
+        if role == Qt.ItemDataRole.FontRole and changed:
+            font = QFont()
+            font.setPixelSize(12)
+            font.setBold(True)
+            return font
+        return None
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Take an edit; text that is no number changes nothing."""
+        row, column = self._rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.CheckStateRole and column == FREE:
+            row = replace(row, frozen=Qt.CheckState(value) != Qt.CheckState.Checked)
+        elif role == Qt.ItemDataRole.EditRole and column in (VALUE, LOWER, UPPER):
+            try:
+                number = float(str(value).replace(",", ".").replace("−", "-"))
+            except ValueError:
+                return False
+            if not math.isfinite(number):
+                return False
+            row = replace(row, **{VALUE: {"value": number}, LOWER: {"lower": number}, UPPER: {"upper": number}}[column])
+        else:
+            return False
+        self._rows[index.row()] = row
+        self.dataChanged.emit(self.index(index.row(), 0), self.index(index.row(), len(HEADERS) - 1))
+        return True
+
+
+class ParameterDialog(QDialog):
+    """Nothing is taken over before it is accepted, and only what can be."""
+
+    def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Bounds and frozen parameters")
+        self.setAccessibleName("Bounds and frozen parameters")
+        self.table = ParameterChoices(parameters, frozen, bounds)
+        column = QVBoxLayout(self)
+        hint = label(
+            "Unchecked parameters stay at their value. Others are searched between their bounds; the catalogue's come "
+            "from the servo's ratings.",
+            "muted",
+        )
+        hint.setWordWrap(True)
+        column.addWidget(hint)
+        self.view: QTableView = plain_table("Parameters", "What is searched, and between which bounds")
+        self.view.setModel(self.table)
+        self._symbols = SymbolDelegate()
+        self.view.setItemDelegateForColumn(SYMBOL, self._symbols)
+        self.view.setEditTriggers(
+            QAbstractItemView.EditTrigger.DoubleClicked
+            | QAbstractItemView.EditTrigger.EditKeyPressed
+            | QAbstractItemView.EditTrigger.AnyKeyPressed
+        )
+        for place, width in enumerate(WIDTHS):
+            self.view.setColumnWidth(place, width)
+        column.addWidget(self.view, 1)
+        self.problem: QLabel = describe(label("", "fault"), "Problem", "What cannot be as it stands")
+        self.problem.setWordWrap(True)
+        self.problem.hide()
+        column.addWidget(self.problem)
+        row = QHBoxLayout()
+        self.reset_button: QPushButton = button(
+            "Back to the catalogue", "Free everything, between the catalogue's bounds", self.table.reset_all
+        )
+        row.addWidget(self.reset_button)
+        row.addStretch(1)
+        self.box = QDialogButtonBox(QDialogButtonBox.StandardButton.Ok | QDialogButtonBox.StandardButton.Cancel)
+        self.box.accepted.connect(self.accept)
+        self.box.rejected.connect(self.reject)
+        for standard, text, tip in (
+            (QDialogButtonBox.StandardButton.Ok, "Use these", "Take these bounds and frozen values over"),
+            (QDialogButtonBox.StandardButton.Cancel, "Cancel", "Change nothing"),
+        ):
+            made = self.box.button(standard)
+            made.setText(text)
+            describe(made, text, tip)
+        row.addWidget(self.box)
+        column.addLayout(row)
+        self.table.dataChanged.connect(lambda *_: self._check())
+        self.resize(sum(WIDTHS) + 60, 520)
+        self._check()
+
+    def _check(self) -> None:
+        problem = self.table.problem()
+        self.problem.setText(problem)
+        self.problem.setVisible(bool(problem))
+        self.box.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not problem)
+
+
+def _alignment(column: int) -> int:
+    side = Qt.AlignmentFlag.AlignRight if VALUE <= column <= UPPER else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)

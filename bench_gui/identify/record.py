@@ -1,0 +1,175 @@
+"""The record of an identification beside its study: what was asked of which runs, and how it ended.
+
+With it an identification that was stopped, or that a closed window or a lost machine cut short, goes on later, from
+the window as from `bench identify --resume`. A lock tells one that is being worked on from one that was left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from core.atomic import write_atomically
+from core.errors import IdentificationError, ServoBenchError
+from core.identification.request import IdentificationRequest
+
+RECORD = "identification.json"
+LOCK = ".identifying"
+FORMAT = "servobench-identification"
+VERSION = 1
+ENDINGS = ("", "stopped", "failed", "finished")
+"""How it ended; empty while it is under way, or when it was cut short."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentificationRecord:
+    """What was asked and how it ended."""
+
+    folder: Path
+    begun: str
+    """ISO 8601 with zone."""
+    runs: tuple[str, ...]
+    request: IdentificationRequest
+    """With the hash of the runs' data."""
+    ending: str = ""
+
+    def in_words(self) -> str:
+        """What can be resumed, e.g. "M1 … M6 from 8 runs, begun 21 Nov 14:03"."""
+        models = self.request.models
+        span = models[0].upper() if len(models) == 1 else f"{models[0].upper()} … {models[-1].upper()}"
+        count = f"{len(self.runs)} run{'s' if len(self.runs) != 1 else ''}"
+        return f"{span} from {count}, begun {datetime.fromisoformat(self.begun):%d %b %H:%M}"
+
+    def write(self) -> None:
+        """Replace the record in its folder as a whole; raises IdentificationError."""
+        data = {
+            "format": FORMAT,
+            "version": VERSION,
+            "begun": self.begun,
+            "runs": list(self.runs),
+            "request": self.request.to_json(),
+            "ending": self.ending,
+        }
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.folder / RECORD, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode())
+        except OSError as error:
+            raise IdentificationError(
+                f"{self.folder}: the identification cannot be kept ({error.strerror or error}); choose another folder"
+            ) from None
+
+    def ended(self, ending: str) -> IdentificationRecord:
+        """Write how it ended and return the record."""
+        record = replace(self, ending=ending)
+        record.write()
+        return record
+
+
+def begin_record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest) -> IdentificationRecord:
+    """Write the record of an identification that begins now."""
+    begun = datetime.now().astimezone().isoformat(timespec="seconds")
+    record = IdentificationRecord(folder=folder, begun=begun, runs=runs, request=request)
+    record.write()
+    return record
+
+
+def read_record(folder: Path) -> IdentificationRecord:
+    """Read a folder's record; raises IdentificationError."""
+    place = folder / RECORD
+    try:
+        data: Any = json.loads(place.read_text("utf-8"))
+        if data["format"] != FORMAT or data["version"] > VERSION or data["ending"] not in ENDINGS:
+            raise ValueError("unknown format, or of a newer program")
+        return IdentificationRecord(
+            folder=folder,
+            begun=datetime.fromisoformat(data["begun"]).isoformat(),
+            runs=tuple(str(run) for run in data["runs"]),
+            request=IdentificationRequest.from_json(data["request"]),
+            ending=data["ending"],
+        )
+    except OSError as error:
+        raise IdentificationError(f"{place}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, KeyError, TypeError, RecursionError, ServoBenchError) as error:
+        raise IdentificationError(f"{place}: no record of an identification: {error}") from None
+
+
+def check_resumable(record: IdentificationRecord, request: IdentificationRequest, runs: tuple[str, ...]) -> None:
+    """Raise IdentificationError, naming what differs, unless a request on runs is the one on record."""
+    if set(runs) != set(record.runs):
+        raise IdentificationError(
+            f"{record.folder} was begun from other runs ({', '.join(record.runs)}); choose the same ones, "
+            "or begin a new identification"
+        )
+    if request.data_hash != record.request.data_hash:
+        raise IdentificationError(
+            f"the runs of {record.folder} have changed since it was begun (trimmed, replaced or other settings); "
+            "begin a new identification"
+        )
+    # How many threads work on it changes nothing.
+    same = [f.name for f in fields(request) if f.name != "threads"]
+    differ = [name for name in same if getattr(request, name) != getattr(record.request, name)]
+    if differ:
+        raise IdentificationError(
+            f"{record.folder} holds an identification with other settings ({', '.join(differ)}); "
+            "give the same ones, or choose another folder"
+        )
+
+
+def newest_unfinished(results: Path) -> IdentificationRecord | None:
+    """The identification under a results folder that can go on, if none that was begun later has finished."""
+    try:
+        folders = sorted((entry for entry in results.iterdir() if (entry / RECORD).is_file()), reverse=True)
+    except OSError:
+        return None
+    records: list[IdentificationRecord] = []
+    for folder in folders:
+        with contextlib.suppress(IdentificationError):
+            records.append(read_record(folder))
+    for record in sorted(records, key=lambda r: datetime.fromisoformat(r.begun), reverse=True):
+        if record.ending == "finished":
+            return None
+        if record.ending in ("", "stopped") and not is_worked_on(record.folder):
+            return record
+    return None
+
+
+@contextlib.contextmanager
+def working_on(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, which a dying holder loses; raises IdentificationError while another process has it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise IdentificationError(
+            f"{folder}: the identification cannot be kept ({error.strerror or error}); choose another folder"
+        ) from None
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise IdentificationError(f"{folder}: another process identifies here; wait for it or stop it") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_worked_on(folder: Path) -> bool:
+    """Whether a living process holds a folder's lock."""
+    try:
+        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

@@ -1,0 +1,102 @@
+"""What a person chose, and whether it can work: plain data without Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from bench_gui.identify.messages import DEFAULTS, SPLIT, FitFailed, Remedy
+from core.errors import ServoBenchError
+from core.friction import FRICTION_MODELS
+from core.identification.request import (
+    DEFAULT_COMMAND_PATH,
+    IdentificationRequest,
+    search_template,
+    tunable_parameters,
+)
+from core.identification.split import DEFAULT_RULE, SplitError, split_recordings
+from core.parameters import ParameterSet
+
+if TYPE_CHECKING:
+    from sessions import RunSummary
+
+
+@dataclass(frozen=True, kw_only=True)
+class FitSettings:
+    """One click's worth as it stands; see `IdentificationRequest` for what each of them means."""
+
+    models: tuple[str, ...] = FRICTION_MODELS
+    command_path: bool = True
+    validation: str = DEFAULT_RULE
+    trials: int | None = None
+    repeats: int = 1
+    seed: int = 0
+    metric: str = "mae"
+    quadratic_gate: str = "larger_torque"
+    integrator: str = "algorithm1"
+    substeps: int = 1
+    dt: float | None = None
+    supply: str = "logged"
+    threads: int | None = None
+    frozen: tuple[tuple[str, float], ...] = ()
+    bounds: tuple[tuple[str, float, float], ...] = ()
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """The command path terms to identify."""
+        return DEFAULT_COMMAND_PATH if self.command_path else ()
+
+    def parameters(self, servo: str) -> ParameterSet:
+        """Everything these models of a servo let a search move, with the catalogue's values and bounds."""
+        return tunable_parameters(servo, self.models, self.terms)
+
+    def request(self, servo: str) -> IdentificationRequest:
+        """As the identification takes it; raises ServoBenchError for what cannot be."""
+        return IdentificationRequest(
+            servo=servo,
+            models=self.models,
+            command_path=self.terms,
+            trials=self.trials,
+            repeats=self.repeats,
+            seed=self.seed,
+            validation=self.validation,
+            metric=self.metric,
+            quadratic_gate=self.quadratic_gate,
+            integrator=self.integrator,
+            substeps=self.substeps,
+            dt=self.dt,
+            supply=self.supply,
+            threads=self.threads,
+            frozen=self.frozen,
+            bounds=self.bounds,
+        )
+
+
+@dataclass(frozen=True)
+class _Run:
+    """As much of a run as a split asks for."""
+
+    summary: RunSummary
+
+    @property
+    def id(self) -> str:
+        return self.summary.id
+
+    def conditions(self) -> dict[str, str | float]:
+        names = ("trajectory", "mass", "length", "arm_mass", "kp", "ki", "kd", "supply_voltage", "servo")
+        return {name: getattr(self.summary, name) for name in names}
+
+
+def obstacle(settings: FitSettings, servo: str, runs: Sequence[RunSummary]) -> FitFailed | None:
+    """Why these settings cannot work on these runs, and what would; None when they can."""
+    try:
+        request = settings.request(servo)
+        for friction in request.models:
+            search_template(request, friction)
+        split_recordings([_Run(run) for run in runs], settings.validation, settings.seed)
+    except SplitError as error:
+        return FitFailed(str(error), Remedy(SPLIT, rule=DEFAULT_RULE if len(runs) > 1 else "none"))
+    except ServoBenchError as error:
+        return FitFailed(str(error), Remedy(DEFAULTS))
+    return None

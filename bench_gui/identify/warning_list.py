@@ -1,0 +1,64 @@
+"""What to know about a model, one paragraph each, with symbols as the papers print them."""
+
+from __future__ import annotations
+
+import html
+import re
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from bench_gui.units import milliradians
+from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.symbols import printed
+from core.identification.evidence import Evidence
+
+NO_MODEL = "Select a model in the table below."
+NOTHING = "Nothing is wrong: these runs determine every value, and none lies at a bound."
+
+
+class WarningList(QScrollArea):
+    """Scrolls when there is much to know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(2, 6, 8, 2)
+        column.setSpacing(6)
+        self.text: QLabel = describe(QLabel(), "Warnings", "What to know about the selected model, and what would help")
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.RichText)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.basis: QLabel = label("", "muted")
+        self.basis.setWordWrap(True)
+        column.addWidget(self.text)
+        column.addWidget(self.basis)
+        column.addStretch(1)
+        self.setWidget(body)
+        self.show_evidence(None)
+
+    def show_evidence(self, evidence: Evidence | None) -> int:
+        """Show what is to be known, None for no model; returns how many warnings there are."""
+        if evidence is None:
+            self.text.setText(NO_MODEL)
+            self.basis.setText("")
+            return 0
+        symbols = [parameter.symbol for parameter in evidence.parameters]
+        said = [with_symbols(text, symbols) for text in evidence.warnings]
+        self.text.setText("".join(f'<p style="margin:0 0 5px 0">•&nbsp; {text}</p>' for text in said) or NOTHING)
+        self.basis.setText(
+            "Intervals are approximate: linearised at the values found, with a noise of "
+            f"{milliradians(evidence.noise)} mrad (what the model leaves unexplained) and "
+            f"{evidence.independent:.0f} independent samples of {evidence.samples}, as neighbours in time err alike."
+        )
+        return len(said)
+
+
+def with_symbols(text: str, symbols: list[str]) -> str:
+    """A text as rich text, with these symbols, and no other word, printed with subscripts and superscripts."""
+    known = sorted((html.escape(symbol) for symbol in symbols), key=len, reverse=True)
+    pattern = re.compile(r"(?<![\w^])(" + "|".join(re.escape(symbol) for symbol in known) + r")(?![\w^])")
+    return pattern.sub(lambda match: printed(html.unescape(match[1])), html.escape(text))

@@ -1,0 +1,176 @@
+"""The drive/backdrive diagram as it grows: placed points, the models' boundaries, the point being sought."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from bench_gui.compare.models import ModelEntry
+from bench_gui.place.rests import Target
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.theme import Theme
+from core.diagram import drive_backdrive_diagram
+from core.placement import DRIVE, PlacedPoint
+
+CURVE_POINTS = 161
+ROOM = 1.25
+"""The diagram reaches beyond its largest torque by this factor."""
+SHADE = 46
+"""Opacity of the static area, of 255."""
+MARKERS = {"drive": "t", "backdrive": "t1"}
+"""The lowest extreme is a triangle that points down, the highest one that points up."""
+
+
+class PlacementDiagram(QWidget):
+    """Motor torque across, external torque up; both signed, so that opposing torques lie below zero."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.legend = Legend(self._toggle)
+        self.chart = Chart("Drive/backdrive diagram", "External torque", "N·m", bottom="Motor torque [N·m]")
+        column.addWidget(self.legend)
+        column.addWidget(self.chart, 1)
+        self._theme: Theme | None = None
+        self._models: tuple[ModelEntry, ...] = ()
+        self._current = ""
+        self._points: tuple[PlacedPoint, ...] = ()
+        self._span: tuple[float, float] = (0.0, 1.0)
+        self._curves: dict[str, list[Any]] = {}
+        self._balance = self.chart.add_curve(1)
+        self._sought = pg.InfiniteLine(0.0, angle=90)
+        self._sought.setVisible(False)
+        self.chart.axes.addItem(self._sought, ignoreBounds=True)
+        self.markers = {side: pg.ScatterPlotItem(symbol=symbol, size=12) for side, symbol in MARKERS.items()}
+        self.best = pg.ScatterPlotItem(symbol="o", size=20)
+        self.live = pg.ScatterPlotItem(symbol="o", size=9)
+        for z, item in enumerate((*self.markers.values(), self.best, self.live), start=10):
+            item.setZValue(z)
+            self.chart.axes.addItem(item, ignoreBounds=True)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.chart.set_theme(theme)
+        self._balance.setPen(pen(theme.goal, 1.0, (4.0, 4.0)))
+        self._sought.setPen(pg.mkPen(theme.accent, width=1))
+        for side, item in self.markers.items():
+            item.setPen(pg.mkPen(theme.measured, width=1.6))
+            item.setBrush(pg.mkBrush(theme.measured if side == DRIVE else theme.plot))
+        self.best.setPen(pg.mkPen(theme.accent, width=2.5))
+        self.best.setBrush(pg.mkBrush(None))
+        self.live.setPen(pg.mkPen(theme.plot, width=1))
+        self.live.setBrush(pg.mkBrush(theme.accent))
+        self._draw()
+
+    def show_models(self, models: Sequence[ModelEntry], current: str, torques: Sequence[float]) -> None:
+        """Draw these models' boundaries over the torques [N·m] that are measured; current: key of the one to shade."""
+        low, high = min((0.0, *torques)), max((0.0, *torques))
+        span = (ROOM * low, ROOM * high) if high > low else (0.0, 1.0)
+        fit = span != self._span or not self._curves
+        self._models, self._current, self._span = tuple(models), current, span
+        self._draw()
+        if fit:
+            self.fit()
+
+    def show_points(self, points: Sequence[PlacedPoint]) -> None:
+        """Draw the points."""
+        grown = len(points) > len(self._points)
+        self._points = tuple(points)
+        for side, item in self.markers.items():
+            item.setData([{"pos": (p.motor_torque, p.external_torque)} for p in points if p.side == side])
+        if grown:
+            self._keep_in_sight([p.external_torque for p in points])
+
+    def show_search(self, target: Target | None, best: PlacedPoint | None, external_torque: float) -> None:
+        """Mark the torque that is held, the best so far, and where the pendulum is now [N·m]; None: nothing is held."""
+        self._sought.setVisible(target is not None)
+        self.best.setData([] if best is None else [{"pos": (best.motor_torque, best.external_torque)}])
+        if target is None or not np.isfinite(external_torque):
+            self.live.setData([])
+            return
+        self._sought.setValue(target.torque)
+        self.live.setData([{"pos": (target.torque, external_torque)}])
+
+    def fit(self) -> None:
+        """Show the torques that are measured and what belongs to them."""
+        self.chart.axes.setXRange(*self._span, padding=0.03)
+        values = [p.external_torque for p in self._points]
+        for entry in self._models:
+            diagram = drive_backdrive_diagram(entry.model, np.array(self._span) / ROOM)
+            values += [float(v) for v in (*diagram.drive[:, 0], *diagram.backdrive[:, 0]) if np.isfinite(v)]
+        low, high = min((0.0, *values)), max((0.0, *values))
+        room = 0.06 * max(high - low, 1e-3)
+        self.chart.axes.setYRange(low - room, high + room, padding=0.0)
+
+    def _keep_in_sight(self, values: list[float]) -> None:
+        low, high = self.chart.view.viewRange()[1]
+        if values and (min(values) < low or max(values) > high):
+            self.fit()
+
+    def _draw(self) -> None:
+        theme = self._theme
+        if theme is None:
+            return
+        for item in (item for items in self._curves.values() for item in items):
+            self.chart.removeItem(item)
+        self._curves = {}
+        torque = np.unique(np.append(np.linspace(*self._span, CURVE_POINTS), 0.0))
+        self._balance.setData(torque, -torque)
+        entries = [
+            LegendEntry("points", "▼ lowest  △ highest", theme.measured),
+            LegendEntry("balance", "τₑ = −τₘ", theme.goal, (4.0, 4.0), 1.0),
+        ]
+        for entry in self._models:
+            entries.append(self._draw_model(entry, torque, theme))
+        self.legend.set_entries(entries)
+        for key in ("points", "balance", *self._curves):
+            self._toggle(key, self.legend.shown(key))
+
+    def _draw_model(self, entry: ModelEntry, torque: np.ndarray, theme: Theme) -> LegendEntry:
+        colour = theme.model(entry.model.friction)
+        diagram = drive_backdrive_diagram(entry.model, torque)
+        drive, backdrive = diagram.drive[:, 0], diagram.backdrive[:, 0]
+        curves: list[Any] = []
+        for values in (drive, backdrive):
+            curve = self.chart.add_curve(3)
+            curve.setPen(pen(colour, 1.5, entry.dash))
+            curve.setData(torque, np.where(np.isfinite(values), values, np.nan))
+            curves.append(curve)
+        if entry.key == self._current:
+            shade = QColor(theme.goal)
+            shade.setAlpha(SHADE)
+            curves += [self._area(torque, drive, backdrive, half, shade) for half in (torque >= 0.0, torque <= 0.0)]
+        self._curves[entry.key] = curves
+        return LegendEntry(entry.key, entry.title, colour, entry.dash, 1.5)
+
+    def _area(
+        self, torque: np.ndarray, drive: np.ndarray, backdrive: np.ndarray, half: np.ndarray, shade: QColor
+    ) -> Any:
+        """The static area of one sign of the motor torque; where there is no drive friction holds from zero on."""
+        x = torque[half]
+        far = np.sign(x if x.any() else x + 1.0) * -1e6
+        upper = pg.PlotCurveItem(x, np.nan_to_num(drive[half], nan=0.0))
+        lower = pg.PlotCurveItem(x, np.where(np.isfinite(backdrive[half]), backdrive[half], far))
+        area = pg.FillBetweenItem(upper, lower, brush=pg.mkBrush(shade))
+        area.setZValue(0)
+        self.chart.axes.addItem(area, ignoreBounds=True)
+        return area
+
+    def _toggle(self, key: str, on: bool) -> None:
+        if key == "points":
+            items: list[Any] = [*self.markers.values()]
+        elif key == "balance":
+            items = [self._balance]
+        else:
+            items = self._curves.get(key, [])
+        for item in items:
+            item.setVisible(on)

@@ -1,0 +1,163 @@
+"""What is measured and how rests are captured: the torques, the repeats, the key."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent, QKeySequence, QUndoStack
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QToolButton
+
+from bench_gui.place.placing import Placing
+from bench_gui.place.torques import torques_from
+from bench_gui.settings import Settings
+from bench_gui.undo import change
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, label, number, restyle, whole
+
+_ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
+
+
+class KeyButton(QToolButton):
+    """Shows a key; a click listens for another one."""
+
+    chosen = Signal(str)
+
+    def __init__(self, key: str) -> None:
+        super().__init__()
+        self._key = key
+        self._listening = False
+        self.setProperty("kind", "small")
+        self.setFixedWidth(FIELD_WIDTH)
+        describe(
+            self, "Capture key", "Key that captures a rest; a foot pedal is a keyboard with one. Click, then press"
+        )
+        self.clicked.connect(self._listen)
+        self._show()
+
+    @property
+    def listening(self) -> bool:
+        """Whether the next key is taken over."""
+        return self._listening
+
+    def show_key(self, key: str) -> None:
+        """Show another key."""
+        self._key = key
+        self._show()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Take over the key while listening; Esc stays the emergency stop and is none."""
+        if not self._listening:
+            super().keyPressEvent(event)
+            return
+        if event.key() in _ALONE:
+            return
+        self._listening = False
+        if event.key() != Qt.Key.Key_Escape:
+            self._key = QKeySequence(event.keyCombination()).toString()
+            self.chosen.emit(self._key)
+        self._show()
+
+    def _listen(self) -> None:
+        self._listening = True
+        self.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._show()
+
+    def _show(self) -> None:
+        self.setText("press a key…" if self._listening else self._key)
+
+
+class TorqueForm(Section):
+    """The motor torques that are held, and how often."""
+
+    def __init__(self, placing: Placing, undo: QUndoStack) -> None:
+        super().__init__("Motor torques [N·m]")
+        self._placing, self._undo = placing, undo
+        self.torques: QLineEdit = describe(
+            QLineEdit(),
+            "Motor torques",
+            "Motor torques to hold one after the other [N·m], e.g. 0.3, 0.6 or from:to:step 0.3:0.9:0.1",
+        )
+        self.torques.editingFinished.connect(self._edit_torques)
+        self.wide(self.torques)
+        self.hint = label("", "muted")
+        self.hint.setWordWrap(True)
+        self.wide(self.hint)
+        self.suggest_button = button(
+            "Suggest", "Take the torques that suit the bench and its model", self._suggest, "small"
+        )
+        self.row("Torques for this bench", self.suggest_button)
+        self.repeats = whole("Repeats", "How often each extreme is measured", placing.repeats, 1, 20)
+        self.repeats.valueChanged.connect(self._edit_repeats)
+        self.row("Repeats", self.repeats)
+        placing.plan_changed.connect(self._show)
+        self._show()
+
+    def _edit_torques(self) -> None:
+        placing, found = self._placing, torques_from(self.torques.text())
+        if isinstance(found, str):
+            self._hint(found, "fault")
+        elif found != placing.torques:
+            change(self._undo, "motor torques", placing.set_torques, self._chosen, found)
+        else:
+            self._show()
+
+    def _suggest(self) -> None:
+        change(self._undo, "motor torques", self._placing.set_torques, self._chosen, ())
+
+    def _edit_repeats(self, repeats: int) -> None:
+        placing = self._placing
+        change(self._undo, "repeats", placing.set_repeats, placing.repeats, repeats, "place repeats")
+
+    @property
+    def _chosen(self) -> tuple[float, ...]:
+        """What a person chose; empty: what is suggested."""
+        return () if self._placing.suggested else self._placing.torques
+
+    def _show(self) -> None:
+        placing = self._placing
+        self.torques.setText(", ".join(f"{torque:g}" for torque in placing.torques))
+        self._hint(placing.suggestion().reason if placing.suggested else "", "muted")
+        self.repeats.blockSignals(True)
+        self.repeats.setValue(placing.repeats)
+        self.repeats.blockSignals(False)
+
+    def _hint(self, text: str, role: str) -> None:
+        self.hint.setText(text[:1].upper() + text[1:])
+        self.hint.setVisible(bool(text))
+        restyle(self.hint, "role", role)
+
+
+class CaptureForm(Section):
+    """When a rest is kept."""
+
+    def __init__(self, placing: Placing, settings: Settings) -> None:
+        super().__init__("Capture")
+        self._placing, self._settings = placing, settings
+        self.auto: QCheckBox = describe(
+            QCheckBox("Capture when steady"),
+            "Capture when steady",
+            "Take each rest by itself. At a real servo nothing tells whether a hand still holds the pendulum",
+        )
+        self.auto.clicked.connect(placing.set_auto)
+        self.wide(self.auto)
+        self.steady = number(
+            "Steady time", "How long the pendulum has to stay where it is", "s", placing.steady_time, 0.2, 10.0, 1, 0.1
+        )
+        self.steady.valueChanged.connect(placing.set_steady_time)
+        self.row("Steady for", self.steady)
+        self.key = KeyButton(settings.capture_key)
+        self.key.chosen.connect(self._choose_key)
+        self.row("Capture key", self.key)
+        placing.plan_changed.connect(self._show)
+        settings.changed.connect(self._show_key)
+        self._show()
+
+    def _choose_key(self, key: str) -> None:
+        self._settings.set("capture_key", key)
+
+    def _show_key(self, _: str) -> None:
+        self.key.show_key(self._settings.capture_key)
+
+    def _show(self) -> None:
+        self.auto.setChecked(self._placing.auto)
+        self.steady.blockSignals(True)
+        self.steady.setValue(self._placing.steady_time)
+        self.steady.blockSignals(False)

@@ -1,0 +1,486 @@
+"""The measurement as the window drives it: which extreme is next, the held torque, the points of the session.
+
+The servo holds a torque; each rest of the pendulum is a candidate for the extreme that is sought, and the outermost one
+becomes a point of the session at once, so that nothing is lost when the hold ends early. Points can be undone, motion
+cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from bench_gui.compare.models import ModelShelf
+from bench_gui.connect.servo_link import ServoLink, ServoView
+from bench_gui.connect.setup import BenchSetup
+from bench_gui.place.rests import (
+    DOCUMENT,
+    HOLD_NAME,
+    READINGS,
+    SAME_TORQUE,
+    Rest,
+    RestFinder,
+    Target,
+    placed_point,
+)
+from bench_gui.session.library import Library
+from bench_gui.undo import change
+from core.bench import Bench
+from core.errors import ServoBenchError
+from core.model import ServoModel
+from core.placement import (
+    REST_TIME,
+    SIDES,
+    PlacedPoint,
+    TorqueSuggestion,
+    points_from_json,
+    points_to_json,
+    redone,
+    suggest_torques,
+)
+from core.recording import RunHeader
+from drivers.recorder import Phase
+from drivers.servo import ServoState
+
+if TYPE_CHECKING:
+    from drivers.recorder.messages import HoldEnded
+    from sessions import Session
+
+STIFFNESS_SHARE = 6.0
+"""Of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
+REACH = 0.3
+"""The cursor pulls no harder than from this angle away [rad]: 1.8 times the gravity torque."""
+PULL_SPEED = 0.4
+"""A full pull moves a balanced pendulum with this share of the speed at which a hold gives up."""
+DEFAULT_SPEED = 2.5
+"""Such a speed where none is known [rad/s]."""
+PUSH_SHARE = 1.5
+"""Of an arrow key's torque, as a multiple of the gravity torque."""
+
+
+class Stage(Enum):
+    """Where the measurement is."""
+
+    IDLE = auto()
+    """Nothing is held; the motor is off."""
+    STARTING = auto()
+    """The torque is on its way, or the pendulum has not come to rest under it yet."""
+    MEASURING = auto()
+    """A person moves the pendulum and lets go."""
+    ENDING = auto()
+    """The torque goes back to zero."""
+
+
+class Placing(QObject):
+    """Places points by hand, or with the mouse on a simulated servo."""
+
+    changed = Signal()
+    """The stage, the target or what is to be done is another."""
+    points_changed = Signal()
+    plan_changed = Signal()
+    """The torques, the repeats or how rests are captured are others."""
+    problem = Signal(str)
+
+    def __init__(
+        self, servo: ServoLink, setup: BenchSetup, library: Library, shelf: ModelShelf, undo: QUndoStack
+    ) -> None:
+        super().__init__()
+        self._servo, self._setup, self._library, self._shelf, self._undo = servo, setup, library, shelf, undo
+        self.torques: tuple[float, ...] = self.suggestion().torques
+        """Motor torques to hold, one after the other [N·m]."""
+        self.suggested = True
+        """Whether they follow the bench and its model; not once a person chose others."""
+        self.repeats = 1
+        self.auto = True
+        """Whether a rest is captured by itself; otherwise by the key."""
+        self.steady_time = REST_TIME
+        """[s]"""
+        self.points: tuple[PlacedPoint, ...] = ()
+        self.stage = Stage.IDLE
+        self.target: Target | None = None
+        """The extreme that is sought, or that the next hold begins with."""
+        self.newest: Rest | None = None
+        """The last rest of the pendulum in this search."""
+        self.note = ""
+        """What came of the last rest or capture, for a person."""
+        self.pulling = False
+        """Whether the cursor or a key moves the simulated pendulum now."""
+        self._session: Session | None = None
+        self._held_bench: Bench = setup.bench
+        self._finder = RestFinder(0.0, self.steady_time)
+        self._captured = False
+        self._return_to: Target | None = None
+        self._aim()
+        servo.rows.connect(self._take)
+        servo.hold_ended.connect(self._ended)
+        servo.connected.connect(self._connected)
+        servo.changed.connect(self._look)
+        library.opened.connect(self._reload)
+        setup.changed.connect(self._suggest)
+        shelf.current_changed.connect(self._suggest)
+
+    # What can be asked.
+
+    @property
+    def active(self) -> bool:
+        """Whether a torque is held, or about to be."""
+        return self.stage is not Stage.IDLE
+
+    @property
+    def bench(self) -> Bench:
+        """The bench that is measured, or would be."""
+        return self._held_bench if self.active else self._setup.bench
+
+    @property
+    def level(self) -> float:
+        """How steady the pendulum is, 0 … 1."""
+        return self._finder.steadiness.level if self.active and not self.pulling else 0.0
+
+    @property
+    def best(self) -> PlacedPoint | None:
+        """The outermost rest found in this search."""
+        return self.placed(self.target) if self._captured else None
+
+    @property
+    def plan(self) -> tuple[Target, ...]:
+        """Every extreme of the torques, in the order in which they are sought."""
+        return tuple(
+            Target(torque, repeat, side)
+            for torque in self.torques
+            for repeat in range(1, self.repeats + 1)
+            for side in SIDES
+        )
+
+    @property
+    def following(self) -> Target | None:
+        """What is sought after the present target; None when that is the last."""
+        if self._return_to is not None:
+            return self._return_to
+        plan = self.plan
+        begin = plan.index(self.target) + 1 if self.target in plan else 0
+        return next((target for target in plan[begin:] if self.placed(target) is None), None)
+
+    @property
+    def model(self) -> ServoModel | None:
+        """The bench's current model, if it is one of this servo."""
+        entry = self._shelf.current
+        return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
+
+    def suggestion(self) -> TorqueSuggestion:
+        """Torques that this bench can balance."""
+        return suggest_torques(self.model or self._setup.spec, self._setup.bench)
+
+    def known_range(self) -> tuple[float, float]:
+        """Lowest and highest angle placed so far at the present torque and repeat [rad]; NaN where there is none."""
+        if self.target is None:
+            return math.nan, math.nan
+        found = [self.placed(Target(self.target.torque, self.target.repeat, side)) for side in SIDES]
+        low, high = (point.angle if point is not None else math.nan for point in found)
+        return low, high
+
+    # What a person asks for.
+
+    def set_torques(self, torques: Sequence[float]) -> None:
+        """Hold other torques [N·m]; the present one goes on until the next. Empty: those that suit the bench."""
+        self.suggested = not torques
+        self.torques = tuple(torques) or self.suggestion().torques
+        self._replan()
+
+    def set_repeats(self, repeats: int) -> None:
+        """Measure every extreme so often."""
+        self.repeats = repeats
+        self._replan()
+
+    def set_auto(self, auto: bool) -> None:
+        """Capture rests by themselves, or only on request."""
+        self.auto = auto
+        self.plan_changed.emit()
+
+    def set_steady_time(self, time: float) -> None:
+        """How long the pendulum has to stay where it is [s]."""
+        self.steady_time = time
+        self._finder = RestFinder(self._step, time)
+        self.plan_changed.emit()
+
+    def hold(self) -> None:
+        """Hold the target's torque; the points go into the open session, or into a new one."""
+        identity, target = self._servo.identity, self.target
+        if self.active:
+            return
+        if identity is None or self._servo.view.state is not ServoState.READY or self._servo.busy:
+            self.problem.emit("the servo is not ready to hold a torque; connect it, or acknowledge its fault")
+        elif target is None:
+            self.problem.emit("there is no torque to hold; enter some, e.g. 0.3, 0.6")
+        else:
+            self._held_bench = self._setup.bench
+            self._enter(Stage.STARTING)
+            self._library.sink_for(identity.model, lambda _: self._begin(identity.model), self._fail)
+
+    def capture(self) -> None:
+        """Take the pendulum's present rest as a candidate; refused while it moves."""
+        if self.stage is not Stage.MEASURING:
+            return
+        rest = self._finder.now()
+        if rest is None:
+            self.note = "It still moves: nothing was captured. Let go and wait until the ring is full."
+            self.changed.emit()
+        else:
+            self._take_rest(rest)
+
+    def next(self) -> None:
+        """Be content with this extreme and seek the next; after the last one the servo lets go."""
+        following = self.following
+        self._return_to = None
+        if following is None:
+            self.release()
+        else:
+            self.seek(following)
+
+    def seek(self, target: Target) -> None:
+        """Seek another extreme, now or with the next hold."""
+        before, holding = self.target, self.stage in (Stage.STARTING, Stage.MEASURING)
+        if holding and (reason := self._refusal(target.torque)):
+            self.problem.emit(reason)
+            return
+        self.target = target
+        self.newest, self.note, self._captured = None, "", False
+        if not holding or (before is not None and before.torque == target.torque):
+            self._finder.expect_move()
+            self.changed.emit()
+            return
+        self._finder.restart()
+        try:
+            self._servo.set_torque(target.torque)
+        except ServoBenchError as error:
+            self.problem.emit(str(error))
+        self._enter(Stage.STARTING)
+
+    def again(self, target: Target) -> None:
+        """Measure an extreme once more; afterwards the search goes on where it was."""
+        if self.active and self.target is not None and self._return_to is None and target != self.target:
+            self._return_to = self.target
+        self.seek(target)
+
+    def delete(self, target: Target) -> None:
+        """Take a point away; can be undone."""
+        point = self.placed(target)
+        if point is not None:
+            rest = tuple(other for other in self.points if other is not point)
+            self._change(f"delete the {target.place} at {target.torque:g} N·m", rest)
+
+    def release(self) -> None:
+        """Bring the torque back to zero and let the motor go; the points stay."""
+        if self.stage in (Stage.STARTING, Stage.MEASURING):
+            self._enter(Stage.ENDING)
+            self._servo.end_hold()
+
+    # The hand on the simulated pendulum.
+
+    def pull_to(self, angle: float) -> None:
+        """Pull the simulated pendulum towards an angle [rad] by a spring."""
+        hand = self._free_hand()
+        position = self._servo.view.position
+        if hand is None or not math.isfinite(position):
+            return
+        # The shortest way round, and no further than an arm reaches.
+        away = math.remainder(angle - position, 2.0 * math.pi)
+        away = min(max(away, -REACH), REACH)
+        stiffness = STIFFNESS_SHARE * self.bench.gravity_torque
+        limits = self._servo.limits
+        fastest = limits.hold_speed if limits is not None else math.inf
+        damping = stiffness * REACH / (PULL_SPEED * (fastest if math.isfinite(fastest) else DEFAULT_SPEED))
+        self.pulling = True
+        hand.pull_to(position + away, stiffness, damping)
+
+    def push(self, direction: int) -> None:
+        """Push the simulated pendulum, −1 clockwise, 1 counter-clockwise."""
+        hand = self._free_hand()
+        if hand is not None:
+            self.pulling = True
+            hand.torque = direction * PUSH_SHARE * self.bench.gravity_torque
+
+    def let_go(self) -> None:
+        """Take the hand off."""
+        self.pulling = False
+        hand = self._servo.hand
+        if hand is not None:
+            hand.torque = 0.0
+            hand.let_go()
+
+    @property
+    def has_hand(self) -> bool:
+        """Whether the drawn pendulum can be moved with the mouse: a simulated servo that stands still or holds."""
+        return self._free_hand() is not None
+
+    def _free_hand(self) -> Any:
+        view = self._servo.view
+        free = view.state is ServoState.READY or view.phase is Phase.HOLD
+        return self._servo.hand if free else None
+
+    # Behind the scenes.
+
+    @property
+    def _step(self) -> float:
+        identity = self._servo.identity
+        return identity.position_step if identity is not None else 0.0
+
+    def _enter(self, stage: Stage) -> None:
+        self.stage = stage
+        self.changed.emit()
+
+    def _fail(self, message: str) -> None:
+        self._enter(Stage.IDLE)
+        self.problem.emit(message)
+
+    def _begin(self, servo: str) -> None:
+        target = self.target
+        if self.stage is not Stage.STARTING or target is None:
+            return
+        self._finder = RestFinder(self._step, self.steady_time)
+        self.newest, self.note, self._captured = None, "", False
+        settings = replace(self._setup.settings, servo=servo)
+        header = RunHeader(trajectory=HOLD_NAME, bench=self._held_bench, settings=settings, rate=self._setup.rate)
+        reason = self._refusal(target.torque)
+        if reason:
+            self._fail(reason)
+            return
+        try:
+            self._servo.hold(target.torque, header)
+        except ServoBenchError as error:
+            self._fail(str(error))
+
+    def _refusal(self, torque: float) -> str:
+        limits = self._servo.limits
+        if limits is None or abs(torque) <= limits.torque:
+            return ""
+        return (
+            f"a torque of {torque:g} N·m is beyond the servo's limit of {limits.torque:g} N·m; take it out of the list"
+        )
+
+    def _take(self, rows: np.ndarray) -> None:
+        target = self.target
+        if self.stage not in (Stage.STARTING, Stage.MEASURING) or target is None:
+            return
+        for row in rows[rows["phase"] == Phase.HOLD]:
+            if not abs(float(row["held_torque"]) - target.torque) <= SAME_TORQUE:
+                self._finder.restart()
+                continue
+            rest = self._finder.feed(float(row["clock"]), float(row["position"]), not self.pulling)
+            if self.stage is Stage.STARTING and self._finder.settled:
+                self._enter(Stage.MEASURING)
+            if rest is not None:
+                self.newest = rest
+                if self.auto:
+                    self._take_rest(rest)
+                else:
+                    self.note = "It rests. Press the capture key to keep this angle."
+                    self.changed.emit()
+
+    def _take_rest(self, rest: Rest) -> None:
+        target, identity = self.target, self._servo.identity
+        if target is None or identity is None:
+            return
+        self.newest = rest
+        self.note = rest.refusal(target.torque, self._held_bench)
+        if self.note:
+            self.note = f"Not a point of the diagram: {self.note}."
+            self.changed.emit()
+            return
+        readings = {name: getattr(self._servo.view, name) for name in READINGS}
+        point = placed_point(target, rest, self._held_bench, identity.model, readings)
+        best = self.best
+        if best is not None and target.outermost(best, point) is best:
+            word = "lower" if target.place == "lowest" else "higher"
+            self.note = f"It rests here too, but it rested {word} before: that point stays."
+        else:
+            self.note = f"Captured: the {target.place} so far."
+            self._change(f"place the {target.place} at {target.torque:g} N·m", redone(self.points, point))
+            self._captured = True
+        self.changed.emit()
+
+    def placed(self, target: Target | None) -> PlacedPoint | None:
+        """The point of an extreme of this bench."""
+        bench, servo = self.bench, self._setup.spec.name
+        return next(
+            (
+                p
+                for p in self.points
+                if target is not None and target.matches(p) and (p.servo, p.bench) == (servo, bench)
+            ),
+            None,
+        )
+
+    def _change(self, text: str, points: tuple[PlacedPoint, ...]) -> None:
+        session = self._session
+
+        def apply(wanted: tuple[PlacedPoint, ...]) -> None:
+            if session is not self._session:
+                self.problem.emit("this concerns points of a session that is not open now; open it to change them")
+                return
+            self._set_points(wanted)
+            kept = points_to_json(wanted)
+            self._library.inquire(lambda some: some.set_document(DOCUMENT, kept), lambda _: None)
+
+        change(self._undo, text, apply, self.points, points)
+
+    def _set_points(self, points: tuple[PlacedPoint, ...]) -> None:
+        self.points = points
+        self._captured = self._captured and self.placed(self.target) is not None
+        if not self.active:
+            self._aim()
+        self.points_changed.emit()
+        self.changed.emit()
+
+    def _aim(self) -> None:
+        """Begin with the first extreme that is not known yet."""
+        plan = self.plan
+        self.target = next((t for t in plan if self.placed(t) is None), plan[0] if plan else None)
+
+    def _replan(self) -> None:
+        if not self.active:
+            self._aim()
+        self.plan_changed.emit()
+        self.changed.emit()
+
+    def _reload(self) -> None:
+        self._session = self._library.session
+        self._set_points(())
+
+        def done(data: Any) -> None:
+            if self.points:
+                return  # placed since; what is in the file is older
+            try:
+                self._set_points(points_from_json(data))
+            except ServoBenchError as error:
+                self.problem.emit(f"the session's placed points cannot be read: {error}")
+
+        self._library.inquire(lambda session: session.document(DOCUMENT), done)
+
+    def _suggest(self) -> None:
+        if self.suggested and not self.active:
+            self.torques = self.suggestion().torques
+        self._replan()
+
+    def _connected(self, _: object) -> None:
+        # Nothing tells whether a hand still holds a real pendulum: there a person says when.
+        self.set_auto(self._servo.hand is not None)
+
+    def _look(self, view: ServoView) -> None:
+        if self.pulling and self._free_hand() is None:
+            self.let_go()
+
+    def _ended(self, event: HoldEnded) -> None:
+        self._return_to = None
+        self.newest, self.note, self._captured = None, "", False
+        self.stage = Stage.IDLE
+        self._aim()
+        if event.exit_status == "fail" and self._servo.view.state is not ServoState.FAULT:
+            self.problem.emit(f"holding the torque ended early: {event.reason}")
+        self.changed.emit()

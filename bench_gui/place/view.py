@@ -1,0 +1,379 @@
+"""Placing by hand: hold a torque, move the pendulum to where it just still rests, watch the diagram grow."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QSize, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout
+
+from bench_gui.actions import ActionSpec
+from bench_gui.connect.servo_link import ServoView
+from bench_gui.controller import Controller
+from bench_gui.icons import line_icon
+from bench_gui.place.diagram import PlacementDiagram
+from bench_gui.place.form import CaptureForm, TorqueForm
+from bench_gui.place.hand_pendulum import NO_RANGE, HandPendulum, Range
+from bench_gui.place.placing import Stage
+from bench_gui.place.point_table import PointTable
+from bench_gui.place.words import Guidance, guidance
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import EmptyState, Section, button, describe, label, restyle
+from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tables import plain_table
+from core.placement import expected_angles
+from drivers.servo import ServoState
+
+BIG = 40
+"""Height of the buttons that are pressed with one hand on the pendulum [px]."""
+TABLE_HEIGHT = 180
+COLUMN_WIDTHS = (64, 68, 68, 56)
+
+
+class PlaceView(TaskPage):
+    """The pendulum under the hand, and the drive/backdrive diagram beside it."""
+
+    help_page = "placing"
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self._placing = controller.placing
+        self._theme: Theme | None = None
+        self._shown: Guidance | None = None
+        self._expected: Range = NO_RANGE
+        self.models: tuple[str, ...] = ()
+        """Keys of the models drawn besides the bench's current one."""
+        self._add_banner()
+        self.pendulum = HandPendulum()
+        self.diagram = PlacementDiagram()
+        picture = QHBoxLayout()
+        picture.setSpacing(10)
+        picture.addWidget(self.pendulum, 9)
+        picture.addWidget(self.diagram, 10)
+        self.centre.addLayout(picture, 1)
+        self.torque_form = TorqueForm(self._placing, controller.undo)
+        self.settings.addWidget(self.torque_form)
+        self._add_table()
+        self.capture_form = CaptureForm(self._placing, controller.settings)
+        self.settings.addWidget(self.capture_form)
+        self._curves = Section("Curves")
+        self.boxes: dict[str, QCheckBox] = {}
+        self.settings.addWidget(self._curves)
+        self.settings.addStretch(1)
+        self._add_actions()
+        self._key = QShortcut(self)
+        self._key.setContext(Qt.ShortcutContext.WindowShortcut)
+        self._key.activated.connect(self._placing.capture)
+        self.connect_button: QPushButton = button(
+            "Connect", "Connect to the servo that is chosen", controller.servo.connect_servo, "primary"
+        )
+        self.set_empty_state(
+            EmptyState(
+                "Nothing to place yet",
+                "Connect a servo. It holds a torque, you move the pendulum to the lowest and the highest angle at "
+                "which it still rests, and the drive/backdrive diagram grows point by point.",
+                self.connect_button,
+            )
+        )
+        self._connect()
+        self._offer_models()
+        self._show_points()
+        self._show_step()
+
+    # Building.
+
+    def _add_banner(self) -> None:
+        frame = QFrame()
+        frame.setProperty("role", "card")
+        row = QHBoxLayout(frame)
+        row.setContentsMargins(10, 7, 10, 7)
+        row.setSpacing(12)
+        self.state: QLabel = describe(label(), "State", "What the servo does; MOTOR OFF means it confirmed the release")
+        # The same plate as the one at the top of the window.
+        self.state.setObjectName("stateWord")
+        texts = QVBoxLayout()
+        texts.setSpacing(1)
+        self.instruction: QLabel = describe(label("", "title"), "What to do", "What to do now")
+        self.note: QLabel = describe(label("", "muted"), "What came of it", "What came of the last rest")
+        for line in (self.instruction, self.note):
+            line.setWordWrap(True)
+            texts.addWidget(line)
+        row.addWidget(self.state)
+        row.addLayout(texts, 1)
+        self.centre.addWidget(frame)
+
+    def _add_table(self) -> None:
+        section = Section("Points")
+        self.table = PointTable()
+        self.points: QTableView = plain_table(
+            "Placed points", "Lowest and highest angle at each torque; choose one to measure it again or delete it"
+        )
+        self.points.setSelectionBehavior(QTableView.SelectionBehavior.SelectItems)
+        self.points.setModel(self.table)
+        self.points.setFixedHeight(TABLE_HEIGHT)
+        self.points.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        for column, width in enumerate(COLUMN_WIDTHS):
+            self.points.setColumnWidth(column, width)
+        self.points.selectionModel().selectionChanged.connect(lambda *_: self._enable())
+        section.wide(self.points)
+        controller = self._controller
+        self.undo_button = button("Undo", "Take the last edit back, e.g. a point", controller.undo.undo, "small")
+        self.redo_button = button("Redo", "Make it again", controller.undo.redo, "small")
+        self.undo_button.setEnabled(controller.undo.canUndo())
+        self.redo_button.setEnabled(controller.undo.canRedo())
+        self.again_button = button("Measure again", "Seek the chosen extreme once more", self._again, "small")
+        self.delete_button = button("Delete", "Take the chosen point away", self._delete, "small")
+        for pair in ((self.again_button, self.delete_button), (self.undo_button, self.redo_button)):
+            row = QHBoxLayout()
+            row.setSpacing(6)
+            for part in pair:
+                row.addWidget(part, 1)
+            section.layout().addLayout(row)  # type: ignore[union-attr]
+        self.settings.addWidget(section)
+
+    def _add_actions(self) -> None:
+        self.go_button: QPushButton = button("Hold", "", self._go, "primary")
+        self.capture_button = button("Capture", "Keep the angle at which the pendulum rests now", self._placing.capture)
+        self.release_button = button(
+            "Release", "Bring the torque slowly to zero and let the motor go", self._placing.release
+        )
+        for part in (self.go_button, self.capture_button, self.release_button):
+            part.setMinimumHeight(BIG - 12)
+        self.go_button.setMinimumHeight(BIG)
+        self.actions_column.addWidget(self.go_button)
+        row = QHBoxLayout()
+        row.addWidget(self.capture_button, 1)
+        row.addWidget(self.release_button, 1)
+        self.actions_column.addLayout(row)
+
+    def _connect(self) -> None:
+        controller, placing = self._controller, self._placing
+        self.pendulum.pulled.connect(lambda angle: placing.pull_to(controller.setup.servo_angle(angle)))
+        self.pendulum.pushed.connect(lambda direction: placing.push(direction * controller.setup.direction))
+        self.pendulum.let_go.connect(placing.let_go)
+        placing.changed.connect(self._show_step)
+        placing.points_changed.connect(self._show_points)
+        placing.plan_changed.connect(self._show_points)
+        controller.servo.rows.connect(self._show_rows)
+        controller.servo.changed.connect(self._show_servo)
+        controller.setup.changed.connect(self._show_step)
+        controller.shelf.changed.connect(self._offer_models)
+        controller.shelf.current_changed.connect(self._offer_models)
+        controller.angle_unit_changed.connect(self._change_unit)
+        controller.settings.changed.connect(self._change_setting)
+        controller.undo.canUndoChanged.connect(self.undo_button.setEnabled)
+        controller.undo.canRedoChanged.connect(self.redo_button.setEnabled)
+
+    # What the window asks.
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.pendulum.set_theme(theme)
+        self.diagram.set_theme(theme)
+        self.table.set_theme(theme)
+        self._colour_boxes()
+        self._show_live()
+
+    def entered(self) -> None:
+        """Show the newest, and take the arrow keys."""
+        self._show_points()
+        self._show_step()
+        self._show_live()
+        self.pendulum.setFocus()
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of this page."""
+        placing = self._placing
+        return [
+            ActionSpec("Hold the next torque", placing.hold, "Ctrl+H", enabled=lambda: self._ready),
+            ActionSpec(
+                "Capture this rest", placing.capture, enabled=lambda: placing.stage is Stage.MEASURING,
+                tip="Also by the capture key or a foot pedal",
+            ),
+            ActionSpec("Next extreme", placing.next, enabled=lambda: placing.stage is Stage.MEASURING),
+            ActionSpec("Release the held torque", placing.release, enabled=lambda: self._holding),
+            ActionSpec("Suggest torques", self.torque_form.suggest_button.click, enabled=lambda: not placing.active),
+            ActionSpec("Measure the chosen point again", self._again, enabled=self.again_button.isEnabled),
+            ActionSpec("Delete the chosen point", self._delete, enabled=self.delete_button.isEnabled),
+        ]  # fmt: skip
+
+    @property
+    def _holding(self) -> bool:
+        return self._placing.stage in (Stage.STARTING, Stage.MEASURING)
+
+    @property
+    def _ready(self) -> bool:
+        controller, placing = self._controller, self._placing
+        return (
+            not placing.active
+            and placing.target is not None
+            and controller.servo.view.state is ServoState.READY
+            and not controller.servo.busy
+        )
+
+    # What a person does.
+
+    def _go(self) -> None:
+        servo = self._controller.servo
+        if servo.view.state is ServoState.DISCONNECTED:
+            servo.connect_servo()
+        elif servo.view.state is ServoState.FAULT:
+            servo.acknowledge()
+        elif self._placing.stage is Stage.MEASURING:
+            self._placing.next()
+        else:
+            self._placing.hold()
+
+    def _again(self) -> None:
+        target = self.table.target(self.points.currentIndex())
+        if target is not None:
+            self._placing.again(target)
+
+    def _delete(self) -> None:
+        target = self.table.target(self.points.currentIndex())
+        if target is not None:
+            self._placing.delete(target)
+
+    def _choose_models(self) -> None:
+        self.models = tuple(key for key, box in self.boxes.items() if box.isChecked())
+        self._draw_models()
+
+    def _change_unit(self) -> None:
+        self._show_points()
+        self._show_live()
+
+    def _change_setting(self, _: str) -> None:
+        self._show_step()
+
+    # What is shown.
+
+    def _show_rows(self, _: object) -> None:
+        self._show_live()
+
+    def _show_servo(self, view: ServoView) -> None:
+        if self.isVisible():
+            self._show_step()
+            self._show_live()
+
+    def _show_step(self) -> None:
+        controller, placing, view = self._controller, self._placing, self._controller.servo.view
+        self.show_empty(view.state is ServoState.DISCONNECTED and not view.connecting and not placing.points)
+        key = str(controller.settings.capture_key)
+        if self._key.key().toString() != key:
+            self._key.setKey(QKeySequence(key))
+        # Only while it captures: elsewhere the space bar presses the button that has the focus.
+        self._key.setEnabled(placing.stage is Stage.MEASURING and not self.capture_form.key.listening)
+        shown = guidance(placing, view, key, controller.servo.locked_for)
+        if shown != self._shown:
+            self._shown = shown
+            self.state.setText(shown.state)
+            restyle(self.state, "state", shown.kind)
+            self.instruction.setText(shown.text)
+            self.go_button.setText(shown.primary or "Hold")
+            self.go_button.setAccessibleName(self.go_button.text())
+            self.go_button.setToolTip(_tip(shown, placing.stage))
+        self.note.setText(placing.note)
+        self.note.setVisible(bool(placing.note))
+        self.pendulum.show_bench(placing.bench)
+        self.pendulum.set_hand(placing.has_hand)
+        sought = placing.target if placing.active else None
+        self.table.set_sought(sought)
+        self._show_ranges()
+        self._show_search()
+        self._enable()
+
+    def _show_points(self) -> None:
+        controller, placing = self._controller, self._placing
+        self.table.set_unit(controller.angle_unit, controller.setup.direction)
+        self.table.set_points([p for p in placing.points if p.bench == placing.bench], placing.plan)
+        self.diagram.show_points(placing.points)
+        self._draw_models()
+        self._show_step()
+        if placing.target is not None and placing.active:
+            cell = self.table.cell(placing.target)
+            if cell.isValid():
+                self.points.scrollTo(cell)
+                self.points.selectionModel().setCurrentIndex(cell, QItemSelectionModel.SelectionFlag.NoUpdate)
+
+    def _show_live(self) -> None:
+        theme = self._theme
+        if theme is None or not self.isVisible() or self.is_empty:
+            return
+        controller, placing, view = self._controller, self._placing, self._controller.servo.view
+        colour = {"off": theme.off, "ready": theme.ready, "moving": theme.moving, "fault": theme.fault}[view.kind]
+        self.pendulum.show_torque(placing.bench.external_torque(view.position))
+        self.pendulum.show_gauge(placing.level)
+        self.pendulum.show_angle(controller.setup.bench_angle(view.position), controller.angle_unit, colour)
+        self._show_search()
+
+    def _show_search(self) -> None:
+        placing, view = self._placing, self._controller.servo.view
+        torque = placing.bench.external_torque(view.position)
+        self.diagram.show_search(placing.target if self._holding else None, placing.best, torque)
+
+    def _show_ranges(self) -> None:
+        placing, setup = self._placing, self._controller.setup
+        found, expected = placing.known_range(), NO_RANGE
+        if placing.model is not None and placing.target is not None:
+            expected = expected_angles(placing.model, placing.bench, placing.target.torque)
+        drawn = [tuple(sorted((setup.bench_angle(low), setup.bench_angle(high)))) for low, high in (found, expected)]
+        self.pendulum.show_ranges(drawn[0], drawn[1])  # type: ignore[arg-type]
+
+    def _enable(self) -> None:
+        placing, shown = self._placing, self._shown
+        measuring = placing.stage is Stage.MEASURING
+        self.go_button.setEnabled(bool(shown and shown.primary))
+        self.capture_button.setEnabled(measuring)
+        self.release_button.setEnabled(self._holding)
+        target = self.table.target(self.points.currentIndex())
+        chosen = target is not None and bool(self.points.selectionModel().selectedIndexes())
+        self.again_button.setEnabled(chosen and placing.stage in (Stage.IDLE, Stage.MEASURING))
+        self.delete_button.setEnabled(chosen and placing.placed(target) is not None)
+
+    # The models' curves.
+
+    def _offer_models(self) -> None:
+        shelf = self._controller.shelf
+        self._curves.clear()
+        self.boxes = {}
+        current = shelf.current
+        for entry in shelf.entries:
+            box = QCheckBox(entry.title + ("  (the bench's)" if entry is current else ""))
+            box.setChecked(entry.key in self.models or entry is current)
+            box.setEnabled(entry is not current)
+            box.setIconSize(QSize(22, 10))
+            describe(box, f"Draw {entry.title}", f"Drive and backdrive torque by {entry.model.title}")
+            box.toggled.connect(lambda _: self._choose_models())
+            self._curves.wide(box)
+            self.boxes[entry.key] = box
+        self._curves.setVisible(bool(self.boxes))
+        self._colour_boxes()
+        self._draw_models()
+        self._show_step()
+
+    def _colour_boxes(self) -> None:
+        for key, box in self.boxes.items():
+            entry = self._controller.shelf.entry(key)
+            if entry is not None and self._theme is not None:
+                box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
+
+    def _draw_models(self) -> None:
+        shelf, placing = self._controller.shelf, self._placing
+        current = shelf.current
+        chosen = [e for e in shelf.entries if e is current or e.key in self.models]
+        torques = [*placing.torques, *(p.motor_torque for p in placing.points)]
+        self.diagram.show_models(chosen, current.key if current is not None else "", torques)
+
+
+def _tip(shown: Guidance, stage: Stage) -> str:
+    if not shown.primary:
+        return shown.text
+    if shown.primary == "Connect":
+        return "Connect to the servo that is chosen"
+    if shown.primary == "Acknowledge":
+        return "The fault was seen; the servo may be driven again"
+    if stage is Stage.MEASURING:
+        skip = shown.primary.startswith("Skip")
+        return "Go on without this extreme" if skip else "Be content with the best rest of this side and go on"
+    return "Let the servo hold this torque; it is reached slowly"

@@ -1,0 +1,338 @@
+"""Δ cursors: two upright lines through charts that share their lower axis, and what the curves are worth there.
+
+Lines are dragged with the mouse or moved with the arrow keys while their button has the focus. Values are those of the
+curves at full resolution, by a straight line between neighbouring points, so that they agree with the data.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyqtgraph as pg
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QToolButton, QVBoxLayout
+
+from bench_gui.icons import swatch
+from bench_gui.plots.chart import Chart
+from bench_gui.plots.contents import labelled
+from bench_gui.theme import Theme
+from bench_gui.units import significant
+from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.tables import plain_table
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+NAMES = ("①", "②")
+READOUT_WIDTH = 360
+VALUE_WIDTH = 76
+LOOK = 100
+"""How often the readout looks for curves that changed [ms]."""
+_TIPS = ("", "Value at the first cursor", "Value at the second cursor", "Second minus first")
+COARSE = 10
+"""Pixels a cursor moves with Shift and an arrow key."""
+SECONDS = "s"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One curve at both cursors, in the unit of its axis; NaN where it has no value."""
+
+    name: str
+    axis: str
+    unit: str
+    colour: str
+    first: float
+    second: float
+
+    @property
+    def difference(self) -> float:
+        """Second minus first."""
+        return self.second - self.first
+
+
+class DeltaCursors(QObject):
+    """The lines of one group of charts; the first chart leads."""
+
+    changed = Signal()
+    """Another place or other values."""
+    grasped = Signal(int)
+    """A person took hold of a cursor, 0 or 1."""
+
+    def __init__(self, charts: Sequence[Chart]) -> None:
+        super().__init__()
+        self._charts = tuple(charts)
+        self._lines: list[tuple[Any, ...]] = []
+        self._theme: Theme | None = None
+        self._focus = -1
+        self.on = False
+        self.places = [0.0, 0.0]
+        """Of both cursors on the lower axis, in its unit."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self._paint()
+
+    def show(self, on: bool) -> None:
+        """Switch them on, at a third and two thirds of what is seen, or off."""
+        if on == self.on:
+            return
+        self.on = on
+        if on:
+            low, high = self._seen()
+            self.places = [low + (high - low) / 3.0, low + 2.0 * (high - low) / 3.0]
+            self._lines = [tuple(self._line(chart, number) for number in (0, 1)) for chart in self._charts]
+            self._paint()
+        else:
+            for chart, lines in zip(self._charts, self._lines, strict=True):
+                for line in lines:
+                    chart.axes.removeItem(line)
+            self._lines = []
+        self.changed.emit()
+
+    def move(self, number: int, place: float) -> None:
+        """Put a cursor at a place on the lower axis, through all charts."""
+        if place == self.places[number]:
+            return
+        self.places[number] = place
+        for lines in self._lines:
+            lines[number].setValue(place)
+        self.changed.emit()
+
+    def step(self, number: int, pixels: float) -> None:
+        """Move a cursor by pixels; one outside what is seen comes to the nearer end first."""
+        low, high = self._seen()
+        inside = min(max(self.places[number], low), high)
+        width = max(1.0, float(self._charts[0].view.width()))
+        self.move(number, inside + pixels * (high - low) / width)
+
+    def mark(self, number: int) -> None:
+        """Draw a cursor as the one the keys move; −1 for none."""
+        self._focus = number
+        self._paint()
+
+    def readings(self) -> list[Reading]:
+        """Every visible curve at both cursors, from the uppermost chart down."""
+        first, second = self.places
+        return [
+            Reading(curve.name, *chart.left, curve.colour, curve.at(first), curve.at(second))
+            for chart in self._charts
+            for curve in chart.seen()
+            if curve.width
+        ]
+
+    def _seen(self) -> tuple[float, float]:
+        low, high = self._charts[0].view.viewRange()[0]
+        return float(low), float(high)
+
+    def _line(self, chart: Chart, number: int) -> Any:
+        line = pg.InfiniteLine(self.places[number], angle=90, movable=True)
+        line.setZValue(100)
+        if chart is self._charts[0]:
+            # The first line's label stands left of it, the second's right, so that close cursors stay readable.
+            text = pg.InfLineLabel(line, NAMES[number], position=0.08, anchors=[(number ^ 1, 0.5), (number ^ 1, 0.5)])
+            text.setParentItem(line)
+        chart.axes.addItem(line, ignoreBounds=True)
+        line.sigPositionChanged.connect(lambda moved, number=number: self.move(number, float(moved.value())))
+        line.sigDragged.connect(lambda _, number=number: self.grasped.emit(number))
+        return line
+
+    def _paint(self) -> None:
+        if self._theme is None:
+            return
+        for lines in self._lines:
+            for number, line in enumerate(lines):
+                width = 2 if number == self._focus else 1
+                line.setPen(pg.mkPen(self._theme.accent, width=width))
+                line.setHoverPen(pg.mkPen(self._theme.accent_hover, width=2))
+                for child in line.childItems():
+                    if isinstance(child, pg.InfLineLabel):
+                        child.setColor(self._theme.accent)
+
+
+class _Handle(QToolButton):
+    """A cursor's button: shows its place, and with the focus on it the arrow keys move the cursor."""
+
+    stepped = Signal(float)
+    focused = Signal(bool)
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.setProperty("kind", "cursor")
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        describe(
+            self,
+            f"Cursor {number + 1}",
+            f"Cursor {number + 1}: the arrow keys move it by a pixel, with Shift by {COARSE}; or drag its line",
+        )
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move the cursor on an arrow key."""
+        way = {Qt.Key.Key_Left: -1.0, Qt.Key.Key_Right: 1.0}.get(Qt.Key(event.key()), 0.0)
+        if way:
+            coarse = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self.stepped.emit(way * (COARSE if coarse else 1))
+            event.accept()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: Any) -> None:
+        """Tell that this cursor is the one the keys move."""
+        super().focusInEvent(event)
+        self.focused.emit(True)
+
+    def focusOutEvent(self, event: Any) -> None:
+        """Tell that it no longer is."""
+        super().focusOutEvent(event)
+        self.focused.emit(False)
+
+
+class ReadingTable(QAbstractTableModel):
+    """Under the name and unit of each chart's axis one row a curve: its values at both cursors and their difference."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rows: list[Reading | str] = []
+
+    def show(self, readings: list[Reading]) -> None:
+        """Show these; the same curves keep their rows."""
+        rows: list[Reading | str] = []
+        for axis, members in groupby(readings, lambda reading: labelled(reading.axis, reading.unit)):
+            rows += [axis, *members]
+        same = [_identity(row) for row in rows] == [_identity(row) for row in self._rows]
+        if not same:
+            self.beginResetModel()
+            self._rows = rows
+            self.endResetModel()
+        elif rows:
+            self._rows = rows
+            self.dataChanged.emit(self.index(0, 1), self.index(len(rows) - 1, 3))
+
+    @property
+    def headings(self) -> list[int]:
+        """Rows that name an axis."""
+        return [place for place, row in enumerate(self._rows) if isinstance(row, str)]
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """The axes and their curves."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """Name, first, second, difference."""
+        return 0 if parent.isValid() else 4
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Titles of the columns."""
+        if orientation is not Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return ("Curve", *NAMES, "Δ")[section]
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _TIPS[section]
+        return _aligned(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        row, column = self._rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _aligned(column)
+        if isinstance(row, str):
+            if role == Qt.ItemDataRole.FontRole:
+                font = QFont()
+                font.setPixelSize(11)
+                font.setBold(True)
+                return font
+            return row if role == Qt.ItemDataRole.DisplayRole and column == 0 else None
+        if role == Qt.ItemDataRole.DecorationRole and column == 0:
+            return swatch(row.colour)
+        if role == Qt.ItemDataRole.ToolTipRole and column == 0:
+            return row.name
+        if role != Qt.ItemDataRole.DisplayRole:
+            return None
+        return row.name if column == 0 else significant((row.first, row.second, row.difference)[column - 1])
+
+
+def _identity(row: Reading | str) -> Any:
+    return row if isinstance(row, str) else (row.name, row.colour)
+
+
+def _aligned(column: int) -> int:
+    side = Qt.AlignmentFlag.AlignLeft if column == 0 else Qt.AlignmentFlag.AlignRight
+    return int(side | Qt.AlignmentFlag.AlignVCenter)
+
+
+class CursorReadout(QFrame):
+    """The box beside the charts: places, their difference, and the curves' values; seen while the cursors are on."""
+
+    def __init__(self, cursors: DeltaCursors, symbol: str, unit: Callable[[], str]) -> None:
+        """symbol: of the lower axis, e.g. "t"; unit: asked for its unit."""
+        super().__init__()
+        self._cursors, self._symbol, self._unit = cursors, symbol, unit
+        self.setProperty("role", "card")
+        self.setFixedWidth(READOUT_WIDTH)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(8, 8, 8, 8)
+        column.setSpacing(6)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self.handles = [_Handle(number) for number in (0, 1)]
+        for number, handle in enumerate(self.handles):
+            handle.stepped.connect(lambda pixels, number=number: cursors.step(number, pixels))
+            handle.focused.connect(lambda there, number=number: cursors.mark(number if there else -1))
+            row.addWidget(handle, 1)
+        column.addLayout(row)
+        self.difference = label("", "muted")
+        column.addWidget(self.difference)
+        self.table = ReadingTable()
+        view = plain_table("Values at the cursors", "Each visible curve at both cursors, and the difference")
+        view.setObjectName("embedded")
+        view.setModel(self.table)
+        for place, width in enumerate((100, VALUE_WIDTH, VALUE_WIDTH, VALUE_WIDTH)):
+            view.setColumnWidth(place, width)
+        header = view.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setMinimumSectionSize(30)
+        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        column.addWidget(view, 1)
+        self._view = view
+        self.table.modelReset.connect(self._span)
+        cursors.changed.connect(self._show)
+        cursors.grasped.connect(lambda number: self.handles[number].setFocus())
+        # Curves change by themselves: live ones, or when one is switched off.
+        self._timer = QTimer(self)
+        self._timer.setInterval(LOOK)
+        self._timer.timeout.connect(self._show)
+        self.hide()
+
+    def _show(self) -> None:
+        cursors = self._cursors
+        self.setVisible(cursors.on)
+        if not cursors.on:
+            self._timer.stop()
+            return
+        if not self._timer.isActive():
+            self._timer.start()
+        if not self.isVisible():
+            return
+        unit = self._unit()
+        for name, handle, place in zip(NAMES, self.handles, cursors.places, strict=True):
+            handle.setText(f"{name} {significant(place)} {unit}")
+        self.difference.setText(self._difference(unit))
+        self.table.show(cursors.readings())
+
+    def _span(self) -> None:
+        self._view.clearSpans()
+        for row in self.table.headings:
+            self._view.setSpan(row, 0, 1, self.table.columnCount())
+
+    def _difference(self, unit: str) -> str:
+        difference = self._cursors.places[1] - self._cursors.places[0]
+        text = f"Δ{self._symbol} = {significant(difference)} {unit}"
+        if unit == SECONDS and not math.isclose(difference, 0.0):
+            text += f"   1/Δ{self._symbol} = {significant(1.0 / abs(difference), 3)} Hz"
+        return text

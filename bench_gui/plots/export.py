@@ -1,0 +1,124 @@
+"""What is visible in charts, to a file or to the clipboard: the same range, the curves that are on, on white paper."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import cache
+from pathlib import Path
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QMenu, QToolButton, QWidget
+
+from bench_gui.icons import icon
+from bench_gui.plots.chart import Chart
+from bench_gui.plots.contents import CurvePanel, PlotArea, PlotContents, PlotCurve, labelled
+from bench_gui.theme import THEMES, Theme, load_theme
+from bench_gui.widgets.fields import tool
+
+FILTERS = {
+    "Picture, scalable (*.svg)": ".svg",
+    "Picture, pixels (*.png)": ".png",
+    "Document (*.pdf)": ".pdf",
+    "Numbers, full resolution (*.csv)": ".csv",
+}
+TABLE_FILTERS = {"Numbers (*.csv)": ".csv"}
+LONGEST_NAME = 60
+
+
+def ask_plot_file(parent: QWidget, suggestion: str, filters: Mapping[str, str] = FILTERS) -> Path | None:
+    """Ask where a plot goes; the format is the ending's, or the chosen filter's where there is none."""
+    name, chosen = QFileDialog.getSaveFileName(parent, "Export plot", suggestion, ";;".join(filters))
+    if not name:
+        return None
+    path = Path(name)
+    return path if path.suffix else path.with_name(path.name + filters.get(chosen, next(iter(filters.values()))))
+
+
+@cache
+def _on_paper() -> dict[str, str]:
+    """Colour of any theme to the colour of the same meaning on white."""
+    paper = load_theme("light")
+    found: dict[str, str] = {}
+    for name in THEMES:
+        theme = load_theme(name)
+        for part in fields(Theme):
+            ours, white = getattr(theme, part.name), getattr(paper, part.name)
+            pairs = zip(ours, white, strict=True) if isinstance(ours, tuple) else [(ours, white)]
+            found.update({one.lower(): other for one, other in pairs if one.startswith("#")})
+    return {**found, **{c.lower(): c for c in (paper.measured, paper.goal, *paper.models)}}
+
+
+def on_paper(colour: str) -> str:
+    """A theme's colour as it is on white paper; others stay what they are."""
+    return _on_paper().get(colour.lower(), colour)
+
+
+def gather(charts: Sequence[Chart], title: str) -> PlotContents:
+    """What is visible in charts above each other; charts without a curve are left out."""
+    heights = [max(1, chart.height()) for chart in charts]
+    mean = sum(heights) / len(heights)
+    panels = []
+    for chart, height in zip(charts, heights, strict=True):
+        x_range, y_range = ((float(low), float(high)) for low, high in chart.view.viewRange())
+        curves = tuple(_printed(curve.within(x_range)) for curve in chart.seen())
+        if not any(len(curve.x) for curve in curves):
+            continue
+        panels.append(
+            CurvePanel(
+                left=labelled(*chart.left),
+                bottom=labelled(*chart.bottom),
+                x_range=x_range,
+                y_range=(10.0 ** y_range[0], 10.0 ** y_range[1]) if chart.logarithmic else y_range,
+                curves=curves,
+                areas=tuple(_printed_area(area) for area in chart.seen_areas()),
+                log=chart.logarithmic,
+                height=height / mean,
+            )
+        )
+    return PlotContents(title, tuple(panels))
+
+
+def _printed(curve: PlotCurve) -> PlotCurve:
+    return replace(curve, colour=on_paper(curve.colour))
+
+
+def _printed_area(area: PlotArea) -> PlotArea:
+    return replace(area, colour=on_paper(area.colour))
+
+
+class PlotExport:
+    """The button with "Export plot…" and "Copy image" for one part of the window."""
+
+    def __init__(
+        self, shown: QWidget, contents: Callable[[], PlotContents], save: Callable[[PlotContents, Path], object]
+    ) -> None:
+        """shown: what "Copy image" copies; contents: asked for at an export; save writes it in the background."""
+        self._shown, self._contents, self._save = shown, contents, save
+        self.button: QToolButton = tool("Export plot", "Write what is visible to a file, or copy it as an image")
+        self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.menu = QMenu(self.button)
+        self.export_action = self.menu.addAction("Export plot…", self.ask)
+        self.copy_action = self.menu.addAction("Copy image", self.copy_image)
+        self.button.setMenu(self.menu)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.button.setIcon(icon("export", theme.muted))
+
+    def ask(self) -> None:
+        """Ask for a file and write what is visible."""
+        contents = self._contents()
+        path = ask_plot_file(self._shown.window(), f"{file_name(contents.title)}.svg")
+        if path is not None:
+            self._save(contents, path)
+
+    def copy_image(self) -> None:
+        """Put a picture of what is seen on the clipboard, as it looks."""
+        QGuiApplication.clipboard().setPixmap(self._shown.grab())
+
+
+def file_name(title: str) -> str:
+    """A file's name without ending, from a title."""
+    return re.sub(r"[^\w.+-]+", "_", title).strip("_.")[:LONGEST_NAME] or "plot"

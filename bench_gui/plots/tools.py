@@ -1,0 +1,78 @@
+"""The tools of a group of charts that share their lower axis: Δ cursors, fit, export, copy.
+
+A page makes one `PlotTools` for its charts, puts `bar` near them and `readout` beside them, and hands `actions_offered`
+to its menu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.icons import icon
+from bench_gui.plots.chart import Chart
+from bench_gui.plots.contents import PlotContents
+from bench_gui.plots.cursors import CursorReadout, DeltaCursors
+from bench_gui.plots.export import PlotExport, gather
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import restyle, tool
+
+
+class PlotTools:
+    """Δ cursors, "Fit", "Export plot…" and "Copy image" of charts above each other."""
+
+    def __init__(
+        self,
+        charts: Sequence[Chart],
+        shown: QWidget,
+        title: Callable[[], str],
+        save: Callable[[PlotContents, Path], object],
+        *,
+        symbol: str = "t",
+        fit: Callable[[], object] | None = None,
+    ) -> None:
+        """Make the tools of some charts.
+
+        shown: the widget around the charts and their legend, for "Copy image". title: of an exported plot, asked when
+        needed. save: `Controller.save_plot`. symbol: of the lower axis. fit: shows everything; None fits each chart.
+        """
+        self._charts = tuple(charts)
+        self._fit = fit or self._fit_all
+        self.cursors = DeltaCursors(self._charts)
+        self.readout = CursorReadout(self.cursors, symbol, lambda: self._charts[-1].bottom[1])
+        self.export = PlotExport(shown, lambda: gather(self._charts, title()), save)
+        self.cursor_button: QToolButton = tool("Cursors", "Two cursors that read values and differences off the curves")
+        self.cursor_button.setText("Δ")
+        self.cursor_button.setCheckable(True)
+        self.cursor_button.toggled.connect(self.cursors.show)
+        self.cursor_button.toggled.connect(lambda on: restyle(self.cursor_button, "kind", "on" if on else "flat"))
+        self.fit_button: QToolButton = tool("Fit", "Show everything; a double click into a plot does it too")
+        self.fit_button.clicked.connect(lambda: self._fit())
+        self.bar = QWidget()
+        row = QHBoxLayout(self.bar)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(2)
+        for part in (self.cursor_button, self.fit_button, self.export.button):
+            row.addWidget(part)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.cursors.set_theme(theme)
+        self.export.set_theme(theme)
+        self.fit_button.setIcon(icon("fit", theme.muted))
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of these charts."""
+        return [
+            ActionSpec("Δ &cursors", self.cursor_button.toggle, tip="Read values and differences off the curves"),
+            ActionSpec("&Fit the plots", self._fit, tip="Show everything"),
+            ActionSpec("E&xport plot…", self.export.ask, tip="Write what is visible as PNG, SVG, PDF or CSV"),
+            ActionSpec("Copy plot as &image", self.export.copy_image),
+        ]
+
+    def _fit_all(self) -> None:
+        for chart in self._charts:
+            chart.fit()

@@ -1,0 +1,81 @@
+"""What a person has to do at the bench before the next run, and the key that says it is done."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from bench_gui.record.queue import RecordQueue
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, label
+
+
+class PromptCard(QFrame):
+    """Hidden unless the queue waits for a hand."""
+
+    def __init__(self, queue: RecordQueue) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._queue = queue
+        row = QHBoxLayout(self)
+        row.setContentsMargins(14, 8, 8, 8)
+        row.setSpacing(10)
+        self.text: QLabel = label("", "title")
+        self.text.setWordWrap(True)
+        self.text.setAccessibleName("What to change by hand")
+        self.continue_button: QPushButton = button(
+            "Continue",
+            "The load hangs as asked for: go on recording (Enter or the foot pedal)",
+            queue.resume,
+            "primary",
+        )
+        row.addWidget(self.text, 1)
+        row.addWidget(self.continue_button)
+        self.hide()
+        queue.changed.connect(self.refresh)
+
+    def refresh(self) -> None:
+        """Show what has to be done, or nothing."""
+        by_hand = self._queue.by_hand
+        self.text.setText(f"{by_hand}, then press Continue" if by_hand else "")
+        self.setVisible(bool(by_hand))
+
+    @property
+    def asking(self) -> bool:
+        """Whether a hand is waited for."""
+        return bool(self._queue.by_hand) and not self._queue.active
+
+
+class CountdownLabel(QLabel):
+    """The seconds until the servo moves, large over the plots."""
+
+    def __init__(self, queue: RecordQueue, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Seconds until the servo moves")
+        self.setToolTip("The servo moves when this reaches 0; Abort calls it off")
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.hide()
+        queue.counted.connect(self._show)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.setStyleSheet(
+            f"background: {theme.panel}; color: {theme.moving}; border: 2px solid {theme.moving}; border-radius: 10px;"
+        )
+
+    def _show(self, left: float) -> None:
+        if left <= 0.0:
+            self.hide()
+            return
+        whole = int(-(-left // 1))
+        self.setText(
+            f"<span style='font-size:64px; font-weight:700'>{whole}</span><br>"
+            "<span style='font-size:13px'>The servo is about to move. Abort calls it off.</span>"
+        )
+        area = self.parentWidget()
+        if area is not None:
+            self.resize(320, 130)
+            self.move((area.width() - self.width()) // 2, (area.height() - self.height()) // 2)
+        self.raise_()
+        self.show()

@@ -1,0 +1,172 @@
+"""The digital twin: the bench's current model, simulated beside the real motion while it happens.
+
+With the first sample of a run the desk simulates the whole of it from where the servo really is; from then on the
+window only compares. Motion that leaves the band is explained by the desk again and again while the run goes on, since
+the longer it is the better causes can be told apart.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+
+from bench_gui.compare.models import ModelEntry, ModelShelf
+from bench_gui.connect.servo_link import ServoLink
+from bench_gui.record.live import LiveRun
+from bench_gui.record.mounting import Cause, Start, TwinMotion, Watch, in_words
+from bench_gui.record.queue import QueuedRun, RecordQueue
+from bench_gui.units import DEGREES, AngleUnit, fixed, milliradians
+from bench_gui.work import tasks
+from bench_gui.work.background import Background
+from bench_gui.work.desk import Desk
+
+AGAIN = 1.0
+"""A motion that left the band is explained anew after so much more of it [s]."""
+_COLUMNS = ("time", "position", "velocity", "supply_voltage")
+
+
+class Twin(QObject):
+    """Follows every run of the queue; holds what there is to show."""
+
+    changed = Signal()
+    """The numbers or the words are others; at most as often as samples come."""
+    appeared = Signal()
+    """The simulated motion of the run is there."""
+    alarmed = Signal(str)
+    """The run has left the band for too long; once a run, in plain words."""
+
+    def __init__(
+        self, queue: RecordQueue, servo: ServoLink, shelf: ModelShelf, background: Background, desk: Desk
+    ) -> None:
+        super().__init__()
+        self._queue = queue
+        self._servo = servo
+        self._shelf = shelf
+        self._background = background
+        self._desk = desk
+        self._run: QueuedRun | None = None
+        self._samples = LiveRun(_COLUMNS)
+        self._seen = 0
+        self._start: Start | None = None
+        self._explained_at = -math.inf
+        self._explaining = False
+        self.entry: ModelEntry | None = None
+        """The model that is simulated."""
+        self.motion: TwinMotion | None = None
+        self.watch: Watch | None = None
+        self.causes: tuple[Cause, ...] | None = None
+        """What explains the motion that left the band; None while there is nothing to explain."""
+        self.absence = ""
+        """Why there is no twin, in plain words."""
+        queue.started.connect(lambda _: self._begin())
+        queue.ended.connect(lambda _: self._conclude())
+        servo.rows.connect(self._take)
+
+    @property
+    def alarm(self) -> bool:
+        """Whether the motion left the band for too long."""
+        return self.watch is not None and not math.isnan(self.watch.alarm_at)
+
+    def numbers(self, unit: AngleUnit) -> str:
+        """How far the motion is from the twin, in one line."""
+        if self.motion is None or self.watch is None or not self.watch.count:
+            return self.absence
+        watch, base = self.watch, self.motion.base * unit.per_radian
+        title = self.entry.title if self.entry is not None else ""
+        share = fixed(100.0 * watch.share_inside, 0, "%")
+        gap = "" if unit.symbol == "°" else " "
+        width = f"{fixed(base, 3 if unit.per_radian < 1.5 else 1)}{gap}{unit.symbol}"
+        assumed = "" if self.motion.known else " (assumed)"
+        return f"Twin {title}: {milliradians(watch.mean)} mrad mean, {share} in the band of ± {width}{assumed}"
+
+    def words(self, unit: AngleUnit) -> str:
+        """What a person checks; empty while the motion is in the band."""
+        if not self.alarm or self._run is None:
+            return ""
+        if self.causes is None:
+            return "The motion has left the model's band"
+        return f"The motion is not the model's: {in_words(self.causes, self._run.header, unit)}"
+
+    def _begin(self) -> None:
+        run = self._queue.running
+        self._run, self._start = run, None
+        self._samples.clear()
+        self._seen = 0
+        self._explained_at, self._explaining = -math.inf, False
+        self.motion = self.watch = self.causes = None
+        self.entry = self._shelf.current
+        self.absence = ""
+        if run is not None and self.entry is None:
+            self.absence = "No twin: there is no model of this servo yet"
+        elif run is not None and self.entry is not None and self.entry.model.servo != run.header.settings.servo:
+            self.absence = f"No twin: the current model is of {self.entry.model.servo}"
+            self.entry = None
+        self.appeared.emit()
+        self.changed.emit()
+
+    def _take(self, rows: Any) -> None:
+        run, entry = self._run, self.entry
+        if run is None or entry is None or not self._samples.take(rows):
+            return
+        if self._start is None:
+            position, velocity, supply = (float(self._samples.column(name)[0]) for name in _COLUMNS[1:])
+            self._start = Start(position, velocity, supply)
+            identity = self._servo.identity
+            step = identity.position_step if identity is not None else 0.0
+            self._ask(
+                tasks.foresee, (entry.model, run.trajectory, run.header, self._start, step), partial(self._arrived, run)
+            )
+        self._compare()
+
+    def _arrived(self, run: QueuedRun, motion: TwinMotion) -> None:
+        if run is not self._run:
+            return
+        self.motion, self.watch = motion, Watch(motion)
+        self.appeared.emit()
+        self._compare()
+
+    def _compare(self) -> None:
+        if self.watch is None or self._seen == self._samples.count:
+            return
+        time, position = self._samples.column("time"), self._samples.column("position")
+        self.watch.take(time[self._seen :], position[self._seen :])
+        self._seen = self._samples.count
+        if self.alarm and not self._explaining and time[-1] >= self._explained_at + AGAIN:
+            self._explain()
+        self.changed.emit()
+
+    def _explain(self) -> None:
+        run, entry, start = self._run, self.entry, self._start
+        if run is None or entry is None or start is None:
+            return
+        time, position = self._samples.column("time").copy(), self._samples.column("position").copy()
+        self._explaining, self._explained_at = True, float(time[-1])
+        arguments = (entry.model, run.trajectory, run.header, start, time, position)
+        self._ask(tasks.explain, arguments, partial(self._explained, run))
+
+    def _explained(self, run: QueuedRun, causes: tuple[Cause, ...]) -> None:
+        if run is not self._run:
+            return
+        first = self.causes is None
+        self.causes, self._explaining = causes, False
+        if first:
+            self.alarmed.emit(in_words(causes, run.header, DEGREES))
+        self.changed.emit()
+
+    def _conclude(self) -> None:
+        """The whole run tells causes apart best."""
+        if self.alarm and not self._explaining:
+            self._explain()
+
+    def _ask(self, task: Any, arguments: tuple[Any, ...], done: Any) -> None:
+        run = self._run
+
+        def failed(message: str) -> None:
+            if run is self._run:
+                self.absence, self._explaining = f"No twin: {message}", False
+                self.changed.emit()
+
+        self._background.submit("desk", self._desk.call, task, *arguments, done=done, failed=failed)

@@ -1,0 +1,73 @@
+"""What is read of a session when it is opened, where files may be read, and what a crash had left in it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from core.model import ServoModel
+    from sessions import Annotation, RunSummary, Session
+
+PART = ".h5.part"
+"""Ending of a run that was not finished."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What a crash had left behind when the session was opened."""
+
+    runs: tuple[RunSummary, ...]
+    """Runs that were being recorded, now finished files."""
+    damaged: tuple[str, ...]
+    """Files that could not be read and were kept aside, one line each."""
+    postponed: tuple[str, ...]
+    """What could not be recovered now and stays as it is, one line each."""
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A session as it is read when it is opened."""
+
+    session: Session
+    runs: list[RunSummary]
+    annotations: dict[str, Annotation]
+    troubles: list[str]
+    models: list[ServoModel]
+
+
+def read_contents(session: Session, models: list[ServoModel] | None = None) -> Contents:
+    """Everything the window shows of a session; files in it that cannot be read are troubles, no failure."""
+    from sessions import SessionError
+
+    runs = session.runs()
+    troubles = session.problems()
+    try:
+        annotations = session.annotations()
+    except SessionError:
+        # `problems` has named it.
+        annotations = {}
+    return Contents(session, runs, annotations, troubles, models or [])
+
+
+def recovery_of(contents: Contents) -> Recovery | None:
+    """What opening the session recovered; None when there was nothing to recover."""
+    report = contents.session.recovery
+    runs = tuple(run for run in contents.runs if run.id in report.recovered)
+    if not (runs or report.damaged or report.postponed):
+        return None
+    return Recovery(runs, report.damaged, report.postponed)
+
+
+def unfinished_runs(session: Path) -> int:
+    """How many runs of a session folder were begun and not finished; 0 where there is no such folder.
+
+    Asks for names only, so that it can be asked before anything is loaded; opening the session recovers them.
+    """
+    try:
+        with os.scandir(session / "runs") as entries:
+            return sum(entry.name.endswith(PART) for entry in entries)
+    except OSError:
+        return 0

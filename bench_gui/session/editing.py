@@ -1,0 +1,78 @@
+"""What a person notes about runs: each change is one step of undo, written beside the runs and never into them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtGui import QUndoStack
+
+from bench_gui import undo
+from bench_gui.session.library import Library
+from bench_gui.session.wording import runs_in_words
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from sessions import Annotation
+
+READ_ONLY = "an exported session cannot be changed; import it into a session folder"
+
+
+class RunEditing:
+    """Changes annotations of the open session; what cannot be comes out of the library's `problem`."""
+
+    def __init__(self, library: Library, stack: QUndoStack) -> None:
+        self._library = library
+        self._stack = stack
+
+    def set_note(self, identity: str, text: str) -> None:
+        """Note something about a run."""
+        self._change("note", [identity], lambda noted: replace(noted, note=text.strip()), f"note:{identity}")
+
+    def set_tags(self, identity: str, tags: tuple[str, ...]) -> None:
+        """Give a run these tags and no others."""
+        self._change("tags", [identity], lambda noted: replace(noted, tags=tags))
+
+    def change_tags(self, ids: Iterable[str], added: Iterable[str], removed: Iterable[str]) -> None:
+        """Give runs more tags, take some from them, leave their others."""
+        more, less = tuple(added), set(removed)
+
+        def changed(noted: Annotation) -> Annotation:
+            kept = [tag for tag in noted.tags if tag not in less]
+            return replace(noted, tags=tuple(dict.fromkeys((*kept, *more))))
+
+        self._change("tags", ids, changed)
+
+    def exclude(self, ids: Iterable[str], reason: str) -> None:
+        """Leave runs out of fits from now on, for a reason."""
+        self._change("exclude", ids, lambda noted: replace(noted, excluded=True, reason=reason.strip()))
+
+    def include(self, ids: Iterable[str]) -> None:
+        """Take excluded runs in again."""
+        self._change("include", ids, lambda noted: replace(noted, excluded=False, reason=""))
+
+    def trim(self, identity: str, begin: float | None, end: float | None) -> None:
+        """Use only a part of a run [s from its first sample]; None keeps that side."""
+        self._change("trim", [identity], lambda noted: replace(noted, trim_begin=begin, trim_end=end))
+
+    def _change(
+        self, what: str, ids: Iterable[str], changed: Callable[[Annotation], Annotation], key: str = ""
+    ) -> None:
+        library = self._library
+        session = library.session
+        chosen = list(ids)
+        if session is None or not chosen:
+            return
+        if library.read_only:
+            library.problem.emit(READ_ONLY)
+            return
+        old = {identity: library.annotation(identity) for identity in chosen}
+        try:
+            new = {identity: changed(noted) for identity, noted in old.items()}
+        except InputError as error:
+            library.problem.emit(str(error))
+            return
+        text = f"{what} of {runs_in_words(len(chosen))}"
+        undo.change(self._stack, text, partial(library.annotate, session), old, new, key)

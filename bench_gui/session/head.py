@@ -1,0 +1,150 @@
+"""The line above the runs: which session, how many runs, the filter, and buttons that do something with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.icons import icon
+from bench_gui.places import as_person_writes
+from bench_gui.session.filter import HINT
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool
+
+if TYPE_CHECKING:
+    from bench_gui.session.panel import SessionPanel
+
+FILTER_WIDTH = 210
+TITLE_WIDTH = 190
+"""The most a title takes [px]."""
+
+
+class SessionHead(QWidget):
+    """Buttons for runs are there while some are selected; the others always."""
+
+    def __init__(self, panel: SessionPanel, controller: Controller) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self._controller = controller
+        self.title = ElidedLabel()
+        self.title.setProperty("role", "title")
+        self.title.setMaximumWidth(TITLE_WIDTH)
+        self.count = label("", "muted")
+        self.filter = describe(QLineEdit(), "Filter runs", HINT)
+        self.filter.setPlaceholderText("Filter, e.g. kp=16 tag:good")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setFixedWidth(FILTER_WIDTH)
+        for clear in self.filter.findChildren(QToolButton):
+            describe(clear, "Clear the filter", "Show every run again")
+        self.trouble = ElidedLabel()
+        self.trouble.setProperty("role", "fault")
+        self.trouble.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        row = QHBoxLayout()
+        column.addLayout(row)
+        column.addWidget(self.trouble)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        row.addWidget(self.title)
+        row.addWidget(self.count)
+        row.addSpacing(4)
+        row.addWidget(self.filter)
+        row.addStretch(1)
+        questions = panel.questions
+        self.tags_button = button("Tags…", "Set tags of the selected runs", questions.ask_tags, "flat")
+        self.trim_button = button("Trim…", "Use only a part of the selected run", questions.ask_trim, "flat")
+        self.exclude_button = button("Exclude…", "Leave the selected runs out of fits", questions.ask_reason, "flat")
+        self.include_button = button("Include", "Take the selected runs into fits again", panel.include, "flat")
+        self._for_runs = (self.tags_button, self.trim_button, self.exclude_button, self.include_button)
+        for made in self._for_runs:
+            row.addWidget(made)
+        row.addSpacing(8)
+        self.recent_button = self._menu_button("Recent", "Sessions opened last")
+        self.recent_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._recent = self.recent_button.menu()
+        self._recent.aboutToShow.connect(self._list_recent)
+        self.open_button = self._menu_button("Open…", "Open a session folder; the arrow has other ways to begin")
+        self.open_button.clicked.connect(lambda: panel.ask_open())
+        for text, tip, act in (
+            ("Open session…", "A session is a folder", panel.ask_open),
+            ("Open session file…", "A session exported as one .h5 file, read-only", panel.ask_open_file),
+            ("New session…", "Create a session in a new folder", panel.ask_new),
+            ("Open the example", "Eight recordings of a real XL330", controller.library.open_example),
+        ):
+            _add(self.open_button.menu(), text, tip, act)
+        self.import_button = self._menu_button("Import…", "Import recordings into this session; the arrow has folders")
+        self.import_button.clicked.connect(lambda: panel.ask_import())
+        for text, tip, act in (
+            ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", panel.ask_import),
+            ("Import a folder…", "Every recording in a folder and below it", panel.ask_import_folder),
+        ):
+            _add(self.import_button.menu(), text, tip, act)
+        for made in (self.recent_button, self.open_button, self.import_button):
+            row.addWidget(made)
+        self.show_selection(0, False, False, False)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Draw the icons in a theme's colour."""
+        for made, symbol in ((self.open_button, "open"), (self.import_button, "import")):
+            made.setIcon(icon(symbol, theme.muted, 16))
+
+    def set_path(self, path: Path | None) -> None:
+        """Say where the session is."""
+        self.title.setToolTip(as_person_writes(path) if path is not None else "")
+
+    def say(self, problems: tuple[str, ...]) -> None:
+        """Say what in the filter was not understood."""
+        self.trouble.setText(f"Not applied: {'; '.join(problems)}")
+        self.trouble.setVisible(bool(problems))
+
+    def show_selection(self, count: int, edit: bool, edit_one: bool, include: bool) -> None:
+        """Offer what can be done with the selected runs: change them, one of them, include them again."""
+        for made in self._for_runs:
+            made.setVisible(count > 0)
+        self.include_button.setVisible(include)
+        self.exclude_button.setVisible(count > 0 and not include)
+        for made, possible in (
+            (self.tags_button, edit),
+            (self.exclude_button, edit),
+            (self.trim_button, edit_one),
+        ):
+            made.setEnabled(possible)
+        self.trim_button.setToolTip(
+            "Use only a part of the selected run" if edit_one or not edit else "Select one run to trim it"
+        )
+
+    def _menu_button(self, text: str, tip: str) -> QToolButton:
+        made = tool(text.strip("…"), tip)
+        made.setText(text)
+        made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        made.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        menu = QMenu(made)
+        menu.setToolTipsVisible(True)
+        made.setMenu(menu)
+        return made
+
+    def _list_recent(self) -> None:
+        self._recent.clear()
+        here = self._controller.library.path
+        there = [Path(place) for place in self._controller.settings.recent]
+        for path in there:
+            if path != here and path.exists():
+                _add(self._recent, path.stem, as_person_writes(path), lambda path=path: self._open(path))
+        if self._recent.isEmpty():
+            self._recent.addAction("None yet").setEnabled(False)
+
+    def _open(self, path: Path) -> None:
+        self._controller.library.open(path)
+
+
+def _add(menu: QMenu, text: str, tip: str, act: Callable[[], object]) -> None:
+    action = menu.addAction(text)
+    action.setToolTip(tip)
+    action.triggered.connect(lambda _=False: act())

@@ -1,0 +1,60 @@
+"""What is said about a run, the same in the table, in the filter and in dialogs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sessions import Annotation, RunSummary
+
+STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
+"""Exit status to how a person calls it."""
+
+
+def number_of(run: RunSummary) -> str:
+    """The run's number as it stands in its id, e.g. "0012"."""
+    return run.id.split("_")[0]
+
+
+def status_word(run: RunSummary) -> str:
+    """How the run ended."""
+    return STATUS_WORDS.get(run.exit_status, run.exit_status)
+
+
+def used_part(run: RunSummary, annotation: Annotation) -> tuple[float, float]:
+    """Begin and end of what is used of a run [s from its first sample]."""
+    begin = 0.0 if annotation.trim_begin is None else annotation.trim_begin
+    end = run.duration if annotation.trim_end is None else annotation.trim_end
+    return begin, end
+
+
+def judgement(run: RunSummary, annotation: Annotation) -> str:
+    """How the run ended and what a person said about its use, e.g. "complete, 1.2–5.0 s"."""
+    if annotation.excluded:
+        return f"{status_word(run)}, excluded"
+    if annotation.trimmed:
+        begin, end = used_part(run, annotation)
+        return f"{status_word(run)}, {begin:.2f}–{end:.2f} s"
+    return status_word(run)
+
+
+def story(run: RunSummary, annotation: Annotation) -> str:
+    """All there is to say about a run, for its tool tip: one line each."""
+    lines = [f"{run.id}, imported from {run.source}" if run.source else run.id]
+    if run.reason:
+        lines.append(f"{status_word(run)}: {run.reason}")
+    if annotation.excluded:
+        lines.append(f"excluded from fits: {annotation.reason or 'no reason given'}")
+    if annotation.trimmed:
+        begin, end = used_part(run, annotation)
+        lines.append(f"of its {run.duration:.2f} s, {begin:.2f} s to {end:.2f} s are used")
+    if annotation.tags:
+        lines.append(f"tags: {', '.join(annotation.tags)}")
+    if annotation.note:
+        lines.append(annotation.note)
+    return "\n".join(lines)
+
+
+def runs_in_words(count: int) -> str:
+    """E.g. "1 run", "3 runs"."""
+    return f"{count} run" if count == 1 else f"{count} runs"

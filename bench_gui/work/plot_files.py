@@ -1,0 +1,248 @@
+"""Writes what a plot shows: pictures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
+
+Runs in the desk's process and in `bench`; the window only gathers the contents and never loads matplotlib.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bench_gui.plots.contents import (
+    Array,
+    BarPanel,
+    CurvePanel,
+    HeatPanel,
+    Panel,
+    PlotContents,
+    PlotCurve,
+    TablePanel,
+    mixed,
+    parted,
+)
+from bench_gui.plots.heat import heat_colours, ink_on
+from core.atomic import write_atomically
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+NUMBERS = ".csv"
+PICTURES = (".svg", ".png", ".pdf")
+PAPER = "#ffffff"
+WIDTH = 8.0
+"""Of a picture [in]."""
+CURVES_HEIGHT, ALONE_HEIGHT, BARS_HEIGHT, HEAT_HEIGHT = 2.3, 4.4, 3.4, 3.6
+"""Of a panel [in]."""
+WIDEST_BAR = 0.3
+"""Share of a group."""
+MOST_ENTRIES = 5
+"""Of a legend side by side."""
+LETTERS, SAMPLE = 120, 8
+"""Room of a legend's row in letters, and what the sample of a line takes of it."""
+_MARKERS = {"t": "v", "t1": "^", "t2": ">", "t3": "<"}
+"""Markers the plotting libraries call differently."""
+
+
+def save_plot(contents: PlotContents, path: Path) -> Path:
+    """Write a plot in the format of the path's ending and return where; raises InputError."""
+    ending = path.suffix.lower()
+    if not contents.panels:
+        raise InputError(f"{path}: the plot is empty; choose runs and models first")
+    if ending == NUMBERS:
+        text = io.StringIO()
+        csv.writer(text, lineterminator="\n").writerows(_rows(contents))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.getvalue().encode())
+        return path
+    if ending not in PICTURES:
+        raise InputError(f"{path}: plots are written as {', '.join((*PICTURES, NUMBERS))}; choose one of these endings")
+    if any(isinstance(panel, TablePanel) for panel in contents.panels):
+        raise InputError(f"{path}: a table is written as {NUMBERS}; choose this ending")
+    from bench_gui.report.figures import save_figure
+
+    return save_figure(plot_figure(contents), path)
+
+
+def plot_figure(contents: PlotContents) -> Figure:
+    """The plot on white paper."""
+    from matplotlib.figure import Figure
+
+    panels = contents.panels
+    heights = [_height(panel) for panel in panels]
+    if len(panels) == 1 and isinstance(panels[0], CurvePanel):
+        heights = [ALONE_HEIGHT]
+    figure = Figure(figsize=(WIDTH, sum(heights) + 0.9), layout="constrained", facecolor=PAPER)
+    figure.suptitle(contents.title, fontsize=9.5, x=0.01, ha="left")
+    shared = len(panels) > 1 and all(isinstance(panel, CurvePanel) for panel in panels)
+    places = figure.subplots(len(panels), 1, sharex=shared, squeeze=False, height_ratios=heights)[:, 0].tolist()
+    for axes, panel in zip(places, panels, strict=True):
+        if isinstance(panel, CurvePanel):
+            _draw_curves(axes, panel)
+        elif isinstance(panel, BarPanel):
+            _draw_bars(axes, panel)
+        elif isinstance(panel, HeatPanel):
+            _draw_heat(figure, axes, panel)
+    _add_legend(figure, places)
+    return figure
+
+
+def _height(panel: Panel) -> float:
+    if isinstance(panel, CurvePanel):
+        return CURVES_HEIGHT * panel.height
+    return max(HEAT_HEIGHT, 0.34 * len(panel.rows) + 1.2) if isinstance(panel, HeatPanel) else BARS_HEIGHT
+
+
+def _add_legend(figure: Figure, places: Sequence[Axes]) -> None:
+    """One legend for all panels; a curve drawn in several of them is named once."""
+    entries: dict[str, Any] = {}
+    for axes in places:
+        for handle, name in zip(*axes.get_legend_handles_labels(), strict=True):
+            if name:
+                entries.setdefault(name, handle)
+    if entries:
+        figure.legend(
+            list(entries.values()),
+            list(entries),
+            loc="outside lower left",
+            ncols=_columns(list(entries)),
+            fontsize=8,
+            frameon=False,
+        )
+
+
+def _columns(names: Sequence[str]) -> int:
+    """So many entries side by side that they fit, rows filled evenly."""
+    fitting = min(MOST_ENTRIES, max(1, LETTERS // (max(len(name) for name in names) + SAMPLE)))
+    return math.ceil(len(names) / math.ceil(len(names) / fitting))
+
+
+def _draw_curves(axes: Axes, panel: CurvePanel) -> None:
+    for area in panel.areas:
+        axes.fill_between(
+            area.x, area.low, area.high, color=area.colour, alpha=area.opacity, linewidth=0, label=area.name or None
+        )
+    for curve in panel.curves:
+        dashes: Any = (0, curve.dash) if curve.dash else "solid"
+        axes.plot(
+            curve.x,
+            curve.y,
+            color=curve.colour,
+            alpha=curve.opacity,
+            linewidth=0.75 * curve.width,
+            linestyle=dashes if curve.width else "none",
+            marker=_MARKERS.get(curve.marker, curve.marker) or None,
+            markersize=5,
+            label=curve.name if curve.legend is None else curve.legend,
+        )
+    if panel.log:
+        axes.set_yscale("log")
+    axes.set_xlim(*panel.x_range)
+    axes.set_ylim(*panel.y_range)
+    axes.set_ylabel(panel.left)
+    if panel.bottom:
+        axes.set_xlabel(panel.bottom)
+
+
+def _draw_bars(axes: Axes, panel: BarPanel) -> None:
+    places = np.arange(len(panel.groups))
+    width = min(WIDEST_BAR, 0.8 / max(1, len(panel.series)))
+    for i, series in enumerate(panel.series):
+        values = np.array(series.values)
+        shift = (i - (len(panel.series) - 1) / 2) * width
+        drawn = axes.bar(
+            places + shift,
+            np.nan_to_num(values),
+            0.92 * width,
+            color=mixed(series.colour, PAPER, series.pale),
+            edgecolor=series.colour,
+            label=series.name,
+        )
+        texts = [f"{value:.2f}" if math.isfinite(value) else "" for value in values]
+        crowded = len(panel.groups) * len(panel.series) > 20
+        axes.bar_label(drawn, texts, padding=2, fontsize=7, rotation=90 if crowded else 0)
+    axes.set_xticks(places, list(panel.groups))
+    axes.set_ylabel(panel.left)
+    axes.set_xlabel(panel.bottom)
+    axes.grid(axis="x", visible=False)
+    axes.margins(y=0.16)
+
+
+def _draw_heat(figure: Figure, axes: Axes, panel: HeatPanel) -> None:
+    from matplotlib.colors import ListedColormap, Normalize
+
+    colours = ListedColormap(heat_colours(256))
+    known = panel.values[np.isfinite(panel.values)]
+    low, high = (float(known.min()), float(known.max())) if len(known) else (0.0, 1.0)
+    high = high if high > low else low + 1.0
+    axes.set_facecolor("#f2f2f2")
+    drawn = axes.imshow(np.ma.masked_invalid(panel.values), cmap=colours, vmin=low, vmax=high, aspect="auto")
+    scale = Normalize(low, high)
+    for (row, column), value in np.ndenumerate(panel.values):
+        if math.isfinite(value):
+            rgb = colours(scale(value))
+            ink = ink_on("#" + "".join(f"{round(255 * part):02x}" for part in rgb[:3]))
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=8, color=ink)
+        else:
+            axes.text(column, row, "–", ha="center", va="center", fontsize=8, color="#555555")
+    axes.set_xticks(range(len(panel.columns)), list(panel.columns))
+    axes.set_yticks(range(len(panel.rows)), list(panel.rows))
+    axes.set_xlabel(panel.bottom)
+    axes.set_ylabel(panel.left)
+    axes.grid(visible=False)
+    figure.colorbar(drawn, ax=axes, label=panel.scale)
+
+
+def _rows(contents: PlotContents) -> Iterator[list[str]]:
+    curves = [(panel, curve) for panel in contents.panels if isinstance(panel, CurvePanel) for curve in panel.curves]
+    if curves:
+        yield from _curve_rows(curves)
+    for panel in contents.panels:
+        if isinstance(panel, BarPanel):
+            yield [panel.bottom, *(f"{series.name}: {panel.left}" for series in panel.series)]
+            for i, group in enumerate(panel.groups):
+                yield [group.replace("\n", " "), *(_cell(series.values[i]) for series in panel.series)]
+        elif isinstance(panel, HeatPanel):
+            name, unit = parted(panel.scale)
+            yield [f"{panel.left} \\ {panel.bottom}", *(f"{column}: {name} [{unit}]" for column in panel.columns)]
+            for row, values in zip(panel.rows, panel.values, strict=True):
+                yield [row, *(_cell(value) for value in values)]
+        elif isinstance(panel, TablePanel):
+            yield list(panel.headings)
+            for cells in panel.rows:
+                yield [cell if isinstance(cell, str) else _cell(cell) for cell in cells]
+
+
+def _curve_rows(curves: Sequence[tuple[CurvePanel, PlotCurve]]) -> Iterator[list[str]]:
+    """Columns of curves; those that share their x share its column. Gaps drawn between runs are left out."""
+    bottom = next((panel.bottom for panel, _ in reversed(curves) if panel.bottom), "x")
+    headings: list[str] = []
+    columns: list[Array] = []
+    blocks: list[tuple[Array, list[tuple[str, Array]]]] = []
+    for panel, curve in curves:
+        name, unit = parted(panel.left)
+        title = f"{curve.name}: {name} [{unit or '1'}]"
+        for x, members in blocks:
+            if np.array_equal(x, curve.x):
+                members.append((title, curve.y))
+                break
+        else:
+            blocks.append((curve.x, [(title, curve.y)]))
+    for x, members in blocks:
+        there = np.any([np.isfinite(y) for _, y in members], axis=0)
+        headings += [bottom, *(title for title, _ in members)]
+        columns += [x[there], *(y[there] for _, y in members)]
+    yield headings
+    for i in range(max(len(column) for column in columns)):
+        yield [_cell(column[i]) if i < len(column) else "" for column in columns]
+
+
+def _cell(value: float) -> str:
+    return repr(float(value)) if math.isfinite(value) else ""

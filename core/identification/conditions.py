@@ -1,0 +1,107 @@
+"""What a set of runs can tell: runs no fit can use, and conditions that are missing.
+
+A richer model needs richer runs: load-dependent friction is told from Coulomb friction by another load, gain and
+back-EMF by another gain and by speed, braking by the moments the motor is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.catalogue import load_servo
+from core.errors import IdentificationError
+from core.model import ServoModel
+from core.recording import Recording
+
+FEWEST_SAMPLES = 20
+"""A run with fewer samples says nothing about motion."""
+
+IMPOSSIBLE_SPEED = 5.0
+"""In no-load speeds: what a reading that jumps by more would need is an error of the reading."""
+
+SLOW = 0.15
+"""Of the no-load speed: runs that stay below it hardly see back-EMF and viscous friction."""
+
+FEW_RUNS = 3
+
+
+class UnusableRuns(IdentificationError):
+    """Runs that would spoil any fit."""
+
+    def __init__(self, message: str, runs: Sequence[str]) -> None:
+        super().__init__(message)
+        self.runs = tuple(runs)
+        """Their ids."""
+
+    def __reduce__(self):
+        return UnusableRuns, (str(self), self.runs)
+
+
+class DivergingError(IdentificationError):
+    """A simulation that leaves the finite numbers on every run, wherever the search begins."""
+
+
+def check_runs(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs that are too short or whose position jumps as no servo can."""
+    faults = {recording.id: fault for recording in recordings if (fault := _fault(recording))}
+    if not faults:
+        return
+    first, fault = next(iter(faults.items()))
+    more = f" ({len(faults) - 1} more runs are alike)" if len(faults) > 1 else ""
+    raise UnusableRuns(f"run {first} {fault}{more}; leave it out, or trim it to its good part", list(faults))
+
+
+def _fault(recording: Recording) -> str:
+    if recording.samples < FEWEST_SAMPLES:
+        return f"has {recording.samples} samples, too few to fit to (at least {FEWEST_SAMPLES})"
+    spec = load_servo(recording.settings.servo)
+    # Times jitter: a step counts as no shorter than is usual in the run.
+    steps = np.maximum(np.diff(recording.time), float(np.median(np.diff(recording.time))))
+    jumps = np.abs(np.diff(recording.position))
+    possible = IMPOSSIBLE_SPEED * spec.no_load_speed * steps + 4.0 * spec.encoder_step
+    worst = int(np.argmax(jumps / possible))
+    if jumps[worst] > possible[worst]:
+        return (
+            f"jumps by {jumps[worst]:.3g} rad within {1e3 * steps[worst]:.3g} ms at {recording.time[worst]:.3g} s, "
+            "faster than the servo can turn"
+        )
+    return ""
+
+
+def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """What these runs lack to determine a model, each with the remedy; empty when nothing is missed."""
+    free = {p.name: p.symbol for p in model.parameters.free}
+    found = []
+    if len(recordings) < FEW_RUNS:
+        count = f"{len(recordings)} run{'s' if len(recordings) != 1 else ''}"
+        found.append(f"fitted to {count} only: record the four trajectories at several loads and gains")
+    loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
+    by_load = _symbols(free, "load_friction_", "armature")
+    if len(loads) == 1 and by_load:
+        found.append(f"every run has the same load: record with another mass or length, for {by_load}")
+    if len({r.settings.kp for r in recordings}) == 1 and {"kt", "R"} & set(free):
+        by_gain = _symbols(free, "kt", "R", "error_gain_ratio")
+        found.append(f"every run has the same gain: record with another kp, for {by_gain}")
+    if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
+        found.append(f"no run releases the torque: record lift_and_drop, for {free['release_braking']}")
+    fastest = max(_speed(r) for r in recordings)
+    limit = load_servo(model.servo).no_load_speed
+    by_speed = _symbols(free, "friction_viscous", "kt")
+    if fastest < SLOW * limit and by_speed:
+        found.append(
+            f"no run is faster than {fastest:.2g} rad/s, {100 * fastest / limit:.2g} % of the no-load speed: "
+            f"record sin_time_square, for {by_speed}"
+        )
+    return tuple(found)
+
+
+def _symbols(free: dict[str, str], *prefixes: str) -> str:
+    """Symbols of the free parameters whose names begin so, e.g. "K_m, K_e"."""
+    return ", ".join(symbol for name, symbol in free.items() if name.startswith(prefixes))
+
+
+def _speed(recording: Recording) -> float:
+    """A speed that is reached but for single readings [rad/s]."""
+    return float(np.percentile(np.abs(np.gradient(recording.position, recording.time)), 99.0))

@@ -1,0 +1,224 @@
+"""What is asked of an identification: plain data, checked when it is made, the same from window, command and file.
+
+Nothing here loads the compiler, so that the window can check a request before anything is started.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from core.actuator import COMMAND_PATH_TERMS
+from core.catalogue import load_servo
+from core.errors import IdentificationError
+from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_friction_model
+from core.identification.split import DEFAULT_RULE
+from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
+from core.parameters import Parameter, ParameterSet
+
+METRICS = ("mae", "rmse", "mae_velocity")
+"""Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
+
+SUPPLIES = ("logged", "header")
+
+TRIALS_PER_PARAMETER = 1000
+"""Default budget: evaluations per free parameter; a search that has converged twice uses less."""
+
+COARSEST_GRID = 0.05
+"""A servo's motion is not resolved by longer steps [s]."""
+
+DEFAULT_COMMAND_PATH = (
+    "command_delay",
+    "error_gain_ratio",
+    "goal_slew",
+    "dead_band",
+    "pwm_lag",
+    "release_braking",
+)
+"""The terms that "command path on" adds. Supply sag is left to those who ask: it trades off with R and k_t."""
+
+_POSITIVE = (
+    "kt",
+    "R",
+    "armature",
+    "inductance",
+    "pwm_period",
+    "dtheta_stribeck",
+    "alpha",
+    "error_gain_ratio",
+    "goal_slew",
+)
+_LIMITS = {"q_offset": (-math.pi, math.pi), "release_braking": (0.0, 1.0)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class IdentificationRequest:
+    """What is asked of an identification. The same request on the same recordings gives the same result."""
+
+    servo: str
+    """Catalogue name."""
+    models: tuple[str, ...] = FRICTION_MODELS
+    """Friction models, fitted in nested order whatever order they are given in."""
+    command_path: tuple[str, ...] = ()
+    """Command path terms to identify with each model."""
+    trials: int | None = None
+    """Evaluations per model and repeat; None: TRIALS_PER_PARAMETER per free parameter."""
+    repeats: int = 1
+    seed: int = 0
+    validation: str = DEFAULT_RULE
+    """See `split_recordings`."""
+    metric: str = "mae"
+    quadratic_gate: str = "larger_torque"
+    integrator: str = "algorithm1"
+    substeps: int = 1
+    dt: float | None = None
+    """Grid of the simulation [s]; None: a regular recording's own, 5 ms for others."""
+    supply: str = "logged"
+    """"logged": the measured supply voltage where there is one; "header": the nominal one."""
+    frozen: tuple[tuple[str, float], ...] = ()
+    """Parameters held at a value, by name, SI units."""
+    bounds: tuple[tuple[str, float, float], ...] = ()
+    """Parameters searched between other bounds than the catalogue's: name, lowest, highest, SI units."""
+    threads: int | None = None
+    """None: one per processor."""
+    data_hash: str = ""
+    """Of the recordings, for the provenance of the models."""
+
+    def __post_init__(self) -> None:
+        wanted = tuple(m for m in FRICTION_MODELS if m in {require_friction_model(name) for name in self.models})
+        object.__setattr__(self, "models", wanted)
+        if not wanted:
+            raise IdentificationError("no model to identify was named; choose at least one")
+        for name, value in (("trials", self.trials), ("repeats", self.repeats), ("threads", self.threads)):
+            if value is not None and value < 1:
+                raise IdentificationError(f"{value} {name} are too few")
+        if not 1 <= self.substeps <= MOST_SUBSTEPS:
+            raise IdentificationError(f"a step in {self.substeps} parts is not possible")
+        if self.dt is not None and not 0.0 < self.dt <= COARSEST_GRID:
+            raise IdentificationError(
+                f"a time step of {self.dt:g} s does not resolve a servo's motion; give at most {COARSEST_GRID:g} s"
+            )
+        for name, value, known in (
+            ("metric", self.metric, METRICS),
+            ("quadratic gate", self.quadratic_gate, QUADRATIC_GATES),
+            ("integrator", self.integrator, INTEGRATORS),
+            ("supply", self.supply, SUPPLIES),
+        ):
+            if value not in known:
+                raise IdentificationError(f"no {name} {value!r}; there are {', '.join(known)}")
+        for name in self.command_path:
+            if name not in COMMAND_PATH_TERMS:
+                raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+        self._check_parameters()
+
+    def _check_parameters(self) -> None:
+        known = tunable_parameters(self.servo)
+        for what, names in (
+            ("frozen", [name for name, _ in self.frozen]),
+            ("bounded", [name for name, _, _ in self.bounds]),
+        ):
+            for name in names:
+                if name not in known:
+                    raise IdentificationError(
+                        f"no parameter {name!r} that could be {what}; there are {', '.join(known)}"
+                    )
+                if names.count(name) > 1:
+                    raise IdentificationError(f"{name} is {what} twice; give it once")
+        for name, value in self.frozen:
+            check_value(known[name], value)
+        for name, low, high in self.bounds:
+            check_bounds(known[name], low, high)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Any) -> IdentificationRequest:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        if not isinstance(data, Mapping):
+            raise IdentificationError("the request of an identification must be an object of name to value")
+        try:
+            values = {
+                **data,
+                "models": tuple(data["models"]),
+                "command_path": tuple(data["command_path"]),
+                "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
+                "bounds": tuple((str(name), float(low), float(high)) for name, low, high in data["bounds"]),
+            }
+            return cls(**values)
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"the request of an identification cannot be read: {error}") from None
+
+
+def physical_limits(name: str) -> tuple[float, float, bool]:
+    """Lowest and highest value of a parameter that means anything, and whether the lowest itself does."""
+    low, high = _LIMITS.get(name, (0.0, math.inf))
+    return low, high, name not in _POSITIVE
+
+
+def check_value(parameter: Parameter, value: float) -> None:
+    """Raise IdentificationError unless a parameter can have this value."""
+    low, high, included = physical_limits(parameter.name)
+    if not (math.isfinite(value) and low <= value <= high and (included or value > low)):
+        unit = "" if parameter.unit == "1" else f" {parameter.unit}"
+        raise IdentificationError(
+            f"{parameter.name} = {value:g}{unit} is not possible; give {_range_in_words(low, high, included)}{unit}"
+        )
+
+
+def check_bounds(parameter: Parameter, low: float, high: float) -> None:
+    """Raise IdentificationError unless a parameter can be searched between these bounds."""
+    if not low < high:
+        raise IdentificationError(
+            f"{parameter.name}: the lower bound {low:g} must be less than the upper bound {high:g}; "
+            "to hold it at one value, freeze it"
+        )
+    check_value(parameter, low)
+    check_value(parameter, high)
+
+
+def _range_in_words(low: float, high: float, included: bool) -> str:
+    if math.isfinite(high):
+        return f"{low:g} … {high:g}"
+    return f"at least {low:g}" if included else f"more than {low:g}"
+
+
+def tunable_parameters(
+    servo: str, models: Sequence[str] = FRICTION_MODELS, command_path: Sequence[str] = COMMAND_PATH_TERMS
+) -> ParameterSet:
+    """Every parameter that identifying these models with these terms can move, the richest model's first.
+
+    Bounds and start values are the catalogue's.
+    """
+    spec = load_servo(servo)
+    found: dict[str, Parameter] = {}
+    for friction in sorted(models, reverse=True):
+        for name, parameter in spec.parameters(friction, tuple(command_path)).items():
+            found.setdefault(name, parameter)
+    return ParameterSet(list(found.values()))
+
+
+def search_template(request: IdentificationRequest, friction: str) -> ServoModel:
+    """A friction model as the request wants it searched: start values, bounds and what is frozen.
+
+    Raises IdentificationError when nothing is left to search.
+    """
+    model = build_model(
+        request.servo,
+        friction,
+        command_path=request.command_path,
+        quadratic_gate=request.quadratic_gate,
+        integrator=request.integrator,
+        substeps=request.substeps,
+    )
+    bounds = {name: (low, high) for name, low, high in request.bounds if name in model.parameters}
+    frozen = {name: value for name, value in request.frozen if name in model.parameters}
+    parameters = model.parameters.with_bounds(bounds).frozen_at(frozen)
+    if not parameters.free:
+        raise IdentificationError(
+            f"every parameter of {friction.upper()} is frozen; there is nothing to identify: free one"
+        )
+    return model.with_parameters(parameters)

@@ -1,0 +1,226 @@
+"""How the simulated motion answers to each parameter, and what follows for their certainty.
+
+The Jacobian of every simulated position by every free parameter, from central differences at the optimum; one rollout
+a run and variant, spread over threads. Intervals are linearised: the residual's variance, spread over as many samples
+as are independent, through the inverse of JᵀJ. A parameter whose 95 % interval would be as wide as its catalogue
+bounds is not determined by these runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.actuator import setup_row
+from core.catalogue import load_servo
+from core.identification.conditions import missing_conditions
+from core.identification.evidence import NORMAL_95, Evidence, ParameterEvidence
+from core.identification.objective import available_threads
+from core.identification.request import tunable_parameters
+from core.kernel.layout import bind
+from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.model import ServoModel
+from core.parameters import Parameter, ParameterSet
+from core.recording import Recording
+from core.simulation import initial_velocity, on_grid, supply_of
+
+Array = NDArray[np.float64]
+
+DIFFERENCE = 1e-5
+"""Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and
+larger ones make trade-offs that are exact seem broken."""
+
+MOST_STEPS = 8_000_000
+"""Simulated for one Jacobian; of more recordings an even selection is taken."""
+
+PARTNER_SHARE = 0.05
+"""Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
+
+SMALLEST = 1e-9
+"""Singular values below this share of the largest are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """At an optimum: jacobian (n, p) [rad per catalogue interval], residuals [rad] run by run."""
+
+    parameters: tuple[Parameter, ...]
+    widths: Array
+    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    jacobian: Array
+    residuals: tuple[Array, ...]
+
+
+def simulate_candidates(
+    model: ServoModel, recording: Recording, matrix: Array | None, dt: float | None = None, supply: str = "logged"
+) -> tuple[Array, Array, Array]:
+    """Times (n,) [s] and measured positions (n,) of a run's grid, and the candidates' positions (m, n) [rad].
+
+    matrix: (m, n_free), None for the model itself.
+    """
+    run, step = on_grid(recording, dt)
+    n = model.substeps
+    steps = run.samples * n
+    setup = setup_row(model.control, run.bench, run.settings, step / n)
+    goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
+    enable = np.repeat(run.torque_enable.astype(np.float64), n)
+    volts = np.repeat(supply_of(run, supply), n)
+    nothing = np.zeros(steps)
+    start = initial_state(float(run.position[0]), initial_velocity(run))
+    kernel = rollout_kernel(model.control.kernel_law)
+    rows = model.rows(matrix)
+    positions = np.empty((len(rows), run.samples))
+    out = np.empty((run.samples, len(OUTPUTS)))
+    for place, row in enumerate(rows):
+        bound = bind(row, setup)
+        kernel(bound, start.copy(), goal, enable, volts, nothing, nothing, nothing, 0, step / n, n, out)
+        positions[place] = out[:, 0]
+    return run.time - run.time[0], np.asarray(run.position, dtype=np.float64), positions
+
+
+def sensitivity(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> Sensitivity:
+    """Differences of all positions at a model's values; a side beyond a bound is left out."""
+    free = model.parameters.free
+    catalogue = tunable_parameters(model.servo)
+    widths = np.array([_width(p, catalogue) for p in free])
+    at = model.parameters.vector()
+    low, high = model.parameters.bounds().T
+    below, above = np.maximum(at - DIFFERENCE * widths, low), np.minimum(at + DIFFERENCE * widths, high)
+    # A parameter between equal bounds, or left at one by rounding, still needs a step.
+    above = np.where(above > below, above, below + DIFFERENCE * widths)
+    matrix = np.repeat(at[None], 1 + 2 * len(free), axis=0)
+    for place in range(len(free)):
+        matrix[1 + 2 * place, place] = below[place]
+        matrix[2 + 2 * place, place] = above[place]
+    chosen = _even_selection(recordings, len(matrix) * model.substeps)
+
+    def differences(recording: Recording) -> tuple[Array, Array]:
+        _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
+        return (positions[2::2] - positions[1::2]).T, positions[0] - measured
+
+    with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
+        found = list(pool.map(differences, chosen))
+    jacobian = np.concatenate([columns for columns, _ in found]) / (above - below) * widths
+    return Sensitivity(free, widths, jacobian, tuple(residual for _, residual in found))
+
+
+def judge(
+    model: ServoModel,
+    initial: ParameterSet,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> Evidence:
+    """Evidence for a model from the runs it was fitted to; initial: the values its search began with."""
+    found = sensitivity(model, recordings, dt=dt, supply=supply, threads=threads)
+    samples = sum(len(residual) for residual in found.residuals)
+    floor = load_servo(model.servo).encoder_step ** 2 / 12.0
+    finite = [np.nan_to_num(residual, nan=1e3, posinf=1e3, neginf=-1e3) for residual in found.residuals]
+    variance = max(float(np.concatenate(finite) @ np.concatenate(finite)) / samples, floor)
+    alike = correlation_length(finite)
+    errors, partners = _certainty(found, variance * alike)
+    certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
+    return Evidence(
+        parameters=tuple(
+            ParameterEvidence(
+                name=p.name,
+                symbol=p.symbol,
+                unit=p.unit,
+                value=p.value,
+                initial=initial[p.name].value,
+                lower=p.lower,
+                upper=p.upper,
+                frozen=p.frozen,
+                at_bound=_bound_reached(p),
+                standard_error=certain[p.name][0] if p.name in certain else math.nan,
+                traded_with=certain[p.name][1] if p.name in certain else (),
+            )
+            for p in model.parameters.values()
+        ),
+        conditions=missing_conditions(model, recordings),
+        noise=math.sqrt(variance),
+        samples=samples,
+        independent=samples / alike,
+    )
+
+
+def correlation_length(residuals: Sequence[Array]) -> float:
+    """How many neighbouring samples count as one, at least 1: 1 + 2·Σρ_k, summed to five times itself (Sokal 1997)."""
+    longest = max(len(residual) for residual in residuals)
+    total = np.zeros(longest)
+    for residual in residuals:
+        size = 1 << (2 * len(residual) - 1).bit_length()
+        spectrum = np.fft.rfft(residual, size)
+        total[: len(residual)] += np.fft.irfft(spectrum * np.conj(spectrum), size)[: len(residual)]
+    if not total[0] > 0.0:
+        return 1.0
+    lengths = 2.0 * np.cumsum(total / total[0]) - 1.0
+    enough = np.arange(longest) >= 5.0 * lengths
+    return float(max(1.0, lengths[int(enough.argmax()) if enough.any() else -1]))
+
+
+def _certainty(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
+    """Standard errors in the parameters' units, and the symbols each undetermined parameter is traded with."""
+    jacobian = np.nan_to_num(found.jacobian, nan=0.0, posinf=0.0, neginf=0.0)
+    count = jacobian.shape[1]
+    _, found_values, directions = np.linalg.svd(np.linalg.qr(jacobian, mode="r"), full_matrices=True)
+    singular = np.zeros(count)
+    singular[: len(found_values)] = found_values
+    with np.errstate(divide="ignore"):
+        spread = np.where(singular > SMALLEST * singular[0], variance / singular**2, np.inf)
+    wide = (0.5 / NORMAL_95) ** 2
+    shares = directions**2
+    with np.errstate(invalid="ignore"):
+        # One row a direction: what it adds to each parameter's variance.
+        added = np.where(shares > SMALLEST, shares * spread[:, None], 0.0)
+    scaled = added.sum(axis=0)
+    alone = variance / np.maximum((jacobian**2).sum(axis=0), np.finfo(np.float64).tiny)
+    errors: list[float] = []
+    partners: list[tuple[str, ...]] = []
+    for place, width in enumerate(found.widths):
+        if scaled[place] <= wide:
+            errors.append(float(width * math.sqrt(scaled[place])))
+            partners.append(())
+            continue
+        errors.append(math.inf)
+        partners.append(() if alone[place] > wide else _partners(found, shares, added, place))
+    return errors, partners
+
+
+def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tuple[str, ...]:
+    """Symbols of the parameters that make up for a change of one: those of the direction that leaves it most open."""
+    # Of directions that are entirely open, the one it has the largest share in.
+    candidates = np.flatnonzero(added[:, place] == added[:, place].max())
+    direction = shares[candidates[shares[candidates, place].argmax()]]
+    return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
+
+
+def _even_selection(recordings: Sequence[Recording], variants: int) -> Sequence[Recording]:
+    steps = sum(recording.samples for recording in recordings) * variants
+    every = max(1, -(-steps // MOST_STEPS))
+    return recordings[::every]
+
+
+def _width(parameter: Parameter, catalogue: ParameterSet) -> float:
+    known = catalogue.get(parameter.name, parameter)
+    return max(known.upper - known.lower, 1e-12)
+
+
+def _bound_reached(parameter: Parameter) -> str:
+    if not parameter.at_bound:
+        return ""
+    return "lower" if parameter.value - parameter.lower <= parameter.upper - parameter.value else "upper"

@@ -1,0 +1,338 @@
+"""Points of a drive/backdrive diagram placed by hand on the pendulum (seed 004, section II-C and Fig. 3).
+
+The servo holds a motor torque τ_m, a person moves the pendulum and lets go. Friction keeps it where
+
+    |drive torque(τ_m)| ≤ G·|sin(θ + θ₀)| ≤ |backdrive torque(τ_m)|,   G the gravity torque of the bench,
+
+so the lowest angle at which it still rests gives the drive torque, the highest one the backdrive torque. Beyond 90°
+the external torque falls again, so that both angles have to stay below. Here is what a placed point is, when a
+pendulum counts as at rest, which torques a bench can balance, and how far points lie from a model's boundaries.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.catalogue import ServoSpec
+from core.diagram import backdrive_torque, drive_torque, peak_torque
+from core.errors import InputError
+from core.model import ServoModel
+
+Array = NDArray[np.float64]
+
+DRIVE, BACKDRIVE = "drive", "backdrive"
+SIDES = (DRIVE, BACKDRIVE)
+"""The lowest angle at which the pendulum rests lies on the drive boundary, the highest on the backdrive boundary."""
+
+REST_BAND = 0.001
+"""A pendulum at rest stays within this band [rad], or within BAND_STEPS encoder steps where those are coarser."""
+BAND_STEPS = 2.5
+REST_TIME = 0.6
+"""How long it has to stay there [s]."""
+
+LOWEST_ANGLE = math.radians(3.0)
+HIGHEST_ANGLE = math.radians(75.0)
+"""Torques are suggested whose extremes lie between these, so that both can be placed and read."""
+GRID = 400
+_NICE = (1.0, 2.0, 2.5, 5.0, 10.0)
+
+FORMAT = "servobench-placed-points"
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacedPoint:
+    """One extreme at which the pendulum still rested. Readings a servo does not give are None."""
+
+    motor_torque: float
+    """Held by the servo [N·m]."""
+    angle: float
+    """As the servo reports it [rad]."""
+    side: str
+    """One of SIDES."""
+    bench: Bench
+    servo: str
+    """Catalogue name."""
+    repeat: int = 1
+    """Which time this extreme was measured, from 1."""
+    spread: float = 0.0
+    """Between the lowest and the highest position while it rested [rad]."""
+    supply_voltage: float | None = None
+    """[V]"""
+    current: float | None = None
+    """[A]"""
+    temperature: float | None = None
+    """[degC]"""
+    when: str = ""
+    """ISO 8601 with zone."""
+    uid: str = field(default_factory=lambda: str(uuid.uuid4()))
+
+    def __post_init__(self) -> None:
+        for name in ("motor_torque", "angle", "spread"):
+            _require_number(name, getattr(self, name))
+        for name in ("supply_voltage", "current", "temperature"):
+            if getattr(self, name) is not None:
+                _require_number(name, getattr(self, name))
+        if self.side not in SIDES:
+            raise InputError(f"placed point: side {self.side!r} is none of {', '.join(SIDES)}")
+        if isinstance(self.repeat, bool) or not isinstance(self.repeat, int) or self.repeat < 1:
+            raise InputError(f"placed point: repeat {self.repeat!r} is no whole number of at least 1")
+        for name in ("servo", "when", "uid"):
+            if not isinstance(getattr(self, name), str):
+                raise InputError(f"placed point: {name} = {getattr(self, name)!r} is no text")
+        if not self.servo or not self.uid:
+            raise InputError("placed point: servo and uid must not be empty")
+        if self.motor_torque == 0.0:
+            raise InputError("placed point: at a motor torque of 0 N·m there is no drive direction; hold another one")
+
+    @property
+    def external_torque(self) -> float:
+        """Of gravity at this angle [N·m], by the bench's own angle zero."""
+        return self.bench.external_torque(self.angle)
+
+    @property
+    def elevation(self) -> float:
+        """Angle from hanging down, positive where the motor lifts [rad]."""
+        return math.copysign(1.0, self.motor_torque) * (self.angle + self.bench.angle_offset)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a file; absent readings are left out."""
+        data = {name: value for name, value in self.__dict__.items() if value is not None}
+        return {**data, "bench": self.bench.to_json(), "external_torque": self.external_torque}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PlacedPoint:
+        """Inverse of `to_json`; raises InputError for unknown or missing names and for wrong values."""
+        if not isinstance(data, Mapping):
+            raise InputError(f"placed point: {data!r} is no JSON object")
+        values = dict(data)
+        stated = values.pop("external_torque", None)
+        bench = values.get("bench")
+        if not isinstance(bench, Mapping):
+            raise InputError("placed point: bench is missing")
+        try:
+            point = cls(**{**values, "bench": Bench.from_json(dict(bench))})
+        except TypeError as error:
+            raise InputError(f"placed point: {error}") from None
+        if stated is not None:
+            _require_number("external_torque", stated)
+            if not math.isclose(stated, point.external_torque, rel_tol=1e-6, abs_tol=1e-9):
+                raise InputError(
+                    f"placed point: an external torque of {stated} N·m does not fit its angle and bench, which give "
+                    f"{point.external_torque:.6g} N·m"
+                )
+        return point
+
+
+def points_to_json(points: Sequence[PlacedPoint]) -> dict[str, Any]:
+    """Points as a session keeps them."""
+    return {"format": FORMAT, "version": FORMAT_VERSION, "points": [point.to_json() for point in points]}
+
+
+def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
+    """Inverse of `points_to_json`; None gives no points. Raises InputError."""
+    if data is None:
+        return ()
+    if not isinstance(data, Mapping) or data.get("format") != FORMAT or not isinstance(data.get("points"), list):
+        raise InputError("placed points: this is no list of placed points")
+    version = data.get("version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise InputError(f"placed points: format version {version!r} cannot be read; update this program")
+    return tuple(PlacedPoint.from_json(point) for point in data["points"])
+
+
+def _require_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(f"placed point: {name} = {value!r} is no finite number")
+
+
+class Steadiness:
+    """Says whether a pendulum rests, from its positions as they come.
+
+    It rests when its position stayed within a band for some time. The band is wider than the flicker of an encoder
+    between neighbouring steps and far narrower than the motion of a hand.
+    """
+
+    def __init__(self, position_step: float = 0.0, time: float = REST_TIME) -> None:
+        """position_step: the encoder's [rad], 0 when unknown; time: how long it has to stay [s]."""
+        if not (math.isfinite(time) and time > 0.0):
+            raise InputError(f"a pendulum cannot rest for {time} s; choose a time above 0")
+        self.band = max(REST_BAND, BAND_STEPS * position_step)
+        """[rad]"""
+        self.time = time
+        """[s]"""
+        self._samples: deque[tuple[float, float]] = deque()
+        # Candidates for the extremes of the samples, oldest first: rising positions and falling ones.
+        self._lowest: deque[tuple[float, float]] = deque()
+        self._highest: deque[tuple[float, float]] = deque()
+
+    def clear(self) -> None:
+        """Forget what was seen."""
+        for line in (self._samples, self._lowest, self._highest):
+            line.clear()
+
+    def feed(self, time: float, position: float) -> None:
+        """Take a sample [s, rad]; one that is not finite, or older than the last, says nothing about rest."""
+        if not (math.isfinite(time) and math.isfinite(position)) or (self._samples and time <= self._samples[-1][0]):
+            self.clear()
+            return
+        sample = (time, position)
+        self._samples.append(sample)
+        while self._lowest and self._lowest[-1][1] >= position:
+            self._lowest.pop()
+        while self._highest and self._highest[-1][1] <= position:
+            self._highest.pop()
+        self._lowest.append(sample)
+        self._highest.append(sample)
+        while self.spread > self.band or (len(self._samples) > 2 and time - self._samples[1][0] >= self.time):
+            gone = self._samples.popleft()
+            for line in (self._lowest, self._highest):
+                if line[0] is gone:
+                    line.popleft()
+
+    @property
+    def level(self) -> float:
+        """0 while it moves, 1 once it has rested long enough; between them the share of the time."""
+        if len(self._samples) < 2:
+            return 0.0
+        return min(1.0, (self._samples[-1][0] - self._samples[0][0]) / self.time + 1e-9)
+
+    @property
+    def steady(self) -> bool:
+        """Whether it rests."""
+        return self.level >= 1.0
+
+    @property
+    def spread(self) -> float:
+        """Between the lowest and the highest position while it stayed in the band [rad]."""
+        return self._highest[0][1] - self._lowest[0][1] if self._samples else 0.0
+
+    @property
+    def angle(self) -> float:
+        """Where it stays: the middle one of its positions [rad]; NaN before any."""
+        if not self._samples:
+            return math.nan
+        return float(np.median([position for _, position in self._samples]))
+
+
+def boundary_torque(model: ServoModel, motor_torque: float, side: str) -> float:
+    """A standing model's drive or backdrive torque [N·m]; NaN and infinite as in `core.diagram`."""
+    return float((drive_torque if side == DRIVE else backdrive_torque)(model, motor_torque))
+
+
+def expected_angles(model: ServoModel, bench: Bench, motor_torque: float) -> tuple[float, float]:
+    """Lowest and highest angle at which a model's pendulum rests [rad], as the servo reports them.
+
+    NaN for the lowest: friction holds even the unloaded shaft. NaN for the highest: not even a horizontal arm moves
+    the servo back.
+    """
+    sign = math.copysign(1.0, motor_torque)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    angles = []
+    for side in SIDES:
+        needed = abs(boundary_torque(model, motor_torque, side))
+        rests = bench.gravity_torque > 0.0 and needed <= bench.gravity_torque
+        angles.append(sign * math.asin(needed / bench.gravity_torque) - offset if rests else math.nan)
+    return angles[0], angles[1]
+
+
+def placement_residuals(model: ServoModel, points: Sequence[PlacedPoint]) -> Array:
+    """How much more external torque each point took than the model's boundary [N·m], shape (n,).
+
+    Positive: in truth the servo still moves (drive) or still holds (backdrive) where the model's does not. The model's
+    own angle offset is added to the bench's. NaN where the model has no such boundary, −inf where it locks itself.
+    """
+    offset = model.values.get("q_offset", 0.0)
+    measured = np.array([abs(point.bench.external_torque(point.angle + offset)) for point in points])
+    expected = np.array([abs(boundary_torque(model, point.motor_torque, point.side)) for point in points])
+    return measured - expected
+
+
+@dataclass(frozen=True)
+class TorqueSuggestion:
+    """Motor torques worth holding on a bench."""
+
+    torques: tuple[float, ...]
+    """[N·m], rising; empty when the bench can balance none."""
+    reason: str
+    """Why these, or why none, for a person."""
+
+
+def suggest_torques(servo: ServoModel | ServoSpec, bench: Bench, count: int = 5) -> TorqueSuggestion:
+    """About `count` motor torques whose extremes both lie well between hanging down and horizontal.
+
+    A catalogue entry in place of a model says nothing about friction: then the middle of the bench's range is taken.
+    """
+    gravity = bench.gravity_torque
+    if isinstance(servo, ServoSpec):
+        lowest, highest = 0.2 * gravity, min(0.6 * gravity, servo.stall_torque)
+        if not lowest < highest:
+            return TorqueSuggestion((), _too_light_or_heavy(gravity, servo.stall_torque))
+        return TorqueSuggestion(
+            _round_values(lowest, highest, count),
+            f"20 to 60 % of the gravity torque of {gravity:.3g} N·m; no model says yet how wide friction makes it",
+        )
+    torques = np.linspace(0.0, min(peak_torque(servo), gravity), GRID + 1)[1:]
+    drive, backdrive = np.abs(drive_torque(servo, torques)), np.abs(backdrive_torque(servo, torques))
+    possible = torques[(drive >= gravity * math.sin(LOWEST_ANGLE)) & (backdrive <= gravity * math.sin(HIGHEST_ANGLE))]
+    if not len(possible):
+        return TorqueSuggestion((), _no_balance(gravity, float(backdrive[0]), peak_torque(servo)))
+    return TorqueSuggestion(
+        _round_values(float(possible[0]), float(possible[-1]), count),
+        f"by {servo.title} the pendulum rests at both extremes between {possible[0]:.3g} and {possible[-1]:.3g} N·m",
+    )
+
+
+def _no_balance(gravity: float, unloaded: float, peak: float) -> str:
+    if unloaded >= gravity * math.sin(HIGHEST_ANGLE):
+        return (
+            f"the load is too light: its gravity torque of {gravity:.3g} N·m does not overcome the friction; "
+            "hang more mass on it or make the rod longer"
+        )
+    return (
+        f"no motor torque up to {min(peak, gravity):.3g} N·m has both extremes between hanging and horizontal; "
+        "hang more mass on it or make the rod longer"
+    )
+
+
+def _too_light_or_heavy(gravity: float, stall: float) -> str:
+    if gravity <= 0.0:
+        return "there is no load on the bench; hang one on it"
+    return (
+        f"the load's gravity torque of {gravity:.3g} N·m is too much for a servo of {stall:.3g} N·m; "
+        "hang less mass on it or make the rod shorter"
+    )
+
+
+def _round_values(lowest: float, highest: float, count: int) -> tuple[float, ...]:
+    """Round numbers between two, about `count` of them, at least one."""
+    if highest > lowest:
+        decade = 10.0 ** math.floor(math.log10((highest - lowest) / count))
+        for step in (decade * nice for nice in _NICE):
+            values = range(math.ceil(lowest / step - 1e-9), math.floor(highest / step + 1e-9) + 1)
+            if 0 < len(values) <= count + 1:
+                return tuple(round(k * step, 9) for k in values)
+    return (float(f"{0.5 * (lowest + highest):.3g}"),)
+
+
+def redone(points: Sequence[PlacedPoint], point: PlacedPoint) -> tuple[PlacedPoint, ...]:
+    """Points with a new one, which takes the place of the same extreme measured before."""
+    return (*(old for old in points if not same_extreme(old, point)), point)
+
+
+def same_extreme(one: PlacedPoint, other: PlacedPoint) -> bool:
+    """Whether two points are the same extreme of the same bench, measured the same time."""
+    return _extreme(one) == _extreme(other)
+
+
+def _extreme(point: PlacedPoint) -> tuple[Any, ...]:
+    return (point.servo, replace(point.bench), round(point.motor_torque, 9), point.side, point.repeat)

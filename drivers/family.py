@@ -1,0 +1,108 @@
+"""A family of servos as a form: what an address of the family consists of, for whoever asks a person for one.
+
+The window's connection form and scan dialog are made from this, so a new family describes itself and appears there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, urlencode
+
+from drivers.errors import AddressError
+
+KINDS = ("choice", "text", "whole", "number")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddressField:
+    """One field of the form. Every value is a text, as in the address."""
+
+    name: str
+    """Of the option in the address; a part has a name only in the form."""
+    title: str
+    tip: str
+    kind: str
+    """"choice" (one of `choices`), "text", "whole" (number) or "number"."""
+    choices: tuple[tuple[str, str], ...] = ()
+    """Title and value of each choice; for a text they are suggestions."""
+    default: str = ""
+    """An option with its default is left out of the address."""
+    unit: str = ""
+    lowest: float = -math.inf
+    highest: float = math.inf
+    part: bool = False
+    """Whether it is a part of the place (after a colon) instead of an option (after the question mark)."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise AddressError(f"address field {self.name}: no kind {self.kind!r}; there are {', '.join(KINDS)}")
+
+    def check(self, value: str) -> None:
+        """Raise AddressError for a value the field does not take; an empty one stands for nothing given."""
+        if self.kind == "choice" and value not in (known := [value for _, value in self.choices]):
+            raise AddressError(f"{self.title}: there is no {value!r}; choose one of {', '.join(filter(None, known))}")
+        if self.kind in ("whole", "number"):
+            self._check_number(value)
+        if self.part and (not value or any(character in value for character in ":?")):
+            raise AddressError(f"{self.title}: {value!r} is not possible; enter one without colon and question mark")
+
+    def _check_number(self, value: str) -> None:
+        whole = self.kind == "whole"
+        try:
+            number = int(value) if whole else float(value)
+        except ValueError:
+            raise AddressError(f"{self.title}: {value!r} is not a {'whole ' if whole else ''}number") from None
+        if not self.lowest <= number <= self.highest:
+            raise AddressError(
+                f"{self.title}: {value} {self.unit} is not possible; enter {self.lowest:g} to {self.highest:g}"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """One family and the fields of its addresses, parts first in their order."""
+
+    name: str
+    """As in an address."""
+    title: str
+    fields: tuple[AddressField, ...]
+    can_scan: bool = False
+    """Whether `drivers.scan` can look for servos of it."""
+
+    def address(self, values: Mapping[str, str]) -> str:
+        """Return the address for a form's values; those not given are the defaults. Raises AddressError."""
+        unknown = sorted(set(values) - {field.name for field in self.fields})
+        if unknown:
+            raise AddressError(f"{self.title}: no field {unknown[0]!r}; there are {self._names()}")
+        parts, options = [self.name], []
+        for field in self.fields:
+            value = values.get(field.name, field.default).strip()
+            if value != field.default or field.part:
+                field.check(value)
+            if field.part:
+                parts.append(value)
+            elif value != field.default:
+                options.append((field.name, value))
+        text = ":".join(parts)
+        return f"{text}?{urlencode(options)}" if options else text
+
+    def values(self, address: str) -> dict[str, str]:
+        """Return the form's values of an address of this family, the inverse of `address`.
+
+        Options without a field are left out. Raises AddressError for an address of another family.
+        """
+        place, _, query = address.strip().partition("?")
+        name, *parts = place.split(":")
+        if name != self.name:
+            raise AddressError(f"servo address {address!r} is not of the family {self.name}")
+        found = dict(parse_qsl(query))
+        given = iter(parts)
+        return {
+            field.name: (next(given, "") or field.default) if field.part else found.get(field.name, field.default)
+            for field in self.fields
+        }
+
+    def _names(self) -> str:
+        return ", ".join(field.name for field in self.fields) or "none"

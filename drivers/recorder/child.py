@@ -1,0 +1,117 @@
+"""The recorder's process as the program sees it: started, spoken to, found dead, ended."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+
+from drivers.recorder.control import Control
+from drivers.recorder.messages import Event, Request
+from drivers.recorder.process import CONNECT_LIMIT, ServeJob, serve
+from drivers.recorder.ring import Ring
+from drivers.recorder.run import LIVE_DTYPE
+from drivers.registry import ServoSource
+
+RING_CAPACITY = 32768
+"""Live rows kept: half a minute at 1 kHz."""
+SILENCE_LIMIT = 0.5
+"""A recorder's process without a sign of life for this long [s] counts as dead."""
+PATIENCE = 5.0
+"""A process asked to end gets this long [s], then a signal, then this long again."""
+
+
+class Child:
+    """Holds the process, the pipe to it and the memory shared with it."""
+
+    def __init__(self, source: ServoSource, heartbeat_limit: float) -> None:
+        self._source = source
+        self._heartbeat_limit = heartbeat_limit
+        self._context = get_context("spawn")
+        self._control = Control(self._context)
+        self.view = self._control.view()
+        self.ring = Ring(self._context, LIVE_DTYPE, RING_CAPACITY)
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+
+    @property
+    def launched(self) -> bool:
+        """Whether it was started and not closed yet."""
+        return self._process is not None
+
+    @property
+    def pid(self) -> int:
+        """Process id; 0 while it is not launched."""
+        return (self._process.pid or 0) if self._process is not None else 0
+
+    def launch(self) -> None:
+        """Start the process and return at once."""
+        here, there = self._context.Pipe()
+        job = ServeJob(self._source, self._control, self.ring, os.getpid(), self._heartbeat_limit)
+        self.view.stamp("beat")
+        self.view.stamp("recorder_beat")
+        self.view.announce("quiet_until", CONNECT_LIMIT)
+        # A daemon is terminated when the program ends without closing it, and releases the servo on that signal.
+        process = self._context.Process(target=serve, args=(job, there), name="recorder", daemon=True)
+        process.start()
+        there.close()
+        self._process, self._pipe = process, here
+
+    def send(self, request: Request) -> None:
+        """Send a request. Raises ConnectionError when nobody is there to take it."""
+        if self._pipe is None:
+            raise ConnectionError
+        self._pipe.send(request)
+
+    def receive(self) -> list[Event]:
+        """Return what it said since the last call, without waiting."""
+        events: list[Event] = []
+        with suppress(EOFError, ConnectionError):
+            while self._pipe is not None and self._pipe.poll():
+                events.append(self._pipe.recv())
+        return events
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it says something, at most so long [s]."""
+        with suppress(EOFError, ConnectionError):
+            if self._pipe is not None:
+                self._pipe.poll(seconds)
+
+    def death(self) -> str:
+        """Why the process counts as dead, or an empty text."""
+        process = self._process
+        if process is None:
+            return ""
+        if not process.is_alive():
+            return (
+                f"the recorder's process ended (exit code {process.exitcode}); "
+                "make sure the servo is released, then connect again"
+            )
+        if self.view.age("quiet_until") < 0:
+            return ""
+        silence = self.view.age("recorder_beat")
+        if silence > SILENCE_LIMIT:
+            return (
+                f"the recorder's process gave no sign of life for {silence:.1f} s; "
+                "cut the servo's power supply, then connect again"
+            )
+        return ""
+
+    def close(self) -> None:
+        """Ask it to end, which releases the servo, then make it. Idempotent, bounded in time."""
+        process, pipe = self._process, self._pipe
+        if process is None:
+            return
+        self.view.set("close_requested", 1)
+        process.join(PATIENCE)
+        for end in (process.terminate, process.kill):
+            if process.is_alive():
+                end()
+                process.join(PATIENCE)
+        if pipe is not None:
+            pipe.close()
+        if not process.is_alive():
+            process.close()
+        self._process = self._pipe = None

@@ -1,0 +1,182 @@
+"""One cycle of the recorder's loop, and the letting go that everything ends with.
+
+A cycle waits for its deadline, asks whether it has to stop, sends the command, reads one block, hands the row out
+and checks the limits. Deadlines are absolute; a cycle that comes too late takes the place of the last one that is
+due, and the ones before it are counted as skipped, never made up for. Time is the servo's clock, so that the same
+loop serves hardware and the simulated servo as fast as it can be computed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from core.errors import ServoBenchError
+from core.recording import RunHeader, ServoSettings
+from drivers.errors import CommandError, DriverError, NotReady
+from drivers.limits import Limits
+from drivers.recorder.link import Link, RunStopped
+from drivers.recorder.run import Phase
+from drivers.servo import Command, Reading, Release, Servo, ServoState
+
+CONFIGURE_LIMIT = 10.0
+"""Writing a released servo's settings, or rebooting it out of a fault, may take this long [s]."""
+STALL_LIMIT = 0.2
+"""A driven servo that was not looked at for this long [s] is released; the machine's time, however fast the clock."""
+
+
+class Cycle:
+    """Makes cycles with a connected servo. The caller owns the servo and closes it."""
+
+    def __init__(self, servo: Servo, link: Link) -> None:
+        self._servo = servo
+        self._link = link
+        self._clock = servo.clock
+        self._state = ServoState.DISCONNECTED
+        self._run = 0
+        self._phase = Phase.IDLE
+        self._held_torque = math.nan
+        self._moment = self._clock.now()
+        self._restart(1.0)
+        self.tell_state()
+        self.written = servo.settings()
+        """Settings the servo had when it was last asked; None when it cannot say."""
+
+    def let_go(self, fault: str = "") -> None:
+        """Release the servo at once; a fault text keeps it in FAULT until acknowledged."""
+        if fault:
+            self._servo.fault(fault)
+        else:
+            self._servo.release()
+        self.tell_state()
+
+    def watch(self) -> None:
+        """Read the released servo once, for the live rows between runs."""
+        self._observe(math.nan)
+
+    def tell_state(self) -> None:
+        """Tell the servo's state if it is another one than told last, or FAULT, whose release is worth a stamp."""
+        state = self._servo.state
+        if state is not self._state or state is ServoState.FAULT:
+            self._state = state
+            self._link.state(state)
+
+    def configure(self, settings: ServoSettings, limits: Limits) -> None:
+        """Write gains and limits into the released servo and read the gains back."""
+        self._link.quiet_for(CONFIGURE_LIMIT)
+        self.written = None
+        try:
+            self._servo.configure(settings, limits)
+            self.written = self._servo.settings()
+        finally:
+            self._link.quiet_for(0.0)
+
+    def _mount(self, header: RunHeader, limits: Limits) -> None:
+        """Make the servo what a run or a hold says it is, and begin counting cycles at its rate."""
+        self._link.quiet_for(CONFIGURE_LIMIT)
+        self._servo.mount(header.bench)
+        self.configure(header.settings, limits)
+        self._restart(header.rate)
+
+    def _cycle(self, command: Command | None, goal: float = math.nan) -> Reading:
+        """One cycle outside a run; command None leaves the servo as it is, goal is what the live row shows [rad]."""
+        self._await_due()
+        return self._act(command, goal)
+
+    def _await_due(self) -> int:
+        """Wait for the next deadline and return the number of the cycle that is due, late ones skipped."""
+        self._clock.wait_until(self._due, self._interrupted)
+        late = self._clock.now() - self._due
+        if late > self._period:
+            missed = int(late / self._period)
+            self._missed += missed
+            self._skipped += missed
+            self._count += missed
+            self._due = self._origin + self._count * self._period
+        self._heed()
+        if late > STALL_LIMIT * self._clock.speed and self._servo.state is ServoState.ENABLED:
+            raise RunStopped(
+                "fail",
+                f"the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; the servo was released",
+                fault=True,
+            )
+        return self._count
+
+    def _act(
+        self, command: Command | None, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None
+    ) -> Reading:
+        """Command, read, hand out, check."""
+        servo = self._servo
+        if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
+            servo.command(command)
+            if servo.state is not self._state:
+                self.tell_state()
+            self._heed()
+        reading = self._observe(goal, keep)
+        self._count += 1
+        self._due = self._origin + self._count * self._period
+        violation = servo.limits.check(reading, driven=servo.state is ServoState.ENABLED)
+        if violation is not None:
+            raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
+        return reading
+
+    def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
+        """Read one block and hand out its row, stamped with the middle of the read."""
+        clock = self._clock
+        before = clock.now()
+        reading = self._servo.read()
+        after = clock.now()
+        moment = self._moment = 0.5 * (before + after)
+        sample = (
+            math.nan if keep is None else moment - self._begin_at,
+            # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
+            reading.position if math.isnan(goal) else goal,
+            self._servo.state is ServoState.ENABLED,
+            reading.position,
+            reading.velocity,
+            reading.current,
+            reading.duty_cycle,
+            reading.supply_voltage,
+            reading.temperature,
+            after - before,
+            self._missed,
+        )
+        self._missed = 0
+        self._link.publish((*sample, moment, self._run, self._phase, self._held_torque))
+        if keep is not None:
+            keep(sample)
+        return reading
+
+    def _interrupted(self) -> bool:
+        return self._link.pending() is not None
+
+    def _heed(self) -> None:
+        stop = self._link.pending()
+        if stop is not None:
+            raise stop
+
+    def _enter(self, phase: Phase) -> None:
+        self._phase = phase
+        self._link.phase(phase)
+
+    def _restart(self, rate: float) -> None:
+        """Begin counting cycles anew, the first one due now."""
+        self._period = 1.0 / rate
+        self._origin = self._due = self._begin_at = self._clock.now()
+        self._count = 0
+        self._missed = 0
+        self._skipped = 0
+
+    def _is_fault(self, error: Exception) -> bool:
+        """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""
+        if self._servo.state is ServoState.ENABLED:
+            return True
+        return isinstance(error, DriverError) and not isinstance(error, (CommandError, NotReady))
+
+
+def describe(error: BaseException) -> str:
+    """One line about an error; those not raised on purpose name their type."""
+    if isinstance(error, ServoBenchError):
+        return str(error)
+    return f"{type(error).__name__}: {error}"

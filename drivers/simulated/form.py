@@ -1,0 +1,75 @@
+"""The simulated servo's addresses as a form, and its scan, which finds every servo there is a true model of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.catalogue import ServoSpec, load_model, servos, shipped_models
+from drivers.family import AddressField, Family
+from drivers.scan import Found, OnStep, ScanStep, ShouldStop
+from drivers.simulated.source import DEFAULT_NAME, FASTEST, SLOWEST
+
+TRUTH = "m6"
+
+
+def family() -> Family:
+    """Return the form of simulated servos' addresses."""
+    return Family(
+        name="simulated",
+        title="Simulated servo",
+        can_scan=True,
+        fields=(
+            AddressField(
+                name="servo",
+                title="Servo",
+                tip="Servo of the catalogue that is simulated",
+                kind="choice",
+                choices=tuple((spec.title, name) for name, spec in _simulated()),
+                default=DEFAULT_NAME,
+                part=True,
+            ),
+            AddressField(
+                name="model",
+                title="True model",
+                tip="Friction model the simulated servo really moves by",
+                kind="choice",
+                choices=tuple((f"M{number}", f"m{number}") for number in range(1, 7)),
+                default=TRUTH,
+            ),
+            AddressField(
+                name="seed",
+                title="Seed",
+                tip="Another seed gives other noise of the reading times; the same one repeats them",
+                kind="whole",
+                default="0",
+                lowest=0,
+                highest=2**31 - 1,
+            ),
+            AddressField(
+                name="speed",
+                title="Speed",
+                tip="How many times as fast as in reality time passes on this bench",
+                kind="number",
+                default="1",
+                unit="×",
+                lowest=SLOWEST,
+                highest=FASTEST,
+            ),
+        ),
+    )
+
+
+def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
+    """List the servos that can be simulated; nothing of the form narrows that."""
+    found: list[Found] = []
+    for name, spec in _simulated():
+        if should_stop():
+            break
+        detail = load_model(name, TRUTH).title
+        found.append(Found(f"simulated:{name}", f"{spec.title} (simulated)", detail))
+        on_step(ScanStep(f"simulated:{name}", f"{spec.title}, {detail}"))
+    return found
+
+
+def _simulated() -> list[tuple[str, ServoSpec]]:
+    return [(name, spec) for name, spec in servos().items() if TRUTH in shipped_models(name)]

@@ -1,0 +1,204 @@
+"""`bench place`: a virtual hand finds the true boundaries; a person on the terminal is asked and heeded."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.cli.place_command import PromptedHand
+from bench_gui.place.measuring import PlacementPlan, place_points
+from bench_gui.place.rests import Target
+from bench_gui.place.torques import torques_from
+from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.errors import ServoBenchError
+from core.placement import placement_residuals, points_from_json, suggest_torques
+from drivers.simulated.servo import starting_bench
+from sessions import Session
+
+SHIPPED = [name for name in servos() if "m6" in shipped_models(name)]
+ANGLE_TOLERANCE, STEPS_TOLERANCE = 5e-3, 4.0
+"""A hand finds an edge within this angle [rad] or so many encoder steps, whichever is more."""
+
+
+def nobody(position_step, time):
+    raise AssertionError("a simulated servo needs no person")
+
+
+@pytest.mark.parametrize("servo", SHIPPED)
+def test_the_virtual_hand_finds_the_true_boundaries(servo, tmp_path):
+    model, spec = load_model(servo, "m6"), load_servo(servo)
+    bench = starting_bench(spec)
+    torques = suggest_torques(model, bench).torques
+    held = (torques[0], -torques[-1])
+    plan = PlacementPlan(servo=f"simulated:{servo}", bench=bench, torques=held, fast=True)
+    points = place_points(plan, tmp_path / "s", nobody, lambda text: None)
+    assert [(p.motor_torque, p.side) for p in points] == [
+        (torque, side) for torque in held for side in ("drive", "backdrive")
+    ]
+    tolerance = bench.gravity_torque * max(ANGLE_TOLERANCE, STEPS_TOLERANCE * spec.encoder_step)
+    assert placement_residuals(model, points) == pytest.approx([0.0] * 4, abs=tolerance)
+    kept = points_from_json(Session.open(tmp_path / "s").document("placed_points"))
+    assert kept == tuple(points)
+
+
+def test_the_command_prints_and_stores_what_was_found(capsys, tmp_path):
+    arguments = [
+        "place",
+        "--fast",
+        "--mass",
+        "1.7",
+        "--length",
+        "0.1",
+        "--torques",
+        "0.4,0.6",
+        "-o",
+        str(tmp_path / "s"),
+    ]
+    assert main([*arguments, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["unit"] == "N·m, rad"
+    assert [line["motor_torque"] for line in found["points"]] == [0.4, 0.6]
+    for line in found["points"]:
+        assert 0.0 < line["lowest"] < line["highest"] < 0.5 * math.pi
+        assert line["drive"] == pytest.approx(line["model_drive"], abs=0.012)
+        assert line["backdrive"] == pytest.approx(line["model_backdrive"], abs=0.012)
+    # Once more: the same extremes are replaced, not added.
+    assert main([*arguments, "--quiet"]) == 0
+    table = capsys.readouterr().out.splitlines()
+    assert table[0].split()[:2] == ["motor", "torque/N·m"]
+    assert len(table) == 3
+    assert len(points_from_json(Session.open(tmp_path / "s").document("placed_points"))) == 4
+
+
+def test_repeats_are_kept_apart(tmp_path):
+    bench = starting_bench(load_servo("mx106"))
+    plan = PlacementPlan(servo="simulated:mx106", bench=bench, torques=(0.5,), repeats=2, fast=True)
+    points = place_points(plan, tmp_path / "s", nobody, lambda text: None)
+    assert [p.repeat for p in points] == [1, 1, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("extra", "message"),
+    [
+        (["--torques", "much"], "much is no torque"),
+        (["--mass", "0.05", "--length", "0.05"], "hang more mass"),
+        (["--servo", "nowhere:1"], "no family"),
+    ],
+)
+def test_what_cannot_be_placed_is_said_in_one_line(capsys, tmp_path, extra, message):
+    assert (
+        main(["place", "--fast", "--quiet", "--mass", "1.7", "--length", "0.1", *extra, "-o", str(tmp_path / "s")]) == 1
+    )
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def test_a_torque_that_friction_holds_has_no_lowest_extreme(capsys, tmp_path):
+    """At 0.02 N·m the M6 of the MX-106 does not move its unloaded shaft: there is no drive torque to find."""
+    arguments = ["place", "--fast", "--mass", "1.7", "--length", "0.1", "--torques", "0.02", "-o", str(tmp_path / "s")]
+    assert main([*arguments, "--json"]) == 0
+    (line,) = json.loads(capsys.readouterr().out)["points"]
+    assert line["drive"] is None
+    assert line["model_drive"] is None
+    assert line["backdrive"] == pytest.approx(line["model_backdrive"], abs=0.012)
+    assert main(arguments) == 0
+    assert "no lowest: it rests on the other side" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "torques"),
+    [
+        ("0.3, 0.6", (0.3, 0.6)),
+        ("0.3:0.9:0.2", (0.3, 0.5, 0.7, 0.9)),
+        ("−0.3; 0.3, 0.3", (-0.3, 0.3)),
+        ("-0.2:-0.6:-0.2", (-0.2, -0.4, -0.6)),
+        ("", ()),
+    ],
+)
+def test_torques_as_typed(text, torques):
+    assert torques_from(text) == pytest.approx(torques)
+
+
+@pytest.mark.parametrize("text", ["a", "0", "0.1:0.5", "0.1:0.5:-0.1", "0.1:100:0.001", "nan", "1:2:0"])
+def test_torques_that_are_none_are_refused_in_words(text):
+    assert isinstance(torques_from(text), str)
+
+
+# A person on the terminal.
+
+
+class Terminal:
+    """A hand at the bench and its owner's answers, typed through a pipe as on a terminal."""
+
+    def __init__(self):
+        here, there = os.pipe()
+        self.reader, self._writer = os.fdopen(here), os.fdopen(there, "w", buffering=1)
+        self.hand = PromptedHand(0.0015, 0.5, self.reader)
+        self._now = 0.0
+
+    def type(self, text):
+        self._writer.write(text + "\n")
+        self._writer.flush()
+        self._look(self._position)
+
+    def rest(self, position):
+        for _ in range(120):
+            self._look(position)
+
+    def _look(self, position):
+        self._now += 0.005
+        self._position = position
+        self.hand.look(self._now, position)
+
+    def hang_up(self):
+        self._writer.close()
+        self._look(self._position)
+
+
+@pytest.fixture
+def terminal():
+    made = Terminal()
+    yield made
+    made._writer.close()
+    made.reader.close()
+
+
+def test_enter_captures_a_rest_and_the_outermost_one_stays(terminal, capsys):
+    terminal.hand.seek(Target(0.4, 1, "drive"))
+    terminal.rest(0.20)
+    terminal.type("")
+    assert terminal.hand.best.angle == pytest.approx(0.20)
+    terminal.rest(0.12)
+    terminal.type("")
+    terminal.rest(0.15)
+    terminal.type("")
+    assert terminal.hand.best.angle == pytest.approx(0.12)
+    assert not terminal.hand.done
+    terminal.type("n")
+    assert terminal.hand.done
+    shown = capsys.readouterr().err
+    assert "down" in shown
+    assert "stays" in shown
+
+
+def test_a_moving_pendulum_is_not_captured(terminal, capsys):
+    terminal.hand.seek(Target(0.4, 1, "backdrive"))
+    for step in range(40):
+        terminal._look(0.01 * step)
+    terminal.type("")
+    assert terminal.hand.best is None
+    assert "still moves" in capsys.readouterr().err
+
+
+def test_giving_up_ends_the_measurement_in_words(terminal):
+    terminal.hand.seek(Target(0.4, 1, "drive"))
+    terminal.rest(0.1)
+    with pytest.raises(ServoBenchError, match="points placed so far are kept"):
+        terminal.type("q")
+    with pytest.raises(ServoBenchError, match="nobody to answer"):
+        terminal.hang_up()

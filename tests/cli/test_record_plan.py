@@ -1,0 +1,112 @@
+"""`bench record --plan`: the grid without a window; goes on where it was left, asks before each change by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.cli.record_command import _ask
+from bench_gui.cli.terminal import ProgressBar
+from bench_gui.recording import RecordingPlan, _record_live, _Run, grid_status
+from core.bench import Bench
+from core.errors import InputError
+from core.plan import GridPlan, dynamixel_plan
+from sessions import Annotation, Session
+
+SMALL = ("--masses", "0.5,1", "--lengths", "0.1,0.15", "--kps", "8,16", "--trajectory", "sin_sin", "--duration", "0.5")
+
+
+def record(capsys, session, *arguments, code=0):
+    command = ["record", "--fast", "--json", "-o", str(session), *arguments]
+    assert main(command) == code, capsys.readouterr().err
+    captured = capsys.readouterr()
+    return json.loads(captured.out) if not code else captured.err
+
+
+def test_a_grid_is_recorded_and_goes_on_where_it_was_left(tmp_path, capsys):
+    path = tmp_path / "grid"
+    first = record(capsys, path, "--plan", "paper", *SMALL, "--repetitions", "1")
+    assert (first["done"], first["total"], len(first["runs"])) == (8, 8, 8)
+    session = Session.open(path)
+    found = {(run.mass, run.length, run.kp, run.trajectory) for run in session.runs()}
+    assert found == {(m, le, k, "sin_sin") for m in (0.5, 1.0) for le in (0.1, 0.15) for k in (8.0, 16.0)}
+    plan = GridPlan.from_json(session.document("plan"))
+    assert (plan.masses, plan.duration) == ((0.5, 1.0), 0.5)
+    # Nothing is recorded twice.
+    assert record(capsys, path, "--plan", "paper", *SMALL)["runs"] == []
+    # A run that is excluded is missing again, and only that one.
+    left_out = session.runs()[3]
+    session.annotate(left_out.id, Annotation(excluded=True, reason="the screw was loose"))
+    again = record(capsys, path, "--plan", "paper", *SMALL)
+    assert len(again["runs"]) == 1
+    newest = Session.open(path).runs()[-1]
+    assert (newest.mass, newest.length, newest.kp) == (left_out.mass, left_out.length, left_out.kp)
+    # One repetition more is eight runs more.
+    assert len(record(capsys, path, "--plan", "paper", *SMALL, "--repetitions", "2")["runs"]) == 8
+
+
+def test_a_plan_from_a_file(tmp_path, capsys):
+    file = tmp_path / "plan.json"
+    plan = replace(
+        dynamixel_plan(), masses=(0.5,), lengths=(0.1,), kps=(16.0,), trajectories=("half_sine",), duration=0.4
+    )
+    file.write_text(json.dumps(plan.to_json()))
+    result = record(capsys, tmp_path / "session", "--plan", str(file))
+    assert [run["trajectory"] for run in result["runs"]] == ["half_sine"]
+
+
+def test_what_is_wrong_is_said_in_one_line(tmp_path, capsys):
+    session = tmp_path / "session"
+    broken = tmp_path / "broken.json"
+    broken.write_text("{}")
+    assert "recording plan" in record(capsys, session, "--plan", str(broken), code=1)
+    assert "cannot be read" in record(capsys, session, "--plan", str(tmp_path / "none.json"), code=1)
+    assert "--plan" in record(capsys, session, "--masses", "1,2", code=1)
+    assert not session.exists()
+
+
+def test_a_person_is_asked_once_for_each_change(tmp_path):
+    """Driven like a servo that can move something real; the servo itself is the simulated one, eight times as fast."""
+    grid = replace(
+        dynamixel_plan(), masses=(0.5, 1.0), lengths=(0.1,), kps=(8.0, 16.0), trajectories=("half_sine",), duration=0.3
+    )
+    plan = RecordingPlan(servo="simulated:mx106?speed=8", trajectories=(), bench=Bench(mass=0.5, length=0.1))
+    session = Session.create(tmp_path / "session")
+    runs = [_Run(grid.trajectory(cell), cell.bench(plan.bench), cell.kp) for cell in grid.cells()]
+    asked: list[str] = []
+
+    def ask(change: str) -> bool:
+        asked.append(change)
+        return len(asked) < 3
+
+    recorded = _record_live(plan, runs, lambda: session, lambda share, text: None, ask)
+    assert [run.exit_status for run in recorded] == ["success"] * 4
+    assert asked == ["Hang 0.5 kg at 0.1 m", "Hang 1 kg instead of 0.5 kg, still at 0.1 m"]
+    assert grid_status(session, grid).complete
+    # Whoever says no keeps what there is.
+    assert _record_live(plan, runs, lambda: session, lambda share, text: None, lambda change: False) == []
+
+
+def test_the_question_waits_for_enter(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n"))
+    assert _ask(ProgressBar(True), "Hang 1 kg at 0.1 m")
+    assert "Hang 1 kg at 0.1 m, then press Enter" in capsys.readouterr().err
+    # Nobody there: the end of the input.
+    assert not _ask(ProgressBar(True), "Hang 1 kg at 0.1 m")
+
+
+def test_only_a_simulated_servo_can_be_fast(tmp_path, monkeypatch):
+    from bench_gui import recording
+
+    class Elsewhere:
+        family = "elsewhere"
+
+    monkeypatch.setattr(recording.ServoAddress, "parse", lambda text: Elsewhere())
+    plan = RecordingPlan(servo="elsewhere:1", trajectories=(), bench=Bench(mass=1.0, length=0.1), fast=True)
+    with pytest.raises(InputError, match="simulated"):
+        recording.record_grid(dynamixel_plan(), plan, tmp_path / "s", lambda s, t: None, lambda c: True)
+    assert not (tmp_path / "s").exists()

@@ -1,0 +1,262 @@
+"""Evidence for identified models: planted trade-offs are found, intervals agree with theory, the words fit."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import IdentificationError
+from core.identification.conditions import UnusableRuns, check_runs, missing_conditions
+from core.identification.evidence import (
+    NORMAL_95,
+    Contender,
+    Evidence,
+    ParameterEvidence,
+    choice_in_words,
+    recommended,
+)
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.overlay import worst_and_median
+from core.identification.sensitivity import correlation_length, judge
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_recording, simulate_trajectory
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+SERVO = "mx106"
+NOISE = 1e-3
+"""Of the measured angle [rad]."""
+
+
+def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0, seed: int = 0) -> Recording:
+    """A recording of a model at 200 Hz with white noise on its angle."""
+    path = make_trajectory(name)
+    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
+    motion = simulate_trajectory(model, path, bench, settings, 0.005)
+    noise = NOISE * np.random.default_rng([seed, round(kp), round(10 * mass)]).normal(size=len(motion.time))
+    noise[0] = 0.0
+    channels = {
+        "time": motion.time,
+        "goal_position": motion.goal_position,
+        "torque_enable": path.torque_enable(motion.time),
+        "position": motion.position + noise,
+    }
+    return Recording(id=f"{name}_{mass}_{kp}", trajectory=name, bench=bench, settings=settings, channels=channels)
+
+
+@functools.cache
+def truth(*terms: str) -> ServoModel:
+    """M1 of the MX-106 at the published values, with command path terms at their start."""
+    published = replace(load_model(SERVO, "m1"), integrator="algorithm1", quadratic_gate="larger_torque")
+    template = build_model(SERVO, "m1", command_path=terms)
+    return template.with_parameters(template.parameters.with_values(published.values))
+
+
+@functools.cache
+def grid(*terms: str) -> tuple[Recording, ...]:
+    """Two loads, two gains, the four trajectories."""
+    return tuple(
+        record(truth(*terms), name, mass=mass, kp=kp, seed=place)
+        for mass in (0.5, 1.5)
+        for kp in (8.0, 32.0)
+        for place, name in enumerate(PAPER_TRAJECTORIES)
+    )
+
+
+def test_a_planted_trade_off_is_found() -> None:
+    """While the duty cycle does not saturate, (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike (seed 004, eq. 13)."""
+    model = truth("error_gain_ratio")
+    model = model.with_parameters(model.parameters.frozen_at({"friction_viscous": model.values["friction_viscous"]}))
+    recordings = [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)]
+    evidence = judge(model, model.parameters, recordings)
+    for name, others in (("kt", {"R", "ρ"}), ("R", {"k_t", "ρ"}), ("error_gain_ratio", {"k_t", "R"})):
+        assert math.isinf(evidence.of(name).standard_error), name
+        assert others <= set(evidence.of(name).traded_with), name
+    assert any("k_t" in text and "R" in text and "cannot be told apart" in text for text in evidence.warnings)
+    known = model.with_parameters(model.parameters.frozen_at({"R": model.values["R"]}))
+    freed = judge(known, known.parameters, recordings)
+    assert freed.of("kt").determined
+    assert freed.of("error_gain_ratio").determined
+    assert freed.of("kt").half_width < 0.05 * model.values["kt"]
+    assert math.isnan(freed.of("R").standard_error)
+
+
+def test_what_no_run_shows_is_said_to_have_no_effect() -> None:
+    """Braking acts while the motor is released; in runs that never release it, it has no effect whatsoever."""
+    model = truth("release_braking")
+    driven = tuple(r for r in grid("release_braking") if r.torque_enable.all())
+    assert 0 < len(driven) < len(grid("release_braking"))
+    evidence = judge(model, model.parameters, driven)
+    braking = evidence.of("release_braking")
+    assert not braking.determined
+    assert braking.traded_with == ()
+    assert "β hardly changes the motion" in evidence.about("release_braking")
+    assert any("no run releases the torque" in text and "β" in text for text in evidence.conditions)
+    assert judge(model, model.parameters, grid("release_braking")).of("release_braking").determined
+
+
+def test_intervals_agree_with_the_covariance_of_white_noise() -> None:
+    """σ²·(JᵀJ)⁻¹ with the noise that was added, by differences of its own."""
+    model = truth()
+    columns = []
+    for p in model.parameters.free:
+        step = 1e-4 * (p.upper - p.lower)
+        moved = [model.with_parameters(model.parameters.with_values({p.name: p.value + s})) for s in (step, -step)]
+        high, low = (np.concatenate([simulate_recording(m, r).position for r in grid()]) for m in moved)
+        columns.append((high - low) / (2.0 * step))
+    jacobian = np.transpose(columns)
+    expected = NOISE * np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
+    evidence = judge(model, model.parameters, grid())
+    assert evidence.noise == pytest.approx(NOISE, rel=0.05)
+    assert evidence.independent == pytest.approx(evidence.samples, rel=0.1)
+    for p, error in zip(model.parameters.free, expected, strict=True):
+        assert evidence.of(p.name).standard_error == pytest.approx(error, rel=0.1), p.name
+        assert evidence.of(p.name).half_width == pytest.approx(NORMAL_95 * error, rel=0.1)
+
+
+@pytest.mark.parametrize(("memory", "length"), [(0.0, 1.0), (0.5, 3.0), (0.9, 19.0)])
+def test_correlation_length_of_a_known_process(memory: float, length: float) -> None:
+    """An autoregressive process x_k = φ·x_{k−1} + ε: (1 + φ)/(1 − φ)."""
+    randomness = np.random.default_rng(1)
+    runs = []
+    for _ in range(8):
+        x = randomness.normal(size=4000)
+        for k in range(1, len(x)):
+            x[k] += memory * x[k - 1]
+        runs.append(x)
+    assert correlation_length(runs) == pytest.approx(length, rel=0.15)
+
+
+def test_residuals_that_err_alike_count_less() -> None:
+    """A model that misses friction errs alike for long; its intervals are wider than white noise would make them."""
+    wrong = truth().with_parameters(truth().parameters.with_values({"friction_base": 0.0}))
+    evidence = judge(wrong, wrong.parameters, grid())
+    assert evidence.independent < 0.1 * evidence.samples
+
+
+def parameter(**changes: object) -> ParameterEvidence:
+    values = {
+        "name": "kt", "symbol": "k_t", "unit": "N·m/A", "value": 1.0, "initial": 0.5, "lower": 0.1, "upper": 1.0,
+        "frozen": False, "at_bound": "upper", "standard_error": 0.01,
+    }  # fmt: skip
+    return ParameterEvidence(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_a_bound_is_named_with_its_remedy() -> None:
+    assert "k_t lies at its upper bound, 1 N·m/A: widen" in parameter().bound_warning
+    at_zero = parameter(name="friction_viscous", symbol="K_v", at_bound="lower", lower=0.0, value=0.0)
+    assert at_zero.at_limit
+    assert "do without it" in at_zero.bound_warning
+    assert parameter(at_bound="").bound_warning == ""
+
+
+def test_truth_at_a_bound_is_found_at_the_bound() -> None:
+    """A search whose bounds exclude the truth ends at the bound, and says so."""
+    value = truth().values["friction_base"]
+    request = IdentificationRequest(
+        servo=SERVO,
+        models=("m1",),
+        validation="none",
+        trials=1500,
+        bounds=(("friction_base", 4.0 * value, 8.0 * value),),
+    )
+    found = identify(request, grid()[:4]).results[0]
+    evidence = found.evidence.of("friction_base")
+    assert evidence.at_bound == "lower"
+    assert 4.0 * value <= evidence.initial <= 8.0 * value
+    assert any("K_c lies at its lower bound" in text for text in found.evidence.warnings)
+    assert found.model.provenance["initial"]["friction_base"] == evidence.initial
+
+
+def test_evidence_survives_a_file() -> None:
+    model = truth("release_braking")
+    known = model.with_parameters(model.parameters.frozen_at({"R": 2.0}))
+    evidence = judge(known, known.parameters, grid("release_braking")[:2])
+    again = Evidence.from_json(json.loads(json.dumps(evidence.to_json(), allow_nan=False)))
+    assert again.to_json() == evidence.to_json()
+    assert again.warnings == evidence.warnings
+    with pytest.raises(IdentificationError, match="cannot be read"):
+        Evidence.from_json({"parameters": 3})
+
+
+def test_the_choice_is_told_from_the_numbers() -> None:
+    contenders = [
+        Contender("m1", 20e-3, 21e-3, 4),
+        Contender("m3", 12e-3, 12.4e-3, 4),
+        Contender("m4", 12e-3, 12.3e-3, 4),
+        Contender("m6", 10e-3, 12.35e-3, 4),
+    ]
+    assert recommended(contenders).friction == "m4"
+    text = choice_in_words(contenders)
+    assert text.startswith("M4 is recommended: lowest validation error on 4 held-out runs, 12.3 mrad.")
+    assert "M3 is simpler and within 2 %" in text
+    assert "M6 comes within 2 % with more parameters" in text
+    assert "M1" not in text
+    alone = choice_in_words(contenders[:1])
+    assert "no other model" in alone
+    assert "recommended" not in alone
+    unjudged = [replace(c, validation_mae=None, held_out=0) for c in contenders]
+    assert recommended(unjudged).friction == "m6"
+    assert "No runs were held out" in choice_in_words(unjudged)
+
+
+def test_equals_leave_the_simplest() -> None:
+    assert recommended([Contender("m6", 1e-3, 2e-3), Contender("m2", 1e-3, 2e-3)]).friction == "m2"
+
+
+def test_missing_conditions_are_named_with_what_they_are_for() -> None:
+    model = build_model(SERVO, "m4", command_path=("release_braking",))
+    few = [record(truth(), "sin_sin", mass=1.0, kp=16.0)]
+    text = " ".join(missing_conditions(model, few))
+    for part in ("1 run only", "length, for J_m, K_l, K_l^s", "another kp, for k_t, R", "lift_and_drop, for β"):
+        assert part in text, part
+    assert missing_conditions(model, grid()) == ()
+
+
+def test_slow_runs_are_named() -> None:
+    slow = grid()[0]
+    crawling = replace(slow, channels={**slow.channels, "position": 0.01 * slow.position})
+    assert any("% of the no-load speed" in text for text in missing_conditions(truth(), [crawling] * 3))
+
+
+def test_runs_that_no_fit_can_use_are_named() -> None:
+    good = grid()[0]
+    check_runs(grid())
+    short = replace(good, id="short", channels={name: values[:5] for name, values in good.channels.items()})
+    jumping = good.position.copy()
+    jumping[300:] += 2.0 * math.pi
+    wrapped = replace(good, id="wrapped", channels={**good.channels, "position": jumping})
+    with pytest.raises(UnusableRuns, match="run short has 5 samples") as caught:
+        check_runs([good, short])
+    assert caught.value.runs == ("short",)
+    with pytest.raises(UnusableRuns, match=r"run wrapped jumps by 6\.28 rad within 5 ms") as caught:
+        identify(IdentificationRequest(servo=SERVO, models=("m1",)), [good, wrapped])
+    assert caught.value.runs == ("wrapped",)
+
+
+def test_jitter_of_the_clock_is_no_jump() -> None:
+    good = grid()[0]
+    time = good.time.copy()
+    time[200] = time[199] + 1e-6
+    check_runs([replace(good, channels={**good.channels, "time": time})])
+
+
+def test_worst_and_median_run() -> None:
+    """One run is shifted by 50 mrad, two by 10: the first is the worst, the median one of the others."""
+    recordings = []
+    for run, shift in zip(grid()[:3], (0.01, 0.05, 0.012), strict=True):
+        recordings.append(replace(run, channels={**run.channels, "position": run.position + shift}))
+        recordings[-1].channels["position"][0] -= shift
+    worst, median = worst_and_median(truth(), recordings)
+    assert (worst.place, worst.id) == ("worst", grid()[1].id)
+    assert (median.place, median.id) == ("median", grid()[2].id)
+    assert worst.mae == pytest.approx(0.05, rel=0.02)
+    assert worst.mae == pytest.approx(np.abs(worst.simulated - worst.measured).mean())
+    assert [run.place for run in worst_and_median(truth(), recordings[:1])] == ["worst"]

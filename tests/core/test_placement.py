@@ -1,0 +1,252 @@
+"""Placed points against seed 004, section II-C: the pendulum rests exactly between the two boundaries of its diagram.
+
+The truth is simulated: a pendulum put at an angle with the motor torque held either stays or slides, and where that
+changes is where G·|sin θ| meets the drive or the backdrive torque in closed form.
+"""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.diagram import backdrive_torque, drive_torque
+from core.errors import InputError
+from core.placement import (
+    HIGHEST_ANGLE,
+    LOWEST_ANGLE,
+    PlacedPoint,
+    Steadiness,
+    expected_angles,
+    placement_residuals,
+    points_from_json,
+    points_to_json,
+    redone,
+    suggest_torques,
+)
+from core.simulation import Stepper
+from drivers.simulated.servo import starting_bench
+from tests.core.conftest import catalogue_model
+
+SHIPPED = [name for name in servos() if "m6" in shipped_models(name)]
+TICK = 1e-3
+BENCH = Bench(mass=1.0, length=0.1)
+
+
+def stays(model, bench, motor_torque, angle):
+    """Whether a pendulum put at an angle, at rest, is still there after a moment."""
+    stepper = Stepper(model, bench, model.default_settings(), TICK, position=angle)
+    for _ in range(40):
+        stepper.step(angle, motor_torque=motor_torque)
+    return abs(stepper.position - angle) < 1e-12
+
+
+def edge(model, bench, motor_torque, inside, outside):
+    """Between an angle at which it stays and one at which it does not, by bisection [rad]."""
+    assert stays(model, bench, motor_torque, inside)
+    assert not stays(model, bench, motor_torque, outside)
+    while abs(outside - inside) > 1e-7:
+        middle = 0.5 * (inside + outside)
+        inside, outside = (middle, outside) if stays(model, bench, motor_torque, middle) else (inside, middle)
+    return inside
+
+
+def point(motor_torque=0.4, angle=0.2, side="drive", **changes):
+    return PlacedPoint(motor_torque=motor_torque, angle=angle, side=side, bench=BENCH, servo="mx106", **changes)
+
+
+@pytest.mark.parametrize("servo", SHIPPED)
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_the_pendulum_rests_between_the_boundaries(servo, sign):
+    model = load_model(servo, "m6")
+    bench = replace(starting_bench(load_servo(servo)), angle_offset=0.02)
+    torques = suggest_torques(model, bench).torques
+    for torque in (sign * torques[0], sign * torques[-1]):
+        low, high = expected_angles(model, bench, torque)
+        middle = 0.5 * (low + high)
+        found = (
+            edge(model, bench, torque, middle, low - 0.05 * sign),
+            edge(model, bench, torque, middle, high + 0.05 * sign),
+        )
+        assert found == pytest.approx((low, high), abs=1e-5)
+        points = [
+            PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo=servo)
+            for angle, side in zip(found, ("drive", "backdrive"), strict=True)
+        ]
+        assert placement_residuals(model, points) == pytest.approx([0.0, 0.0], abs=1e-5 * bench.gravity_torque)
+
+
+def test_expected_angles_by_hand():
+    """M1 with K_c = 0.1 at 0.4 N·m: the external torque rests between 0.3 and 0.5 N·m."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.1, "q_offset": 0.0})
+    gravity = BENCH.gravity_torque
+    assert expected_angles(model, BENCH, 0.4) == pytest.approx((math.asin(0.3 / gravity), math.asin(0.5 / gravity)))
+    assert expected_angles(model, BENCH, -0.4) == pytest.approx((-math.asin(0.3 / gravity), -math.asin(0.5 / gravity)))
+    low, high = expected_angles(model, BENCH, 0.05)
+    assert math.isnan(low)  # friction holds even the unloaded shaft
+    assert high == pytest.approx(math.asin(0.15 / gravity))
+    assert math.isnan(expected_angles(model, BENCH, 0.95)[1])  # 1.05 N·m is more than the arm weighs
+
+
+def test_residuals_are_the_torque_the_model_lacks():
+    """0.02 rad beyond the model's lowest angle the truth drives G·Δsin more than the model."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.1, "q_offset": 0.0})
+    low, high = expected_angles(model, BENCH, 0.4)
+    points = [point(angle=low + 0.02), point(angle=high - 0.02, side="backdrive")]
+    expected = BENCH.gravity_torque * np.array(
+        [math.sin(low + 0.02) - math.sin(low), math.sin(high - 0.02) - math.sin(high)]
+    )
+    assert placement_residuals(model, points) == pytest.approx(expected)
+    assert placement_residuals(model, []).shape == (0,)
+
+
+def test_the_models_own_angle_offset_counts():
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.1, "q_offset": 0.03})
+    low, _ = expected_angles(model, BENCH, 0.4)
+    assert low == pytest.approx(math.asin(0.3 / BENCH.gravity_torque) - 0.03)
+    assert placement_residuals(model, [point(angle=low)]) == pytest.approx([0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("servo", SHIPPED)
+def test_suggested_torques_can_be_balanced(servo):
+    model, bench = load_model(servo, "m6"), starting_bench(load_servo(servo))
+    suggestion = suggest_torques(model, bench)
+    assert 3 <= len(suggestion.torques) <= 6
+    for torque in suggestion.torques:
+        low, high = expected_angles(model, bench, torque)
+        assert LOWEST_ANGLE <= low < high <= HIGHEST_ANGLE
+
+
+def test_a_load_that_friction_holds_is_refused_with_the_remedy():
+    model = load_model("mx106", "m6")
+    suggestion = suggest_torques(model, Bench(mass=0.05, length=0.1))
+    assert suggestion.torques == ()
+    assert "hang more mass" in suggestion.reason
+    assert suggest_torques(load_servo("mx106"), Bench(mass=100.0, length=1.0)).torques == ()
+    assert "too much" in suggest_torques(load_servo("mx106"), Bench(mass=100.0, length=1.0)).reason
+
+
+def test_without_a_model_the_middle_of_the_bench_is_taken():
+    suggestion = suggest_torques(load_servo("mx106"), BENCH)
+    gravity = BENCH.gravity_torque
+    assert all(0.2 * gravity <= torque <= 0.6 * gravity for torque in suggestion.torques)
+    assert len(suggestion.torques) >= 3
+
+
+# Steadiness.
+
+
+def steadiness_after(positions, step=0.0015, rate=200.0, time=0.5):
+    steadiness = Steadiness(step, time)
+    for number, position in enumerate(positions):
+        steadiness.feed(number / rate, float(position))
+    return steadiness
+
+
+def test_a_flickering_encoder_is_steady():
+    step = 0.0015
+    flicker = 0.3 + step * np.random.default_rng(1).integers(0, 3, 200)
+    steadiness = steadiness_after(flicker, step)
+    assert steadiness.steady
+    assert steadiness.angle == pytest.approx(0.3 + step, abs=step)
+    assert steadiness.spread == pytest.approx(2 * step)
+
+
+@pytest.mark.parametrize("amplitude", [0.02, 0.2])
+def test_a_moving_hand_is_never_steady(amplitude):
+    time = np.arange(2000) / 200.0
+    noise = np.random.default_rng(2).normal(0.0, 0.001, len(time))
+    steadiness = Steadiness(0.0015, 0.5)
+    for t, position in zip(time, amplitude * np.sin(4.0 * time) + noise, strict=True):
+        steadiness.feed(t, position)
+        assert not steadiness.steady
+
+
+def test_the_level_is_the_share_of_the_time():
+    assert steadiness_after(np.zeros(51), time=0.5).level == pytest.approx(0.5)
+    assert steadiness_after(np.zeros(101), time=0.5).steady
+    assert steadiness_after(np.append(np.zeros(400), 0.1)).level == 0.0
+
+
+def test_a_gap_or_a_lost_reading_begins_anew():
+    steadiness = steadiness_after(np.zeros(400))
+    assert steadiness.steady
+    steadiness.feed(2.1, math.nan)
+    assert steadiness.level == 0.0
+    assert math.isnan(steadiness.angle)
+
+
+@given(st.lists(st.floats(-1.0, 1.0), min_size=1, max_size=60), st.integers(2, 20))
+def test_steady_means_every_recent_position_in_the_band(positions, count):
+    """Against the definition: the longest run of newest samples whose spread fits the band."""
+    steadiness = Steadiness(0.1, count * 0.01)
+    for number, position in enumerate(positions):
+        steadiness.feed(0.01 * number, position)
+    longest = max(k for k in range(1, len(positions) + 1) if np.ptp(positions[-k:]) <= steadiness.band)
+    assert steadiness.steady == (longest > count)
+    if not steadiness.steady:
+        assert steadiness.level == pytest.approx((longest - 1) / count, abs=1e-6)
+
+
+# Files.
+
+
+def test_points_survive_their_file():
+    points = (
+        point(spread=0.003, supply_voltage=14.8, temperature=31.0, when="2026-11-21T12:00:00+00:00"),
+        point(angle=0.5, side="backdrive", repeat=2),
+    )
+    data = json.loads(json.dumps(points_to_json(points)))
+    assert points_from_json(data) == points
+    assert data["points"][0]["external_torque"] == pytest.approx(-BENCH.gravity_torque * math.sin(0.2))
+    assert points_from_json(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"side": "left"}, "side"),
+        ({"angle": "steep"}, "angle"),
+        ({"angle": float("nan")}, "angle"),
+        ({"motor_torque": 0.0}, "drive direction"),
+        ({"motor_torque": True}, "motor_torque"),
+        ({"repeat": 0}, "repeat"),
+        ({"colour": "red"}, "colour"),
+        ({"external_torque": 1.0}, "does not fit"),
+        ({"bench": None}, "bench"),
+        ({"servo": ""}, "servo"),
+        ({"temperature": "hot"}, "temperature"),
+    ],
+)
+def test_a_file_that_is_wrong_is_refused(change, word):
+    data = points_to_json([point()])
+    data["points"][0] |= change
+    with pytest.raises(InputError, match=word):
+        points_from_json(data)
+
+
+@pytest.mark.parametrize(
+    "data", [[], {"points": []}, {"format": "servobench-placed-points", "version": 9, "points": []}]
+)
+def test_a_file_of_something_else_is_refused(data):
+    with pytest.raises(InputError):
+        points_from_json(data)
+
+
+def test_measuring_again_replaces_only_the_same_extreme():
+    first = (point(), point(angle=0.5, side="backdrive"), point(repeat=2))
+    again = point(angle=0.19)
+    assert redone(first, again) == (first[1], first[2], again)
+
+
+def test_the_boundaries_are_those_of_the_diagram():
+    model = load_model("mx106", "m6")
+    low, high = expected_angles(model, BENCH, 0.5)
+    offset = model.values.get("q_offset", 0.0)
+    assert BENCH.external_torque(low + offset) == pytest.approx(float(drive_torque(model, 0.5)))
+    assert BENCH.external_torque(high + offset) == pytest.approx(float(backdrive_torque(model, 0.5)))

@@ -1,0 +1,96 @@
+"""Clocks: the machine's, a multiple of it, and a virtual one."""
+
+import math
+import time
+
+import pytest
+
+from core.bench import Bench
+from core.recording import RunHeader, ServoSettings
+from core.trajectories import make_trajectory
+from drivers.clock import RealClock, VirtualClock
+from drivers.recorder import record_inline
+from drivers.recorder.cycle import STALL_LIMIT
+from drivers.servo import Reading
+from drivers.simulated import SimulatedServo
+from drivers.simulated.plant import LONGEST_CATCH_UP
+from tests.drivers.fake_servo import FakeServo
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 8.0])
+def test_a_real_clock_is_a_multiple_of_the_machines(speed):
+    clock = RealClock(speed)
+    before = time.perf_counter()
+    now = clock.now()
+    after = time.perf_counter()
+    assert speed * before <= now <= speed * after
+    assert not clock.virtual
+    deadline = clock.now() + 0.01 * speed
+    clock.wait_until(deadline, lambda: False)
+    assert clock.now() >= deadline
+
+
+@pytest.mark.parametrize("speed", [1.0, 8.0])
+def test_a_wait_ends_when_it_is_interrupted(speed):
+    clock = RealClock(speed)
+    looks = iter((False, False, True))
+    begin = clock.now()
+    clock.wait_until(begin + 3600.0 * speed, lambda: next(looks))
+    assert clock.now() - begin < 60.0 * speed
+    assert next(looks, None) is None
+
+
+class StandingStill(FakeServo):
+    """One read of it takes a second of its clock, which runs `speed` times as fast as the machine's."""
+
+    def __init__(self, speed, lasting):
+        super().__init__()
+        self.clock = VirtualClock()
+        self.clock.speed = speed
+        self.lasting = lasting
+
+    def _read(self) -> Reading:
+        reading = super()._read()
+        if self._driven_reads == 30:
+            self.clock._now += self.lasting
+            self._driven_reads += 1
+        return reading
+
+
+@pytest.mark.parametrize(
+    ("speed", "share", "status"), [(1.0, 0.9, "success"), (1.0, 1.1, "fail"), (8.0, 0.9, "success"), (8.0, 1.1, "fail")]
+)
+def test_a_driven_servo_is_released_after_the_same_time_of_the_machine_at_every_speed(speed, share, status):
+    servo = StandingStill(speed, share * STALL_LIMIT * speed)
+    servo.connect()
+    header = RunHeader(
+        trajectory="test",
+        bench=Bench(mass=0.5, length=0.15),
+        settings=ServoSettings(servo="mx106", kp=16.0, supply_voltage=12.0),
+        rate=100.0,
+    )
+    result = record_inline(servo, make_trajectory("sin_sin", 4.0), header)
+    assert result.exit_status == status
+    if status == "fail":
+        assert "stood still for 2" in result.reason
+
+
+@pytest.mark.parametrize("speed", [1.0, 8.0])
+def test_a_plant_loses_no_time_before_its_recorder_counts_as_standing_still(speed):
+    clock = VirtualClock()
+    clock.speed = speed
+    servo = SimulatedServo("mx106", clock=clock)
+    servo.connect()
+    plant = servo.plant
+    ticks = []
+    tick = plant._tick
+    plant._tick = lambda: (ticks.append(1), tick())
+    clock._now += 0.99 * LONGEST_CATCH_UP * speed
+    servo.read()
+    assert len(ticks) == pytest.approx(0.99 * LONGEST_CATCH_UP * speed / 1e-3, abs=2)
+    assert LONGEST_CATCH_UP > STALL_LIMIT
+    ticks.clear()
+    clock._now += 3600.0
+    servo.read()
+    assert len(ticks) == round(LONGEST_CATCH_UP * speed / 1e-3)
+    assert math.isfinite(servo.read().position)

@@ -1,0 +1,153 @@
+"""Families as forms, and looking for servos: what the window is made from, with a port that stays silent."""
+
+import threading
+import time
+
+import pytest
+
+from core.catalogue import shipped_models
+from drivers.errors import AddressError, DriverError
+from drivers.recorder import Recorder
+from drivers.recorder.messages import ConnectFailed
+from drivers.registry import FAMILIES, AddressField, Family, ServoAddress, families, family, resolve
+from drivers.scan import Found, ScanStep, scan
+from drivers.simulated import SimulatedSource
+from tests.drivers.test_recorder import NOISE, wait_until
+
+
+@pytest.fixture
+def silent(monkeypatch):
+    monkeypatch.setitem(FAMILIES, "silent", "tests.drivers.silent_family")
+    return family("silent")
+
+
+def test_every_family_describes_addresses_that_exist_and_can_be_read_back(silent):
+    assert [known.name for known in families()] == list(FAMILIES) == ["simulated", "silent"]
+    for known in families():
+        assert known.title
+        names = [field.name for field in known.fields]
+        assert len(set(names)) == len(names)
+        # Parts come before options, as in the address.
+        assert [field.part for field in known.fields] == sorted((f.part for f in known.fields), reverse=True)
+        for field in known.fields:
+            assert field.title
+            assert field.tip
+            for _, value in field.choices or (("", field.default),):
+                address = known.address({field.name: value})
+                assert known.values(address) == {f.name: f.default for f in known.fields} | {field.name: value}
+                resolve(address)
+
+
+def test_the_form_of_the_simulated_servo_makes_its_addresses():
+    form = family("simulated")
+    assert form.address({}) == "simulated:mx106"
+    values = {"servo": "xl330", "model": "m3", "seed": "7", "speed": "8"}
+    text = form.address(values)
+    assert text == "simulated:xl330?model=m3&seed=7&speed=8"
+    source = resolve(text)
+    assert isinstance(source, SimulatedSource)
+    assert (source.name, source.seed, source.speed) == ("xl330", 7, 8.0)
+    assert form.values(text) == values
+    # What the form has no field for is left alone.
+    assert form.values("simulated?clock=virtual")["servo"] == "mx106"
+    offered = [value for _, value in form.fields[0].choices]
+    assert offered == sorted(name for name in offered if "m6" in shipped_models(name))
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"servo": "mx9999"}, "there is no 'mx9999'; choose one of"),
+        ({"model": ""}, "there is no ''"),
+        ({"seed": "1.5"}, "not a whole number"),
+        ({"seed": "-1"}, "enter 0 to"),
+        ({"speed": "fast"}, "not a number"),
+        ({"speed": "nan"}, "enter 0.1 to 20"),
+        ({"speed": "1000"}, "1000 × is not possible"),
+        ({"port": "COM3"}, "no field 'port'; there are servo, model, seed, speed"),
+    ],
+)
+def test_a_wrong_value_is_refused_in_one_line_that_names_the_field(values, message):
+    with pytest.raises(AddressError, match=message) as caught:
+        family("simulated").address(values)
+    assert "\n" not in str(caught.value)
+
+
+def test_text_that_would_break_the_address_is_refused_or_escaped(silent):
+    for wrong in ("", "a:b", "a?b=1"):
+        with pytest.raises(AddressError, match="Port"):
+            silent.address({"port": wrong})
+    form = Family(
+        name="silent",
+        title="Odd",
+        fields=(AddressField(name="note", title="Note", tip="Any text", kind="text"),),
+    )
+    odd = {"note": "50 % & more = 1?"}
+    assert form.values(form.address(odd)) == odd
+    assert dict(ServoAddress.parse(form.address(odd)).options) == odd
+    with pytest.raises(AddressError, match="not of the family silent"):
+        form.values("simulated:mx106")
+    with pytest.raises(AddressError, match="no kind"):
+        AddressField(name="x", title="X", tip="", kind="colour")
+
+
+def test_a_silent_port_fails_to_connect_naming_step_and_remedy(silent):
+    with Recorder(silent.address({"port": "QUIET1", "patience": "0"})) as recorder:
+        recorder.launch()
+        events = []
+        assert wait_until(lambda: events.extend(recorder.poll()) or events, recorder)
+        failed = events[0]
+        assert isinstance(failed, ConnectFailed)
+        assert failed.reason.startswith("No answer to the ping of ID 1 on QUIET1 at 57600 baud; check the power")
+        assert recorder.fault == failed.reason
+        assert recorder.identity is None
+
+
+def test_a_scan_of_simulated_servos_finds_each_of_them():
+    steps = []
+    found = scan("simulated", {}, steps.append, lambda: False)
+    assert [servo.address for servo in found] == [step.tried for step in steps]
+    assert Found("simulated:mx106", "Dynamixel MX-106 (simulated)", "Dynamixel MX-106 M6") in found
+    for servo in found:
+        assert isinstance(resolve(servo.address), SimulatedSource)
+    some = scan("simulated", {}, steps.append, lambda: len(steps) == len(found) + 2)
+    assert some == found[:2]
+
+
+def test_a_scan_that_finds_nothing_says_what_it_tried(silent):
+    steps = []
+    assert scan("silent", {"port": "QUIET0", "patience": "0"}, steps.append, lambda: False) == []
+    assert len(steps) == 40
+    assert steps[0] == ScanStep("QUIET0, 57600 baud, ID 0", "no answer")
+    assert steps[-1] == ScanStep("QUIET0, 1000000 baud, ID 19", "no answer")
+
+
+def test_a_cancelled_scan_is_over_at_once(silent):
+    """300 ms are required; the machine may be busy."""
+    begun, cancelled, ended_at = threading.Event(), threading.Event(), []
+
+    def stop():
+        begun.set()
+        return cancelled.is_set()
+
+    def look():
+        scan("silent", {"patience": "60"}, lambda step: None, stop)
+        ended_at.append(time.perf_counter())
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    assert begun.wait(20.0)
+    cancelled_at = time.perf_counter()
+    cancelled.set()
+    thread.join(20.0)
+    assert ended_at[0] - cancelled_at < NOISE * 0.3
+
+
+def test_a_family_that_cannot_be_scanned_or_does_not_exist_says_so(monkeypatch):
+    with pytest.raises(AddressError, match="no family 'serial'; there are simulated"):
+        scan("serial", {}, lambda step: None, lambda: False)
+    monkeypatch.setattr(
+        "drivers.simulated.family", lambda: Family(name="simulated", title="Simulated servo", fields=())
+    )
+    with pytest.raises(DriverError, match="nothing to scan; enter the servo's address"):
+        scan("simulated", {}, lambda step: None, lambda: False)

@@ -1,0 +1,258 @@
+"""Rows of the acceptance table that comparing meets: overlay, plot tools, plot export."""
+
+import csv
+import struct
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QGuiApplication, QImage
+
+from bench_gui.compare.view import OVERLAY
+from bench_gui.main_window import COMPARE
+from bench_gui.plots import export
+from bench_gui.plots.chart import AXIS_WIDTH
+from bench_gui.units import significant
+from core.simulation import on_grid, simulate_recording
+from sessions import Session
+
+INITIAL, IDENTIFIED = "catalogue:mx106:m1", "identified:m2"
+
+
+@pytest.fixture
+def compared(person, identified):
+    """Three runs, measured, by an initial model of the catalogue and by an identified one."""
+    person.window.resize(1280, 720)
+    person.open(identified)
+    person.window.show_task(COMPARE)
+    view, comparison = person.window.compare, person.controller.comparison
+    for key, box in view.boxes.items():
+        if box.isChecked() != (key in (INITIAL, IDENTIFIED)):
+            person.click(box)
+    person.until(lambda: not comparison.waiting and comparison.picture.overlays is not None)
+    person.until(lambda: {IDENTIFIED, INITIAL} <= set(view.plots.keys))
+    return person
+
+
+def seen(chart, name):
+    return next((curve for curve in chart.seen() if curve.name == name), None)
+
+
+def test_overlay(compared):
+    """Measured, initial and identified motion of several runs, with a residual pane; the legend switches curves."""
+    view, controller = compared.window.compare, compared.controller
+    plots = view.plots
+    recordings = Session.open(controller.library.path).load_all()
+    assert [r.id for r in recordings] == list(plots.offsets)
+    assert len(recordings) >= 2
+    for key in (INITIAL, IDENTIFIED):
+        entry = controller.shelf.entry(key)
+        position, error = seen(plots.overlay, entry.title), seen(plots.residual, entry.title)
+        for recording in recordings:
+            begin, end = plots.offsets[recording.id]
+            motion = simulate_recording(entry.model, recording)
+            run = on_grid(recording)[0]
+            np.testing.assert_allclose(position.within((begin, end)).y, motion.position)
+            np.testing.assert_allclose(error.within((begin, end)).y, (motion.position - run.position) * 1e3)
+    measured = seen(plots.overlay, "measured")
+    begin, end = plots.offsets[recordings[1].id]
+    np.testing.assert_array_equal(measured.within((begin, end)).y, recordings[1].position)
+    title = controller.shelf.entry(INITIAL).title
+    compared.click(plots.legend.buttons[INITIAL])
+    assert seen(plots.overlay, title) is None
+    assert seen(plots.residual, title) is None
+    compared.click(plots.legend.buttons[INITIAL])
+    assert seen(plots.overlay, title) is not None
+    assert seen(plots.residual, title) is not None
+    colours = {seen(plots.overlay, name).colour for name in ("measured", "goal", title, "M2")}
+    assert len(colours) == 4
+
+
+def test_plot_tools(compared, qtbot):
+    """Aligned axes, one time axis, a double click fits, and cursors whose readouts agree with the data."""
+    view = compared.window.compare
+    plots, tools = view.plots, view.overlay_tools
+    overlay, residual = plots.overlay, plots.residual
+    for chart in (overlay, residual):
+        assert chart.axes.getAxis("left").width() == AXIS_WIDTH
+    assert overlay.view.mapRectToScene(overlay.view.rect()).left() == pytest.approx(
+        residual.view.mapRectToScene(residual.view.rect()).left()
+    )
+    whole = residual.view.viewRange()[0]
+    overlay.axes.setXRange(1.0, 2.0, padding=0.0)
+    assert residual.view.viewRange()[0] == pytest.approx([1.0, 2.0], abs=0.05)
+    qtbot.mouseDClick(residual.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, 40))
+    compared.until(lambda: residual.view.viewRange()[0] == pytest.approx(whole, abs=0.05))
+    assert overlay.view.viewRange()[0] == pytest.approx(whole, abs=0.05)
+
+    compared.click(tools.cursor_button)
+    assert tools.readout.isVisible()
+    (first_line, second_line), _ = tools.cursors._lines
+    drag(qtbot, overlay, first_line, 1.203)
+    tools.cursors.move(1, 3.1071)
+    first, second = tools.cursors.places
+    assert first == pytest.approx(1.203, abs=0.02)
+    for lines in tools.cursors._lines:
+        assert [line.value() for line in lines] == [first, second]
+    recordings = Session.open(compared.controller.library.path).load_all()
+    readings = {(r.name, r.unit): r for r in tools.cursors.readings()}
+    assert {unit for _, unit in readings} == {"rad", "mrad"}
+    assert first != recordings[0].time[0]
+    expected = [at(recordings, plots.offsets, place) for place in (first, second)]
+    reading = readings["measured", "rad"]
+    assert (reading.first, reading.second) == pytest.approx(tuple(expected), abs=1e-12)
+    assert reading.difference == pytest.approx(expected[1] - expected[0], abs=1e-12)
+    table = tools.readout.table
+    compared.until(lambda: table.rowCount() == len(readings) + 2)
+    assert [table.data(table.index(r, 0)) for r in table.headings] == ["Position [rad]", "Error [mrad]"]
+    row = next(r for r in range(table.rowCount()) if table.data(table.index(r, 0)) == "measured")
+    shown = [float(table.data(table.index(row, c)).replace("−", "-")) for c in (1, 2, 3)]
+    assert shown == pytest.approx([*expected, expected[1] - expected[0]], rel=1e-3)
+    assert "s" in tools.readout.handles[0].text()
+    assert f"Δt = {significant(second - first)} s" in tools.readout.difference.text()
+
+    tools.readout.handles[0].setFocus()
+    pixel = np.diff(overlay.view.viewRange()[0])[0] / overlay.view.width()
+    qtbot.keyClick(tools.readout.handles[0], Qt.Key.Key_Right)
+    assert tools.cursors.places == [pytest.approx(first + pixel), second]
+    qtbot.keyClick(tools.readout.handles[1], Qt.Key.Key_Left, Qt.KeyboardModifier.ShiftModifier)
+    assert tools.cursors.places[1] == pytest.approx(second - 10 * pixel)
+
+    compared.click(plots.legend.buttons["measured"])
+    compared.until(lambda: table.rowCount() == len(readings) + 1)
+    compared.click(tools.cursor_button)
+    assert not tools.readout.isVisible()
+    assert not [i for i in overlay.axes.items if i in (first_line, second_line)]
+
+
+def drag(qtbot, chart, line, to):
+    """Drag a line with the mouse to a place on the lower axis."""
+    height = chart.view.viewRange()[1][0] + 0.4 * np.diff(chart.view.viewRange()[1])[0]
+
+    def pixel(x):
+        return chart.mapFromScene(chart.view.mapViewToScene(QPointF(x, height)))
+
+    viewport = chart.viewport()
+    qtbot.mouseMove(viewport, pixel(line.value()))
+    qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=pixel(line.value()))
+    for place in np.linspace(line.value(), to, 6):
+        move = pixel(float(place))
+        _send_move(viewport, move)
+    qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=pixel(to))
+
+
+def _send_move(viewport, where):
+    """A move with the button held; QTest's own moves hold none."""
+    from PySide6.QtCore import QEvent
+    from PySide6.QtGui import QMouseEvent
+
+    at = QPointF(where)
+    event = QMouseEvent(
+        QEvent.Type.MouseMove,
+        at,
+        QPointF(viewport.mapToGlobal(where)),
+        Qt.MouseButton.LeftButton,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QGuiApplication.sendEvent(viewport, event)
+    QGuiApplication.processEvents()
+
+
+def at(recordings, offsets, place):
+    recording = next(r for r in recordings if offsets[r.id][0] <= place <= offsets[r.id][1])
+    return float(np.interp(place - offsets[recording.id][0], recording.time - recording.time[0], recording.position))
+
+
+@pytest.fixture
+def exported(compared, tmp_path, monkeypatch):
+    """Export by menu into a file of an ending, and wait for it."""
+
+    def act(ending, tab=OVERLAY):
+        view = compared.window.compare
+        compared.click(view.tabs.buttons[tab])
+        path = tmp_path / f"plot_{tab}{ending}"
+        monkeypatch.setattr(export, "ask_plot_file", lambda *_: path)
+        done = []
+        compared.controller.message.connect(lambda _, text: done.append(text))
+        view._export.export_action.trigger()
+        compared.until(lambda: any(str(path) in text for text in done))
+        return path
+
+    return act
+
+
+def test_plot_export(compared, exported):
+    """The visible range of the visible curves: CSV equals the slice of the data, pictures are white and titled."""
+    view, controller = compared.window.compare, compared.controller
+    plots = view.plots
+    recordings = Session.open(controller.library.path).load_all()
+    offset = plots.offsets[recordings[1].id][0]
+    plots.overlay.axes.setXRange(offset + 0.5, offset + 1.5, padding=0.0)
+    compared.click(plots.legend.buttons["goal"])
+    low, high = plots.overlay.view.viewRange()[0]
+    with exported(".csv").open(encoding="utf-8") as file:
+        heading, *rows = list(csv.reader(file))
+    assert heading == [
+        "Time, runs end to end [s]",
+        "measured: Position [rad]",
+        "Time, runs end to end [s]",
+        "M2: Position [rad]",
+        "M1 catalogue: Position [rad]",
+        "M2: Error [mrad]",
+        "M1 catalogue: Error [mrad]",
+    ]
+    time = recordings[1].time - recordings[1].time[0] + offset
+    inside = (time >= low) & (time <= high)
+    assert 150 < inside.sum() < 250
+    columns = [np.array([float(cell) for cell in column if cell]) for column in zip(*rows, strict=True)]
+    np.testing.assert_array_equal(columns[0], time[inside])
+    np.testing.assert_array_equal(columns[1], recordings[1].position[inside])
+    run = on_grid(recordings[1])[0]
+    grid = run.time - recordings[1].time[0] + offset
+    inside = (grid >= low) & (grid <= high)
+    for place, key in ((3, IDENTIFIED), (4, INITIAL)):
+        motion = simulate_recording(controller.shelf.entry(key).model, recordings[1]).position
+        np.testing.assert_array_equal(columns[2], grid[inside])
+        np.testing.assert_allclose(columns[place], motion[inside], rtol=0, atol=1e-12)
+        np.testing.assert_allclose(columns[place + 2], (motion - run.position)[inside] * 1e3, rtol=0, atol=1e-9)
+
+    compared.window.choose_theme("dark")
+    svg = exported(".svg").read_text("utf-8")
+    assert svg.startswith("<?xml")
+    assert "#ffffff" in svg
+    measured, white = "#10171f", "#f3f6f9"
+    assert measured in svg
+    assert white not in svg
+    pdf = exported(".pdf").read_bytes()
+    assert pdf.startswith(b"%PDF")
+    png = exported(".png")
+    assert struct.unpack(">II", png.read_bytes()[16:24]) > (1000, 500)
+    picture = QImage(str(png))
+    corners = [(2, picture.height() - 3), (picture.width() - 3, 2), (picture.width() - 3, picture.height() - 3)]
+    assert {picture.pixelColor(*corner).name() for corner in corners} == {"#ffffff"}
+    assert ink(picture, range(8, 30)), "no title"
+    title = controller.comparison.title(plots.runs_in_sight)
+    number = recordings[1].id.split("_")[0]
+    assert title == f"identified, run {number}, M2, M1 catalogue".replace("identified", controller.library.title)
+    view.overlay_tools.export.copy_action.trigger()
+    copied = QGuiApplication.clipboard().pixmap()
+    assert copied.size() == plots.size() * copied.devicePixelRatio()
+
+
+def ink(picture, rows):
+    """Whether there is anything dark in some rows of a picture."""
+    return any(picture.pixelColor(x, y).lightness() < 90 for y in rows for x in range(picture.width()))
+
+
+@pytest.mark.parametrize("tab", range(4))
+def test_every_tab_is_exported(compared, exported, tab):
+    """Each tab writes its picture and its numbers."""
+    comparison = compared.controller.comparison
+    compared.click(compared.window.compare.tabs.buttons[tab])
+    compared.until(lambda: comparison.judged[0] == comparison.judged[1])
+    numbers = list(csv.reader(exported(".csv", tab).read_text("utf-8").splitlines()))
+    assert len(numbers) >= 2
+    assert len({len(row) for row in numbers}) == 1
+    assert "[" in " ".join(numbers[0])
+    assert not QImage(str(exported(".png", tab))).isNull()

@@ -1,0 +1,374 @@
+"""Comparing in the window: errors by condition, heat map, bars, diagram; what is out of sight costs nothing."""
+
+import json
+import math
+import shutil
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+
+from bench_gui.cli import main
+from bench_gui.compare import comparison as comparing
+from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
+from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
+from bench_gui.main_window import BENCH, COMPARE
+from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
+from bench_gui.units import DEGREES
+from core.bench import Bench
+from core.catalogue import load_model
+from core.diagram import drive_backdrive_diagram
+from core.errors import InputError
+from core.identification.evaluate import evaluate
+from core.identification.grouping import grid_of, group_runs
+from core.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.recording import RunHeader
+from core.trajectories import make_trajectory
+from drivers.recorder import record_inline
+from drivers.registry import open_servo
+from sessions import Session
+
+RUNS = {
+    "a": {"trajectory": "sin_sin", "mass": 0.5, "kp": 8.0},
+    "b": {"trajectory": "sin_sin", "mass": 0.50000001, "kp": 16.0},
+    "c": {"trajectory": "lift_and_drop", "mass": 1.0, "kp": 8.0},
+    "d": {"trajectory": "lift_and_drop", "mass": 1.0, "kp": 8.0},
+}
+ERROR_OF = {"a": 0.010, "b": 0.020, "c": 0.030, "d": math.nan}
+
+
+def test_runs_are_grouped_by_what_they_share():
+    assert [(g.values, g.runs) for g in group_runs(RUNS, ["mass"])] == [((0.5,), ("a", "b")), ((1.0,), ("c", "d"))]
+    by_name = group_runs(RUNS, ["trajectory"])
+    assert [g.values for g in by_name] == [("lift_and_drop",), ("sin_sin",)]
+    assert [g.mean(ERROR_OF) for g in by_name] == [0.030, pytest.approx(0.015)]
+    assert group_runs(RUNS, ["mass"])[0].mean({}) is None
+    grid = grid_of(RUNS, "mass", "kp")
+    assert (grid.rows, grid.columns) == ((0.5, 1.0), (8.0, 16.0))
+    np.testing.assert_allclose(grid.means(ERROR_OF), [[0.010, 0.020], [0.030, math.nan]])
+    with pytest.raises(InputError, match="colour"):
+        group_runs(RUNS, ["colour"])
+
+
+@given(st.dictionaries(st.text("abc", min_size=1), st.tuples(st.sampled_from([0.5, 1.0, 2.0]), st.floats(0, 1))))
+def test_groups_divide_the_runs_and_keep_their_mean(runs):
+    conditions = {run: {"mass": mass} for run, (mass, _) in runs.items()}
+    errors = {run: error for run, (_, error) in runs.items()}
+    groups = group_runs(conditions, ["mass"])
+    assert sorted(run for group in groups for run in group.runs) == sorted(runs)
+    if runs:
+        weighted = sum((group.mean(errors) or 0.0) * len(group.runs) for group in groups) / len(runs)
+        assert weighted == pytest.approx(sum(errors.values()) / len(runs))
+
+
+def test_bars_and_heat_map_are_in_milliradians():
+    panel = bar_panel(condition_groups(RUNS, ["mass"]), [Judged("M1", "#000000", ERROR_OF)], "Mass [kg]")
+    assert panel.groups == ("0.5 kg\n2 runs", "1 kg\n2 runs")
+    assert panel.series[0].values == pytest.approx((15.0, 30.0))
+    heat = heat_panel(grid_of(RUNS, "mass", "kp"), Judged("M1", "", ERROR_OF))
+    assert (heat.left, heat.bottom, heat.rows, heat.columns) == ("Mass [kg]", "Gain kp", ("0.5", "1"), ("8", "16"))
+    assert "[mrad]" in heat.scale
+    np.testing.assert_allclose(heat.values, [[10.0, 20.0], [30.0, math.nan]])
+
+
+def test_runs_are_divided_as_the_identification_did():
+    model = SimpleNamespace(provenance={"train": ["a", "b"], "validation": ["c"]})
+    assert [(name, g.runs) for name, g in split_groups(list(RUNS), model)] == [
+        ("training", ("a", "b")),
+        ("validation", ("c",)),
+        ("other runs", ("d",)),
+    ]
+    assert split_groups(list(RUNS), SimpleNamespace(provenance={})) == []
+    assert split_groups(list(RUNS), None) == []
+
+
+@given(st.floats(0, 1))
+def test_numbers_can_be_read_on_every_colour_of_the_heat_map(share):
+    colour = heat_colour(share)
+    assert contrast(ink_on(colour), colour) >= 4.5
+
+
+def test_the_heat_map_grows_lighter_for_every_eye():
+    light = [luminance(colour) for colour in CIVIDIS]
+    assert light == sorted(light)
+    assert (heat_colour(0.0), heat_colour(1.0)) == (CIVIDIS[0], CIVIDIS[-1])
+
+
+def luminance(colour):
+    parts = QColor(colour).getRgbF()[:3]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.fixture(scope="session")
+def grid_session(tmp_path_factory):
+    """Three of the four corners of two masses × two gains, two trajectories each."""
+    session = Session.create(tmp_path_factory.mktemp("sessions") / "grid", "grid")
+    servo = open_servo("simulated:mx106?clock=virtual")
+    with servo:
+        servo.connect()
+        for mass, kp in ((0.5, 8.0), (1.0, 8.0), (1.0, 16.0)):
+            settings = servo.model.default_settings(kp)
+            for name in ("sin_sin", "lift_and_drop"):
+                trajectory = make_trajectory(name, 1.5)
+                header = RunHeader(trajectory=name, bench=Bench(mass=mass, length=0.1), settings=settings, rate=200.0)
+                assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
+    return session.path
+
+
+@pytest.fixture
+def gridded(person, grid_session, tmp_path):
+    person.open(shutil.copytree(grid_session, tmp_path / "grid"))
+    person.window.show_task(COMPARE)
+    return person
+
+
+def all_known(person):
+    known, wanted = person.controller.comparison.judged
+    return wanted > 0 and known == wanted
+
+
+def show(person, tab):
+    person.click(person.window.compare.tabs.buttons[tab])
+
+
+def test_errors_by_run_and_by_condition_agree_with_the_evaluation(gridded):
+    view = gridded.window.compare
+    show(gridded, ERRORS)
+    gridded.until(lambda: all_known(gridded))
+    recordings = Session.open(gridded.controller.library.path).load_all()
+    truth = {run.id: run.mae * 1e3 for run in evaluate(load_model("mx106", "m6"), recordings).runs}
+    table = view.errors
+    column = next(c for c in range(2, table.columnCount()) if "M6" in table.headerData(c, Qt.Orientation.Horizontal))
+    shown = {table.run_id(row): float(table.data(table.index(row, column))) for row in range(1, table.rowCount())}
+    assert shown == pytest.approx(truth, rel=0.01)
+    assert float(table.data(table.index(0, column))) == pytest.approx(np.mean(list(truth.values())), rel=0.01)
+    view.errors_tab.rows.setCurrentText("mass and gain")
+    cells = [[table.data(table.index(row, c)) for c in (0, 1)] for row in range(table.rowCount())]
+    assert cells == [
+        ["Mean", "6 runs"],
+        ["0.5 kg, kp 8", "2 runs"],
+        ["1 kg, kp 8", "2 runs"],
+        ["1 kg, kp 16", "2 runs"],
+    ]
+    first_two = [truth[run.id] for run in gridded.controller.library.runs[:2]]
+    assert float(table.data(table.index(1, column))) == pytest.approx(np.mean(first_two), rel=0.01)
+
+
+def test_the_heat_map_marks_what_nobody_recorded(gridded):
+    view = gridded.window.compare
+    show(gridded, ERRORS)
+    gridded.until(lambda: all_known(gridded))
+    heat = view.errors_tab.heat.table
+    assert (heat.panel.rows, heat.panel.columns) == (("0.5", "1"), ("8", "16"))
+    assert heat.data(heat.index(0, 1)) == "–"
+    assert heat.colour(heat.index(0, 1)) == ""
+    known = [(r, c) for r in (0, 1) for c in (0, 1) if (r, c) != (0, 1)]
+    values = {place: heat.panel.values[place] for place in known}
+    assert all(np.isfinite(list(values.values())))
+    assert heat.colour(heat.index(*max(values, key=values.get))) == CIVIDIS[-1]
+    assert "kp 16: no error known" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
+    before = view.errors_tab.model.currentText()
+    view.errors_tab.model.setCurrentIndex(0)
+    assert view.errors_tab.model.currentText() != before
+    assert view.errors_tab.model.currentText().upper() in view.errors_tab.heat_title.text()
+
+
+def test_a_run_of_the_table_is_shown_over_the_models(gridded):
+    view = gridded.window.compare
+    gridded.until(lambda: len(view.plots.offsets) == 6)
+    show(gridded, ERRORS)
+    view.errors_tab.table_view.activated.emit(view.errors.index(3, 0))
+    assert view.tabs.current == OVERLAY
+    begin, end = view.plots.offsets[gridded.controller.library.runs[2].id]
+    low, high = view.plots.overlay.view.viewRange()[0]
+    assert low == pytest.approx(begin, abs=0.2)
+    assert high == pytest.approx(end, abs=0.2)
+
+
+def test_bars_show_the_same_means(gridded):
+    view = gridded.window.compare
+    show(gridded, MODELS)
+    gridded.until(lambda: all_known(gridded))
+    tab = view.models_tab
+    tab.groups.setCurrentText("mass")
+    assert tab.chart.panel.groups == ("0.5 kg\n2 runs", "1 kg\n4 runs")
+    book, entries = gridded.controller.comparison.book, gridded.controller.comparison.entries
+    for series, entry in zip(tab.chart.panel.series, entries, strict=True):
+        errors = list(book.of(entry).values())
+        assert series.values == pytest.approx((np.mean(errors[:2]) * 1e3, np.mean(errors[2:]) * 1e3))
+    assert len(tab.chart.values) == 2 * len(entries)
+    tab.groups.setCurrentText("fit, held out")
+    assert tab.chart.panel.groups == ()
+    assert "identify" in tab.note.text()
+
+
+def test_bars_tell_training_from_validation(person, identified):
+    person.open(identified)
+    person.window.show_task(COMPARE)
+    show(person, MODELS)
+    person.until(lambda: all_known(person))
+    tab = person.window.compare.models_tab
+    tab.groups.setCurrentText("fit, held out")
+    assert [name.split("\n")[0] for name in tab.chart.panel.groups] == ["training", "validation"]
+    for series, entry in zip(tab.chart.panel.series, person.controller.comparison.entries, strict=True):
+        found = (entry.model.provenance["train_mae"] * 1e3, entry.model.provenance["validation_mae"] * 1e3)
+        assert series.values == pytest.approx(found, rel=1e-6)
+
+
+def test_the_diagram_is_the_one_of_core(gridded):
+    view = gridded.window.compare
+    show(gridded, DIAGRAM)
+    model = load_model("mx106", "m6")
+    expected = drive_backdrive_diagram(model, velocity=(0.0, 1.0, 2.0))
+    for i in range(3):
+        for kind, values in (("drive", expected.drive[:, i]), ("backdrive", expected.backdrive[:, i])):
+            curve = drawn(view, f"M6 catalogue {kind}, {i} rad/s")
+            for torque, value in zip(expected.motor_torque, values, strict=True):
+                np.testing.assert_allclose(curve.at(torque), value)
+    ends = drawn(view, "equilibrium τₑ = −τₘ")
+    np.testing.assert_allclose(ends.y, -ends.x)
+    assert len(view.diagram.chart.seen_areas()) == 4
+    widths = [drawn(view, f"M6 catalogue drive, {i} rad/s") for i in range(3)]
+    assert widths[0].width > widths[1].width
+    assert widths[0].opacity > widths[1].opacity > widths[2].opacity
+    view.diagram.legend.buttons[gridded.controller.comparison.chosen[-1]].click()
+    colour = drawn(view, "M1 catalogue drive, 0 rad/s").colour
+    assert [area.colour.lower() for area in view.diagram.chart.seen_areas()] == [colour, colour]
+    gridded.controller.set_angle_unit(DEGREES)
+    assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.chart.seen())
+
+
+def drawn(view, name):
+    return next(curve for curve in view.diagram.chart.seen() if curve.name == name)
+
+
+def test_points_placed_by_hand_join_the_diagram(gridded):
+    view, placing = gridded.window.compare, gridded.controller.placing
+    show(gridded, DIAGRAM)
+    assert "placed" not in view.diagram.keys
+    bench = Bench(mass=1.0, length=0.1)
+    placing.points = tuple(
+        PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo=servo)
+        for torque, angle, side, servo in ((0.3, 0.2, DRIVE, "mx106"), (0.3, 0.5, BACKDRIVE, "mx106"),
+                                           (0.4, 0.3, DRIVE, "mx64"))
+    )  # fmt: skip
+    placing.points_changed.emit()
+    lowest, highest = drawn(view, "placed, lowest"), drawn(view, "placed, highest")
+    assert (lowest.x.tolist(), highest.x.tolist()) == ([0.3], [0.3])
+    assert lowest.y[0] == pytest.approx(bench.external_torque(0.2))
+    assert highest.y[0] == pytest.approx(bench.external_torque(0.5))
+
+
+def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
+    asked = []
+    original = person.controller.background.submit
+    person.controller.background.submit = lambda lane, *rest, **named: (
+        asked.append(rest[1].__name__ if lane == "desk" else lane),
+        original(lane, *rest, **named),
+    )
+    person.window.show_task(BENCH)
+    person.open(shutil.copytree(grid_session, tmp_path / "grid"))
+    comparison = person.controller.comparison
+    comparison.choose_sensibly()
+    assert "overlays" not in asked
+    assert "errors" not in asked
+    person.window.show_task(COMPARE)
+    assert asked.count("overlays") == 1
+    assert "errors" not in asked
+    show(person, DIAGRAM)
+    person.until(lambda: comparison.picture.overlays is not None)
+    assert person.window.compare.plots.offsets == {}
+    asked.clear()
+    show(person, ERRORS)
+    assert asked == []
+    person.window.compare.boxes[next(k for k in person.window.compare.boxes if k.endswith("m3"))].click()
+    assert asked == ["errors"]
+    person.until(lambda: all_known(person))
+
+
+def test_long_sessions_are_drawn_page_by_page_and_judged_whole(gridded, monkeypatch):
+    monkeypatch.setattr(comparing, "MOST_DRAWN", 4)
+    monkeypatch.setattr(comparing, "PORTION", 2)
+    view, comparison = gridded.window.compare, gridded.controller.comparison
+    comparison.draw()
+    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    assert view.note.text() == "Runs 1 to 4 of 6; errors are of all"
+    assert not view.earlier.isEnabled()
+    gridded.click(view.later)
+    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 2)
+    assert not view.later.isEnabled()
+    comparison.book.clear()
+    seen = []
+    comparison.errors_changed.connect(lambda: seen.append(comparison.judged[0]))
+    view._unasked.add(ERRORS)
+    show(gridded, ERRORS)
+    assert view.progress.isVisible()
+    gridded.until(lambda: all_known(gridded))
+    assert seen == [4, 8, 12]
+    assert not view.progress.isVisible()
+    view.errors_tab.table_view.activated.emit(view.errors.index(1, 0))
+    gridded.until(lambda: not comparison.waiting and len(view.plots.offsets) == 4)
+    assert view.tabs.current == OVERLAY
+
+
+def test_leaving_ends_the_judging_and_coming_back_goes_on(gridded, monkeypatch):
+    monkeypatch.setattr(comparing, "PORTION", 1)
+    comparison = gridded.controller.comparison
+    gridded.until(lambda: not comparison.waiting and comparison.picture.overlays is not None)
+    comparison.book.clear()
+    gridded.window.compare._unasked.add(ERRORS)
+    show(gridded, ERRORS)
+    gridded.until(lambda: comparison.judged[0] > 0)
+    gridded.window.show_task(BENCH)
+    gridded.until(lambda: not gridded.controller.background.busy)
+    known, wanted = comparison.judged
+    assert known < wanted
+    gridded.window.show_task(COMPARE)
+    gridded.until(lambda: all_known(gridded))
+
+
+def test_a_model_of_another_servo_is_said_and_the_rest_is_shown(gridded, tmp_path):
+    file = tmp_path / "other.json"
+    file.write_text(load_model("xl330", "m4").to_json_text(), "utf-8")
+    show(gridded, ERRORS)
+    gridded.until(lambda: all_known(gridded))
+    gridded.controller.open_model(file)
+    gridded.until(lambda: all_known(gridded))
+    assert "none of these runs is of servo xl330" in gridded.message
+    table = gridded.window.compare.errors
+    column = next(c for c in range(2, table.columnCount()) if "other" in table.headerData(c, Qt.Orientation.Horizontal))
+    cells = {table.data(table.index(row, column)) for row in range(table.rowCount())}
+    assert cells == {"–"}
+
+
+def test_the_command_line_says_the_same(gridded, capsys, tmp_path):
+    view, path = gridded.window.compare, gridded.controller.library.path
+    show(gridded, ERRORS)
+    gridded.until(lambda: all_known(gridded))
+    view.errors_tab.rows.setCurrentText("mass and gain")
+    panel = view.errors_tab.table_contents().panels[0]
+    column = panel.headings.index("M6 catalogue [mrad]")
+    picture = tmp_path / "grid.svg"
+    arguments = ["evaluate", str(path), "--model", "mx106:m6", "--by", "mass,kp", "--plot", str(picture), "--json"]
+    assert main(arguments) == 0
+    groups = json.loads(capsys.readouterr().out)["groups"]
+    assert [(g["mass"], g["kp"], g["runs"]) for g in groups] == [(0.5, 8.0, 2), (1.0, 8.0, 2), (1.0, 16.0, 2)]
+    assert [g["mean_mae"] * 1e3 for g in groups] == pytest.approx([row[column] for row in panel.rows[1:]])
+    assert "<svg" in picture.read_text("utf-8")
+    numbers = tmp_path / "motion.csv"
+    assert main(["evaluate", str(path), "--model", "mx106:m6", "--plot", str(numbers)]) == 0
+    heading, *rows = numbers.read_text("utf-8").splitlines()
+    assert heading.startswith('"Time, runs end to end [s]",goal: Position [rad],measured: Position [rad]')
+    assert len(rows) > 1700
+    assert main(["evaluate", str(path), "--model", "mx106:m6", "--by", "colour"]) == 1
+    assert "no condition colour" in capsys.readouterr().err

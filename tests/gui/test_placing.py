@@ -1,0 +1,335 @@
+"""Placing by hand in the window: the drawn pendulum under the mouse, the key, the points and where they are kept."""
+
+import math
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from bench_gui import theme as themes
+from bench_gui.controller import Controller
+from bench_gui.place.placing import Stage
+from bench_gui.place.rests import RestFinder, Target
+from bench_gui.place.view import PlaceView
+from bench_gui.units import DEGREES
+from core.catalogue import load_model
+from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
+from drivers.servo import ServoState
+from sessions import Session
+
+LONG = 60_000
+"""The first start of a process may compile the kernels [ms]."""
+TRUTH = load_model("mx106", "m6")
+MOUSE = 0.01
+"""A mouse places the pendulum this finely [rad]."""
+
+
+class Hands:
+    """A person at the page: sees the drawn pendulum, drags it, presses buttons and keys."""
+
+    def __init__(self, qtbot, controller, window, page):
+        self.qtbot, self.controller, self.window, self.page = qtbot, controller, window, page
+        self.placing, self.pendulum = controller.placing, page.pendulum
+        self.problems = []
+        controller.message.connect(lambda level, text: self.problems.append(text) if level == "error" else None)
+
+    @property
+    def angle(self):
+        return self.controller.servo.view.position
+
+    def click(self, widget):
+        assert widget.isVisible(), widget.accessibleName()
+        assert widget.isEnabled(), f"{widget.accessibleName()}: {widget.toolTip()}"
+        self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
+
+    def until(self, condition, timeout=LONG):
+        self.qtbot.waitUntil(condition, timeout=timeout)
+
+    def connect(self):
+        self.click(self.page.connect_button)
+        self.until(lambda: self.controller.servo.view.state is ServoState.READY and math.isfinite(self.angle))
+
+    def hold(self):
+        self.click(self.page.go_button)
+        self.until(lambda: self.placing.stage is Stage.MEASURING)
+
+    def drag_to(self, goal):
+        """Drag the drawn mass until it is at an angle, as far as the eye can tell, and let go."""
+        pendulum = self.pendulum
+        QTest.mousePress(pendulum, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, pendulum.mass.toPoint())
+        lead = 0.0
+        for _ in range(80):
+            QTest.mouseMove(pendulum, pendulum.point_at(goal + lead, 1.1).toPoint())
+            self.qtbot.wait(25)
+            short = goal - self.angle
+            if abs(short) < 0.3 * MOUSE:
+                break
+            # Friction keeps the mass behind the cursor: pull further.
+            lead = min(max(lead + 0.3 * short, -0.3), 0.3)
+        placed = self.angle
+        QTest.mouseRelease(pendulum, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, pendulum.mass.toPoint())
+        return placed
+
+    def rest(self):
+        """Wait until the pendulum stays where it is."""
+        self.until(lambda: self.placing.level >= 1.0)
+        return self.angle
+
+    def find(self, outwards):
+        """Close in on the extreme of the present side, as a person would; outwards: −1 down, 1 up."""
+        inside, outside, stride = self.rest(), math.nan, 0.06
+        for _ in range(25):
+            goal = inside + outwards * stride if math.isnan(outside) else 0.5 * (inside + outside)
+            placed = self.drag_to(goal)
+            rested = self.rest()
+            if outwards * (placed - rested) > 0.5 * MOUSE:
+                outside = placed
+            elif outwards * (rested - inside) > 0.0:
+                inside, stride = rested, 1.5 * stride
+            if abs(outside - inside) < MOUSE:
+                return
+        raise AssertionError(f"no edge found between {inside} and {outside}")
+
+
+@pytest.fixture
+def hands(qtbot, tmp_path, monkeypatch):
+    """The page in a window of its own, at a simulated MX-106 that lives eight times as fast."""
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    controller = Controller("simulated:mx106?speed=8")
+    controller.servo.stop_lock = 0.0
+    window = QWidget()
+    row = QHBoxLayout(window)
+    page = PlaceView(controller)
+    row.addWidget(page, 1)
+    row.addWidget(page.inspector)
+    page.set_theme(themes.load_theme("light"))
+    window.resize(1200, 620)
+    qtbot.addWidget(window)
+    window.show()
+    page.entered()
+    yield Hands(qtbot, controller, window, page)
+    window.hide()
+    controller.close()
+
+
+def test_both_extremes_with_the_mouse(hands):
+    """Dragged by the mouse, the drawn pendulum sticks, slips and is driven as the true model says: the external
+    torques at both extremes are its boundaries, within what a mouse places (20 mrad of angle)."""
+    hands.connect()
+    hands.hold()
+    torque = hands.placing.target.torque
+    hands.find(outwards=-1.0)
+    lowest = hands.placing.best
+    hands.click(hands.page.go_button)
+    assert hands.placing.target == Target(torque, 1, "backdrive")
+    hands.find(outwards=1.0)
+    highest = hands.placing.best
+    tolerance = 2.0 * MOUSE * hands.placing.bench.gravity_torque
+    assert lowest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "drive"), abs=tolerance)
+    assert highest.external_torque == pytest.approx(boundary_torque(TRUTH, torque, "backdrive"), abs=tolerance)
+    assert {point.side for point in hands.placing.points} == {"drive", "backdrive"}
+    assert lowest.supply_voltage == pytest.approx(15.0, abs=1.0)
+    # Both are drawn, and kept in the session.
+    for side, point in (("drive", lowest), ("backdrive", highest)):
+        x, y = hands.page.diagram.markers[side].getData()
+        assert (x[0], y[0]) == pytest.approx((torque, point.external_torque))
+    session = Session.open(hands.controller.library.path)
+    hands.until(lambda: points_from_json(session.document("placed_points")) == hands.placing.points)
+    assert not hands.problems
+
+
+def test_the_arrow_keys_push_the_pendulum(hands):
+    hands.connect()
+    hands.pendulum.setFocus()
+    begin = hands.angle
+    QTest.keyPress(hands.pendulum, Qt.Key.Key_Right)
+    hands.until(lambda: hands.angle > begin + 0.2)
+    assert hands.placing.pulling
+    QTest.keyRelease(hands.pendulum, Qt.Key.Key_Right)
+    assert not hands.placing.pulling
+    assert hands.controller.servo.hand.torque == 0.0
+
+
+def test_the_key_captures_where_nothing_is_captured_by_itself(hands):
+    hands.connect()
+    hands.click(hands.page.capture_form.auto)
+    hands.hold()
+    hands.drag_to(hands.rest() + 0.1)
+    hands.rest()
+    hands.until(lambda: "capture key" in hands.page.note.text())
+    assert hands.placing.points == ()
+    hands.window.activateWindow()
+    hands.qtbot.waitActive(hands.window)
+    QTest.keyClick(hands.pendulum, Qt.Key.Key_Space)
+    hands.until(lambda: len(hands.placing.points) == 1)
+    assert hands.placing.points[0].angle == pytest.approx(hands.angle, abs=0.004)
+
+
+def test_another_key_is_learned_and_escape_is_none(hands):
+    key = hands.page.capture_form.key
+    hands.click(key)
+    QTest.keyClick(key, Qt.Key.Key_Escape)
+    assert hands.controller.settings.capture_key == "Space"
+    hands.click(key)
+    assert key.text() == "press a key…"
+    QTest.keyClick(key, Qt.Key.Key_F9)
+    assert hands.controller.settings.capture_key == "F9"
+    assert key.text() == "F9"
+
+
+def test_an_emergency_stop_ends_the_hold_and_keeps_the_points(hands):
+    hands.connect()
+    hands.hold()
+    hands.drag_to(hands.rest() + 0.1)
+    hands.until(lambda: len(hands.placing.points) == 1)
+    hands.controller.emergency_stop()
+    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    assert hands.controller.servo.view.state is ServoState.FAULT
+    assert len(hands.placing.points) == 1
+    assert hands.page.state.text() == "MOTOR OFF"
+    assert hands.page.go_button.text() == "Acknowledge"
+    hands.click(hands.page.go_button)
+    hands.until(lambda: hands.controller.servo.view.state is ServoState.READY)
+    # The next hold begins with what is still missing.
+    assert hands.placing.target.side == "backdrive"
+
+
+def test_disconnecting_ends_the_hold(hands):
+    hands.connect()
+    hands.hold()
+    hands.controller.servo.disconnect_servo()
+    assert hands.placing.stage is Stage.IDLE
+    hands.until(lambda: hands.page.is_empty)
+
+
+def test_a_torque_beyond_the_limits_is_refused(hands):
+    hands.connect()
+    hands.page.torque_form.torques.setText("50")
+    hands.page.torque_form.torques.editingFinished.emit()
+    hands.click(hands.page.go_button)
+    hands.until(lambda: hands.placing.stage is Stage.IDLE)
+    assert "beyond the servo's limit" in hands.problems[0]
+    assert hands.controller.servo.view.state is ServoState.READY
+
+
+def test_torques_are_typed_suggested_and_undone(hands):
+    form, placing = hands.page.torque_form, hands.placing
+    suggested = placing.torques
+    assert len(suggested) >= 3
+    form.torques.setText("0.3:0.5:0.1")
+    form.torques.editingFinished.emit()
+    assert placing.torques == (0.3, 0.4, 0.5)
+    assert hands.page.table.rowCount() == 3
+    form.torques.setText("none")
+    form.torques.editingFinished.emit()
+    assert "no torque" in form.hint.text()
+    assert placing.torques == (0.3, 0.4, 0.5)
+    hands.controller.undo.undo()
+    assert placing.torques == suggested
+    # What is suggested follows the bench until a person chooses.
+    hands.controller.setup.set_bench(mass=2.0 * hands.controller.setup.bench.mass)
+    assert placing.torques != suggested
+    form.repeats.setValue(2)
+    assert hands.page.table.rowCount() == 2 * len(placing.torques)
+
+
+def test_points_come_back_with_their_session_and_stay_with_it(hands, tmp_path):
+    bench = hands.controller.setup.bench
+    torque = hands.placing.torques[0]
+    points = tuple(
+        PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106")
+        for angle, side in ((0.07, "drive"), (0.45, "backdrive"))
+    )
+    session = Session.create(tmp_path / "placed", "placed")
+    session.set_document("placed_points", points_to_json(points))
+    other = Session.create(tmp_path / "other", "other")
+    hands.controller.library.open(session.path)
+    hands.until(lambda: hands.placing.points == points)
+    assert not hands.page.is_empty
+    assert hands.placing.target == Target(hands.placing.torques[1], 1, "drive")
+    assert hands.page.table.data(hands.page.table.index(0, 1)) == "0.0700"
+    hands.page.points.setCurrentIndex(hands.page.table.index(0, 2))
+    hands.click(hands.page.delete_button)
+    hands.until(lambda: points_from_json(session.document("placed_points")) == points[:1])
+    hands.controller.library.open(other.path)
+    hands.until(lambda: hands.controller.library.path == other.path and hands.placing.points == ())
+    hands.controller.undo.undo()
+    assert hands.placing.points == ()
+    assert "not open" in hands.problems[-1]
+    assert other.document("placed_points") is None
+
+
+def test_a_damaged_list_of_points_is_named_and_costs_nothing_else(hands, tmp_path):
+    session = Session.create(tmp_path / "placed", "placed")
+    session.set_document("placed_points", {"format": "something else"})
+    hands.controller.library.open(session.path)
+    hands.until(lambda: bool(hands.problems))
+    assert "placed points cannot be read" in hands.problems[0]
+    assert hands.controller.library.path == session.path
+
+
+def test_points_of_another_bench_are_drawn_but_not_counted(hands, tmp_path):
+    bench = replace(hands.controller.setup.bench, mass=0.5)
+    session = Session.create(tmp_path / "placed", "placed")
+    target = hands.placing.plan[0]
+    point = PlacedPoint(motor_torque=target.torque, angle=0.3, side="drive", bench=bench, servo="mx106")
+    session.set_document("placed_points", points_to_json((point,)))
+    hands.controller.library.open(session.path)
+    hands.until(lambda: hands.placing.points == (point,))
+    assert hands.placing.target == target
+    assert len(hands.page.diagram.markers["drive"].getData()[0]) == 1
+
+
+def test_angles_change_their_unit_on_the_screen_only(hands, tmp_path):
+    session = Session.create(tmp_path / "placed", "placed")
+    target = hands.placing.plan[0]
+    point = PlacedPoint(
+        motor_torque=target.torque, angle=0.5, side="drive", bench=hands.controller.setup.bench, servo="mx106"
+    )
+    session.set_document("placed_points", points_to_json((point,)))
+    hands.controller.library.open(session.path)
+    hands.until(lambda: hands.placing.points == (point,))
+    hands.controller.set_angle_unit(DEGREES)
+    table = hands.page.table
+    assert table.data(table.index(0, 1)) == f"{math.degrees(0.5):.2f}"
+    assert table.headerData(1, Qt.Orientation.Horizontal) == "Lowest\n[°]"
+    assert hands.placing.points == (point,)
+
+
+def test_every_widget_says_what_it_is(hands):
+    from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QLineEdit
+
+    for kind in (QAbstractButton, QAbstractSpinBox, QLineEdit):
+        for widget in hands.window.findChildren(kind):
+            if isinstance(widget.parent(), QAbstractSpinBox) or widget.objectName().startswith("qt_"):
+                continue
+            if type(widget).__name__ == "QTableCornerButton" or widget.parent() is hands.page.points:
+                continue
+            assert widget.accessibleName(), widget
+            assert widget.toolTip(), widget.accessibleName()
+
+
+# What counts as a rest, without a servo.
+
+
+def fed(finder, positions, begin=0.0, free=True):
+    rests = [finder.feed(begin + 0.005 * (k + 1), position, free) for k, position in enumerate(positions)]
+    return [rest for rest in rests if rest is not None]
+
+
+def test_the_first_rest_is_where_the_hand_begins():
+    finder = RestFinder(0.0015, 0.5)
+    assert fed(finder, [0.2] * 150) == []
+    assert finder.settled
+    found = fed(finder, [*(0.2 + 0.001 * k for k in range(100)), *[0.3] * 150], 10.0)
+    assert [rest.angle for rest in found] == pytest.approx([0.3])
+
+
+def test_a_rest_in_the_hand_counts_only_once_it_was_let_go():
+    finder = RestFinder(0.0015, 0.5)
+    fed(finder, [0.2] * 150)
+    assert fed(finder, [0.3] * 300, 10.0, free=False) == []
+    # Let go, it slides back: only where it stays then counts.
+    assert [r.angle for r in fed(finder, [*[0.3 - 0.004 * k for k in range(20)], *[0.22] * 150], 20.0)] == [0.22]

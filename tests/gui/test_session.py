@@ -1,0 +1,662 @@
+"""The session browser: finding runs, noting things about them, bringing in more, and never touching a recording."""
+
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
+
+from bench_gui.places import MOST_RECENT, remember
+from bench_gui.session.cells import split_tags
+from bench_gui.session.contents import unfinished_runs
+from bench_gui.session.dropped import classify, may_take
+from bench_gui.session.filter import parse_filter
+from bench_gui.session.run_table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
+from bench_gui.session.sketch import sketch
+from bench_gui.session.sketches import AT_ONCE
+from bench_gui.session.wording import judgement, story
+from bench_gui.theme import THEMES, load_theme
+from bench_gui.work import tasks
+from bench_gui.work.desk import Desk
+from core.bench import Bench
+from core.catalogue import load_model
+from core.recording import Recording, ServoSettings
+from sessions import Annotation, RunSummary, Session, export_bam, export_csv, export_single
+
+RUN = RunSummary(
+    id="0012_sin_sin_kp16",
+    trajectory="sin_sin",
+    duration=6.0,
+    samples=1200,
+    mass=0.567,
+    length=0.15,
+    arm_mass=0.1,
+    kp=16.0,
+    ki=0.0,
+    kd=0.0,
+    supply_voltage=14.8,
+    servo="mx106",
+    exit_status="abort",
+    reason="emergency stop",
+    started="2026-11-21T10:00:00+00:00",
+    finished="",
+    rate=200.0,
+    uid="u",
+    source="log.json",
+    file="runs/0012_sin_sin_kp16.h5",
+    sha256="",
+    content_sha256="",
+)
+NOTED = Annotation(
+    note="Coupling re-tightened", tags=("good", "bench 2"), excluded=True, reason="hit a stop", trim_end=4.0
+)
+
+
+# The filter line.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "sin_s",
+        "0012",
+        "ABORTED",
+        "coupling",
+        "kp=16",
+        "kp:16 KI=0",
+        "mass>0.5 mass<0.6kg",
+        "load >= 0.567",
+        "run:3..12",
+        "run!=3..11",
+        "duration<=6s samples>1000",
+        "tag:good",
+        'tag:"bench 2"',
+        "status:aborted",
+        "status=abort",
+        "servo=MX106",
+        "trajectory:sin",
+        "reason:emergency",
+        "reason:stop note:tight",
+        "excluded trimmed tagged noted imported",
+        "-kp=32 -tag:bad",
+        "servo!=xl330",
+        '"re-tightened"',
+    ],
+)
+def test_a_filter_finds(text):
+    wanted = parse_filter(text)
+    assert wanted.problems == ()
+    assert wanted.accepts(RUN, NOTED)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lift",
+        "kp=32",
+        "mass>0.567",
+        "mass<0.567",
+        "run:13..20",
+        "tag:goo",
+        "status:complete",
+        "servo=mx1",
+        "-excluded",
+        "-sin_sin",
+        'excluded "excluded"',
+        "kp=16 kp=17",
+    ],
+)
+def test_a_filter_leaves_out(text):
+    wanted = parse_filter(text)
+    assert wanted.problems == ()
+    assert not wanted.accepts(RUN, NOTED)
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("foo=3", "no foo"),
+        ("kp=", "value"),
+        ("kp=abc", "number"),
+        ("mass>0.5g", "kg"),
+        ("kp=16kg", "unit"),
+        ("kp>3..9", "range"),
+        ("run:9..3", "before it begins"),
+        ("status:done", "aborted"),
+        ("servo>3", "no number"),
+        (">3", "name"),
+        ("-", "word"),
+        ("größe=3", "name"),
+    ],
+)
+def test_a_term_that_is_not_understood_is_named_and_not_applied(text, named):
+    wanted = parse_filter(f"sin_sin {text}")
+    (problem,) = wanted.problems
+    assert named in problem
+    assert wanted.accepts(RUN, NOTED)
+    assert not wanted.accepts(replace(RUN, trajectory="lift"), NOTED)
+
+
+@given(st.one_of(st.text(), st.lists(st.sampled_from(list('kp=<>!:-".3tagrun sm ..é')), max_size=12).map("".join)))
+def test_a_filter_never_fails_and_never_ignores(text):
+    wanted = parse_filter(text)
+    assert wanted.accepts(RUN, NOTED) in (True, False)
+    assert bool(wanted.tests or wanted.problems) == bool(text.strip())
+
+
+def test_no_name_of_a_filter_term_is_left_out_of_its_hint():
+    from bench_gui.session import filter as filters
+
+    for name in (*filters._NUMBERS, *filters._TEXTS, *filters._QUESTIONS, "tag", "status"):
+        assert name in filters.HINT or name in ("load", "arm", "id"), name
+
+
+# What is said about a run.
+
+
+def test_a_run_says_how_it_is_used():
+    assert judgement(RUN, Annotation()) == "aborted"
+    assert judgement(RUN, Annotation(trim_begin=1.25)) == "aborted, 1.25–6.00 s"
+    assert judgement(RUN, NOTED) == "aborted, excluded"
+    lines = story(RUN, NOTED).splitlines()
+    assert lines == [
+        "0012_sin_sin_kp16, imported from log.json",
+        "aborted: emergency stop",
+        "excluded from fits: hit a stop",
+        "of its 6.00 s, 0.00 s to 4.00 s are used",
+        "tags: good, bench 2",
+        "Coupling re-tightened",
+    ]
+
+
+def test_tags_are_taken_apart():
+    assert split_tags(" good,bench  2 ,, good") == ("good", "bench 2")
+
+
+# Stamps.
+
+
+def recording(count=5000, identity="0001_step_kp16"):
+    time = np.arange(count) / 1000.0
+    goal = np.where(time < 1.0, 0.0, 1.0)
+    position = np.sin(time)
+    position[count // 2] = 2.0
+    channels = {"time": time + 7.0, "goal_position": goal, "position": position, "torque_enable": np.ones(count, "u1")}
+    settings = ServoSettings(servo="mx106", kp=16.0, supply_voltage=14.8)
+    return Recording(
+        id=identity, trajectory="step", bench=Bench(mass=0.5, length=0.1), settings=settings, channels=channels
+    )
+
+
+def test_a_stamp_keeps_the_extremes_in_few_points():
+    found = sketch(recording(), 100)
+    for points in (found.measured, found.goal):
+        assert len(points) <= 2 * 100 + 50
+        assert points.min() >= 0.0
+        assert points.max() <= 1.0
+        assert np.all(np.diff(points[:, 0]) >= 0.0)
+    peak = found.measured[found.measured[:, 1].argmax()]
+    assert peak == pytest.approx([0.5, 1.0], abs=1e-3)
+    lowest = found.measured[:, 1].min()
+    assert lowest == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_stamp_of_a_run_at_rest_is_a_line_in_the_middle():
+    run = recording(50)
+    still = {**run.channels, "position": np.full(50, 0.3), "goal_position": np.full(50, 0.3)}
+    assert np.all(sketch(replace(run, channels=still), 100).measured[:, 1] == 0.5)
+
+
+@pytest.fixture
+def long_session(tmp_path):
+    session = Session.create(tmp_path / "long", "long")
+    session.add_all([recording(40)] * 200)
+    return session.path
+
+
+def stamps(person):
+    view = person.window.session.view
+    rows = range(view.order.rowCount())
+    return [row for row in rows if view.order.data(view.order.index(row, 1), SKETCH_ROLE) is not None]
+
+
+def test_only_runs_in_sight_get_a_stamp(person, long_session):
+    person.open(long_session)
+    view = person.window.session.view
+    person.until(lambda: bool(stamps(person)))
+    person.until(lambda: not person.controller.background.busy)
+    in_sight = view.viewport().height() // view.rowHeight(0) + 1
+    assert in_sight <= len(stamps(person)) <= in_sight + AT_ONCE
+    view.scrollToBottom()
+    person.until(lambda: 199 in stamps(person))
+    person.until(lambda: not person.controller.background.busy)
+    assert len(stamps(person)) <= 2 * (in_sight + AT_ONCE)
+
+
+def test_a_hidden_list_asks_for_no_stamps(person, session):
+    person.window.session.hide()
+    asked = []
+    person.window.session.view.sketches.ask = lambda ids: asked.append(list(ids))
+    person.open(session)
+    person.window.session.view._look.timeout.emit()
+    assert asked == []
+    person.window.session.show()
+    person.until(lambda: bool(asked))
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_a_stamp_is_drawn_in_the_colours_of_the_theme(person, session, theme):
+    person.open(session)
+    person.window.choose_theme(theme)
+    view = person.window.session.view
+    person.until(lambda: 0 in stamps(person))
+    cell = view.visualRect(view.order.index(0, 1))
+    picture = view.viewport().grab(cell).toImage()
+    seen = {picture.pixelColor(x, y).name() for x in range(picture.width()) for y in range(picture.height())}
+    assert closest(seen, load_theme(theme).measured) < 90
+
+
+def closest(seen, wanted):
+    def parts(colour):
+        return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)])
+
+    return min(np.abs(parts(colour) - parts(wanted)).sum() for colour in seen)
+
+
+# In the window.
+
+
+def panel(person):
+    return person.window.session
+
+
+def shown(person):
+    view = panel(person).view
+    return [view.order.run_id(row) for row in range(view.order.rowCount())]
+
+
+def ids(person):
+    return [run.id for run in person.controller.library.runs]
+
+
+def cell_text(person, identity, column):
+    view = panel(person).view
+    return view.order.data(view.order.index(view.order.row_of(identity), column))
+
+
+def on_disk(person):
+    person.until(lambda: not person.controller.background.busy)
+    return Session.open(person.controller.library.path).annotations()
+
+
+def files(session):
+    return {path.name: path.read_bytes() for path in (session / "runs").glob("*.h5")}
+
+
+def enter_cell(person, identity, column, text):
+    view = panel(person).view
+    index = view.order.index(view.order.row_of(identity), column)
+    view.scrollTo(index)
+    person.qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
+    person.qtbot.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(index).center())
+    editor = view.indexWidget(index)
+    assert editor.accessibleName()
+    editor.selectAll()
+    person.qtbot.keyClicks(editor, text)
+    person.qtbot.keyClick(editor, Qt.Key.Key_Return)
+    person.until(lambda: view.indexWidget(index) is None)
+
+
+def test_the_filter_counts_and_keeps_the_choice(person, session):
+    person.open(session)
+    first, second, third = ids(person)
+    panel(person).select([first, third])
+    person.qtbot.keyClicks(panel(person).head.filter, "trajectory:sin")
+    assert shown(person) == [first, second]
+    assert panel(person).count.text() == "2 of 3 runs, 2 selected (1 hidden)"
+    assert person.controller.library.selected == (first, third)
+    panel(person).clear_filter()
+    assert {i.row() for i in panel(person).view.selectionModel().selectedRows()} == {0, 2}
+    person.qtbot.keyClicks(panel(person).head.filter, "kp=1 foo=2")
+    assert "no foo" in panel(person).head.trouble.text()
+    assert panel(person).head.trouble.isVisible()
+    assert shown(person) == []
+    panel(person).clear_filter()
+    assert not panel(person).head.trouble.isVisible()
+    assert panel(person).count.text() == "3 runs, 2 selected"
+
+
+def test_all_runs_shown_can_be_selected(person, session):
+    person.open(session)
+    person.qtbot.keyClicks(panel(person).head.filter, "sin")
+    panel(person).select_shown()
+    assert list(person.controller.library.selected) == ids(person)[:2]
+
+
+def test_columns_sort_by_what_they_mean(person, long_session):
+    person.open(long_session)
+    view = panel(person).view
+    view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+    assert shown(person)[0].startswith("0200")
+    panel(person).editing.set_note(ids(person)[41], "b")
+    panel(person).editing.set_note(ids(person)[57], "A")
+    view.sortByColumn(NOTE, Qt.SortOrder.DescendingOrder)
+    assert shown(person)[:2] == [ids(person)[41], ids(person)[57]]
+
+
+def test_another_session_with_the_same_ids_is_shown_as_it_is(person, tmp_path):
+    for name, mass in (("one", 0.5), ("two", 0.7)):
+        run = replace(recording(40), bench=Bench(mass=mass, length=0.1))
+        Session.create(tmp_path / name, name).add(run)
+    person.open(tmp_path / "one")
+    (identity,) = ids(person)
+    panel(person).select([identity])
+    person.open(tmp_path / "two")
+    assert ids(person) == [identity]
+    assert cell_text(person, identity, 5) == "0.7"
+    assert person.controller.library.selected == ()
+    assert not panel(person).view.selectionModel().hasSelection()
+
+
+def test_notes_and_tags_are_edited_in_place_and_undone(person, session):
+    before = files(session)
+    person.open(session)
+    first = ids(person)[0]
+    enter_cell(person, first, NOTE, "checked the load")
+    enter_cell(person, first, TAGS, "good, bench 2")
+    assert on_disk(person) == {first: Annotation(note="checked the load", tags=("good", "bench 2"))}
+    assert cell_text(person, first, TAGS) == "good, bench 2"
+    person.controller.undo.undo()
+    assert cell_text(person, first, TAGS) == ""
+    assert on_disk(person) == {first: Annotation(note="checked the load")}
+    person.controller.undo.undo()
+    assert cell_text(person, first, NOTE) == ""
+    person.controller.undo.redo()
+    assert on_disk(person) == {first: Annotation(note="checked the load")}
+    assert files(session) == before
+
+
+def test_tags_of_several_runs_leave_what_only_some_have(person, session):
+    person.open(session)
+    first, second, _ = ids(person)
+    panel(person).editing.set_tags(first, ("good", "mine"))
+    panel(person).editing.set_tags(second, ("good",))
+    panel(person).select([first, second])
+    person.click(panel(person).head.tags_button)
+    dialog = panel(person).questions.dialog
+    assert dialog.field.tags == ("good",)
+    dialog.field.clear()
+    person.qtbot.keyClicks(dialog.field, "new")
+    person.qtbot.mouseClick(dialog.findChildren(type(panel(person).head.tags_button))[-1], Qt.MouseButton.LeftButton)
+    assert person.controller.undo.undoText() == "tags of 2 runs"
+    noted = on_disk(person)
+    assert (noted[first].tags, noted[second].tags) == (("mine", "new"), ("new",))
+
+
+def test_a_tag_being_typed_is_completed(person, session):
+    person.open(session)
+    panel(person).editing.set_tags(ids(person)[0], ("reference",))
+    panel(person).select(ids(person)[1:2])
+    panel(person).questions.ask_tags()
+    field = panel(person).questions.dialog.field
+    person.qtbot.keyClicks(field, "good, ref")
+    assert field._completer.currentCompletion() == "reference"
+    field._completer.activated.emit("reference")
+    assert field.tags == ("good", "reference")
+
+
+def test_a_run_is_excluded_for_a_reason(person, session):
+    before = files(session)
+    person.open(session)
+    first, *others = ids(person)
+    library = person.controller.library
+    panel(person).select([first])
+    person.click(panel(person).head.exclude_button)
+    dialog = panel(person).questions.dialog
+    assert not dialog.isModal()
+    assert not dialog.exclude_button.isEnabled()
+    person.qtbot.keyClicks(dialog.reason, "the load slipped")
+    person.click(dialog.exclude_button)
+    assert on_disk(person) == {first: Annotation(excluded=True, reason="the load slipped")}
+    assert cell_text(person, first, STATUS) == "complete, excluded"
+    view = panel(person).view
+    index = view.order.index(0, 0)
+    assert view.order.data(index, Qt.ItemDataRole.FontRole).strikeOut()
+    assert "the load slipped" in view.order.data(index, Qt.ItemDataRole.ToolTipRole)
+    # Selected, it is compared, but never fitted; by itself it is neither.
+    assert [run.id for run in library.chosen()] == [first]
+    assert library.for_fit() == []
+    assert library.left_out() == "left out of the fit: 1 excluded"
+    panel(person).select([])
+    assert [run.id for run in library.chosen()] == others == [run.id for run in library.for_fit()]
+    assert [r.id for r in library.for_fit()] == Session.open(session).fit_ids()
+    assert "1 excluded" in panel(person).count.text()
+    panel(person).select([first])
+    person.click(panel(person).head.include_button)
+    assert on_disk(person) == {}
+    assert files(session) == before
+
+
+def test_runs_that_did_not_end_well_are_fitted_only_when_selected(person, tmp_path):
+    session = Session.create(tmp_path / "some", "some")
+    session.add(recording(40))
+    session.add(recording(40), "crashed")
+    person.open(session.path)
+    library = person.controller.library
+    good, crashed = ids(person)
+    assert [run.id for run in library.for_fit()] == [good] == session.fit_ids()
+    assert "1 that did not end well" in library.left_out()
+    panel(person).select([crashed])
+    assert [run.id for run in library.for_fit()] == [crashed] == session.fit_ids([crashed])
+    assert library.left_out() == ""
+
+
+def drawn(dialog):
+    x, _ = dialog._measured.getData()
+    return () if x is None else x
+
+
+def test_a_run_is_trimmed_by_lines_and_by_numbers(person, session):
+    before = files(session)
+    person.open(session)
+    first = ids(person)[0]
+    panel(person).select([first])
+    person.click(panel(person).head.trim_button)
+    dialog = panel(person).questions.dialog
+    person.until(lambda: len(drawn(dialog)) > 100)
+    assert (dialog.begin, dialog.end) == (None, None)
+    dialog.region.lines[0].setValue(0.5)
+    assert dialog.begin == 0.5
+    dialog.last.setValue(2.0)
+    assert tuple(dialog.region.getRegion()) == (0.5, 2.0)
+    dialog.last.setValue(0.5)
+    assert not dialog.trim_button.isEnabled()
+    dialog.last.setValue(2.0)
+    with person.qtbot.waitSignal(person.controller.library.trimmed) as trimmed:
+        person.click(dialog.trim_button)
+    assert trimmed.args == [[first]]
+    assert on_disk(person) == {first: Annotation(trim_begin=0.5, trim_end=2.0)}
+    assert "0.50–2.00 s" in cell_text(person, first, STATUS)
+    begin, end = panel(person).view.order.data(panel(person).view.order.index(0, 1), USED_ROLE)
+    assert 0.0 < begin < end < 1.0
+    used = []
+    person.controller.library.load_used([first], used.extend)
+    person.until(lambda: bool(used))
+    assert used[0].duration == pytest.approx(1.5, abs=0.02)
+    # The lines are found again where they were, and can be taken away.
+    panel(person).questions.ask_trim()
+    again = panel(person).questions.dialog
+    assert again.isVisible()
+    assert (again.begin, again.end) == (0.5, 2.0)
+    person.click(again.reset_button)
+    assert (again.begin, again.end) == (None, None)
+    person.click(again.trim_button)
+    assert on_disk(person) == {}
+    assert files(session) == before
+
+
+def test_the_desk_simulates_the_part_that_is_used(session):
+    opened = Session.open(session)
+    first = opened.runs()[0].id
+    models = {"m1": load_model("mx106", "m1")}
+    desk = Desk()
+    try:
+        (whole,) = desk.call(tasks.overlays, session, [first], models).runs
+        opened.annotate(first, Annotation(trim_begin=0.5, trim_end=2.0))
+        (part,) = desk.call(tasks.overlays, session, [first], models).runs
+    finally:
+        desk.close()
+    assert whole.time[-1] == pytest.approx(2.5, abs=0.02)
+    assert part.time[-1] == pytest.approx(1.5, abs=0.02)
+
+
+def test_undo_comes_back_to_the_session_it_is_about(person, session, tmp_path):
+    other = shutil.copytree(session, tmp_path / "other")
+    person.open(session)
+    panel(person).editing.set_note(ids(person)[0], "mine")
+    person.open(other)
+    person.controller.undo.undo()
+    assert on_disk(person) == {}
+    assert Session.open(session).annotations() == {}
+    assert "not open now" in person.message
+
+
+def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
+    person.open(session)
+    first = ids(person)[0]
+    panel(person).editing.set_tags(first, ("x" * 100,))
+    assert "tag" in person.message
+    assert cell_text(person, first, TAGS) == ""
+    assert person.controller.undo.count() == 0
+    (session / "annotations.json").mkdir()
+    panel(person).editing.set_note(first, "lost")
+    person.until(lambda: "not kept" in person.message)
+
+
+def test_notes_that_cannot_be_read_do_not_keep_the_session_closed(person, session):
+    (session / "annotations.json").write_text("{", "utf-8")
+    person.open(session)
+    person.until(lambda: "annotations.json" in person.message)
+    assert len(ids(person)) == 3
+
+
+def test_an_exported_session_can_be_looked_at_only(person, session, tmp_path):
+    Session.open(session).annotate(Session.open(session).runs()[0].id, Annotation(tags=("good",)))
+    single = export_single(Session.open(session), tmp_path / "all.h5")
+    person.open(single)
+    first = ids(person)[0]
+    assert cell_text(person, first, TAGS) == "good"
+    panel(person).select([first])
+    assert not panel(person).head.exclude_button.isEnabled()
+    flags = panel(person).view.order.flags(panel(person).view.order.index(0, NOTE))
+    assert not flags & Qt.ItemFlag.ItemIsEditable
+    assert not any(spec.enabled() for spec in panel(person)._run_actions())
+
+
+def test_actions_are_possible_when_they_make_sense(person, session):
+    specs = {spec.text.replace("&", ""): spec for spec in panel(person).actions_offered()}
+    assert not specs["Filter runs"].enabled()
+    person.open(session)
+    assert specs["Filter runs"].enabled()
+    assert not specs["Trim…"].enabled()
+    specs["Select all runs shown"].act()
+    assert specs["Set tags…"].enabled()
+    assert not specs["Trim…"].enabled()
+    assert not specs["Include in fits"].enabled()
+    specs["Select none"].act()
+    assert person.controller.library.selected == ()
+    panel(person).select(ids(person)[:1])
+    specs["Edit the note"].act()
+    view = panel(person).view
+    assert view.indexWidget(view.order.index(0, NOTE)).accessibleName() == "Note"
+
+
+def test_a_click_selects_and_a_new_run_does_not_disturb(person, session):
+    person.open(session)
+    view = panel(person).view
+    flags = QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+    view.selectionModel().select(view.order.index(1, 0), flags)
+    assert person.controller.library.selected == (ids(person)[1],)
+    Session.open(session).add(recording(40))
+    person.controller.library.refresh()
+    person.until(lambda: len(ids(person)) == 4)
+    assert person.controller.library.selected == (ids(person)[1],)
+    assert [i.row() for i in view.selectionModel().selectedRows()] == [1]
+
+
+# Files from outside.
+
+
+def test_dropped_things_are_told_apart(session, tmp_path):
+    (csv,) = export_csv(Session.open(session), [Session.open(session).runs()[0].id], tmp_path / "csv")
+    single = export_single(Session.open(session), tmp_path / "all.h5")
+    (run, *_) = sorted((session / "runs").glob("*.h5"))
+    picture = tmp_path / "photo.png"
+    picture.write_bytes(b"no recording")
+    assert classify([session]).opens == session
+    assert classify([single]).opens == single
+    assert classify([run]).imports == (run,)
+    assert classify([csv, csv.parent]).imports == (csv, csv.parent)
+    assert classify([csv, session]).imports == (session, csv)
+    assert classify([session, single]).imports == (session, single)
+    refused = classify([picture, tmp_path / "gone.json", csv])
+    assert refused.imports == (csv,)
+    assert "photo.png" in refused.refused[0]
+    assert "no such file" in refused.refused[1]
+    assert may_take([csv])
+    assert may_take([session])
+    assert not may_take([picture])
+
+
+def mime(*paths):
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    return data
+
+
+def test_what_cannot_be_taken_is_said(person, tmp_path):
+    picture = tmp_path / "photo.png"
+    picture.write_bytes(b"no recording")
+    assert not panel(person).can_take(mime(picture))
+    panel(person).take(mime(picture))
+    person.until(lambda: "photo.png" in person.message)
+    web = QMimeData()
+    web.setUrls([QUrl("https://example.org/log.json")])
+    assert not panel(person).can_take(web)
+    panel(person).take(web)
+    assert "this computer" in person.message
+
+
+def test_a_folder_of_recordings_says_what_it_passed_over(person, session, tmp_path):
+    folder = tmp_path / "logs"
+    export_bam(Session.open(session), None, folder)
+    (folder / "config.json").write_text('{"name": "no recording"}', "utf-8")
+    panel(person).take(mime(folder))
+    person.until(lambda: len(ids(person)) == 3)
+    assert "3 runs imported" in person.message
+    assert "config.json" in person.message
+
+
+def test_recent_sessions_are_few_and_there(tmp_path):
+    recent = []
+    for number in range(MOST_RECENT + 3):
+        (tmp_path / str(number)).mkdir()
+        recent = remember(recent, tmp_path / str(number))
+    assert len(recent) == MOST_RECENT
+    assert recent[0] == str(tmp_path / str(MOST_RECENT + 2))
+    (tmp_path / str(MOST_RECENT)).rmdir()
+    recent = remember(recent, tmp_path / "5")
+    assert recent[0] == str(tmp_path / "5")
+    assert recent.count(str(tmp_path / "5")) == 1
+    assert str(tmp_path / str(MOST_RECENT)) not in recent
+
+
+def test_a_session_without_unfinished_runs_is_not_offered(person, session, tmp_path):
+    assert unfinished_runs(session) == 0
+    assert unfinished_runs(tmp_path / "gone") == 0
+    (session / "runs" / "0009_x_kp1.h5.part").touch()
+    assert unfinished_runs(session) == 1

@@ -1,0 +1,173 @@
+"""What a motion beside its twin says about the mounting: faults are planted by simulating another bench."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bench_gui.record.live import LiveRun
+from bench_gui.record.mounting import (
+    ASSUMED_ERROR,
+    DIRECTION,
+    ERROR_SHARE,
+    GAIN,
+    LOAD,
+    OUTSIDE_LIMIT,
+    SLIP,
+    ZERO,
+    Start,
+    Watch,
+    explain,
+    foresee,
+    half_width,
+    in_words,
+)
+from bench_gui.units import DEGREES, RADIANS
+from core.bench import Bench
+from core.catalogue import load_model
+from core.recording import RunHeader
+from core.simulation import simulate_trajectory
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from drivers.recorder import MemorySink, record_inline
+from drivers.recorder.run import LIVE_DTYPE, Phase
+from drivers.registry import open_servo
+
+REST = Start(0.0, 0.0, float("nan"))
+STEP = 2.0 * np.pi / 4096
+
+
+@pytest.fixture(scope="module")
+def model():
+    return load_model("mx106", "m6")
+
+
+def header(model, name="sin_sin", kp=8.0):
+    bench = Bench(mass=1.0, length=0.15)
+    return RunHeader(trajectory=name, bench=bench, settings=model.default_settings(kp), rate=200.0)
+
+
+def moved(model, name, bench, kp=8.0, position=0.0):
+    """What a servo on another bench does: time and position."""
+    trajectory = make_trajectory(name)
+    motion = simulate_trajectory(model, trajectory, bench, model.default_settings(kp), 0.005, position)
+    return motion.time, motion.position
+
+
+def found(model, name, time, position):
+    trajectory, run = make_trajectory(name), header(model, name)
+    return explain(model, trajectory, run, REST, time, position)
+
+
+@pytest.mark.parametrize("name", PAPER_TRAJECTORIES)
+@pytest.mark.parametrize("factor", [0.5, 1.5, 2.0])
+def test_a_wrong_load_is_named_with_its_mass(model, name, factor):
+    time, position = moved(model, name, Bench(mass=factor, length=0.15))
+    causes = found(model, name, time, position)
+    assert causes[0].kind == LOAD
+    assert causes[0].value == pytest.approx(factor, rel=0.1)
+    words = in_words(causes, header(model), RADIANS)
+    assert ("heavier" if factor > 1 else "lighter") in words
+    assert "1 kg" in words
+
+
+@pytest.mark.parametrize("offset", [-0.3, 0.2])
+@pytest.mark.parametrize("name", ["up_and_down", "sin_sin"])
+def test_a_wrong_zero_is_named_with_its_angle(model, name, offset):
+    """Where the pendulum hangs the servo reads `offset`, so gravity acts at what it reads less the offset."""
+    time, position = moved(model, name, Bench(mass=1.0, length=0.15, angle_offset=-offset))
+    causes = found(model, name, time, position)
+    assert causes[0].kind == ZERO
+    assert causes[0].value == pytest.approx(offset, abs=0.03)
+
+
+def test_a_gain_that_was_not_written_is_named(model):
+    time, position = moved(model, "sin_time_square", Bench(mass=1.0, length=0.15), kp=2.0)
+    causes = found(model, "sin_time_square", time, position)
+    assert causes[0].kind == GAIN
+    assert causes[0].value * 8.0 == pytest.approx(2.0, rel=0.1)
+
+
+def test_a_reversed_direction_is_named(model):
+    time, position = moved(model, "sin_sin", Bench(mass=1.0, length=0.15))
+    causes = found(model, "sin_sin", time, -position)
+    assert [cause.kind for cause in causes] == [DIRECTION]
+    assert "reversed" in in_words(causes, header(model), RADIANS)
+
+
+def test_a_horn_that_slips_is_named_with_its_moment(model):
+    time, position = moved(model, "sin_sin", Bench(mass=1.0, length=0.15))
+    causes = found(model, "sin_sin", time, position + 0.2 * (time > 4.0))
+    assert [cause.kind for cause in causes] == [SLIP]
+    assert causes[0].value == pytest.approx(4.0, abs=0.2)
+
+
+def test_what_nothing_explains_is_said_so(model):
+    time, position = moved(model, "sin_sin", Bench(mass=1.0, length=0.15))
+    causes = found(model, "sin_sin", time, position + 0.3 * np.sin(40.0 * time))
+    assert causes == ()
+    assert "direction" in in_words(causes, header(model), RADIANS)
+
+
+def test_angles_are_said_in_the_unit_a_person_chose(model):
+    time, position = moved(model, "sin_sin", Bench(mass=1.0, length=0.15))
+    causes = found(model, "sin_sin", time, position + 0.2)
+    assert causes[0].kind == ZERO
+    assert "0.20 rad" in in_words(causes, header(model), RADIANS)
+    assert "11.5°" in in_words(causes, header(model), DEGREES)
+
+
+def test_the_band_is_what_the_model_is_known_to_get_wrong(model):
+    """Half width = max(3 × validation error, 5 encoder steps, 10 mrad) + speed × 10 ms."""
+    speed = np.array([0.0, 2.0])
+    widths, base, known = half_width(model, STEP, speed)
+    assert (base, known) == (ERROR_SHARE * ASSUMED_ERROR, False)
+    np.testing.assert_allclose(widths, [base, base + 0.02])
+    good = replace(model, provenance={"validation_mae": 0.005})
+    assert half_width(good, STEP, speed)[1:] == (pytest.approx(0.015), True)
+    assert half_width(good, 0.01, speed)[1] == pytest.approx(0.05)
+    excellent = replace(model, provenance={"validation_mae": 1e-4})
+    assert half_width(excellent, 1e-6, speed)[1] == 0.01
+
+
+@pytest.mark.parametrize("name", PAPER_TRAJECTORIES)
+@pytest.mark.parametrize("kp", [8.0, 32.0])
+def test_a_servo_that_is_its_model_stays_in_the_band(name, kp):
+    motion, watch = followed(name, kp, Bench(mass=1.0, length=0.15))
+    assert watch.share_inside > 0.97
+    assert np.isnan(watch.alarm_at)
+    assert watch.count == pytest.approx(len(motion.time), abs=2)
+
+
+@pytest.mark.parametrize("mass", [0.4, 2.0])
+def test_a_wrong_load_leaves_the_band(mass):
+    motion, watch = followed("up_and_down", 8.0, Bench(mass=mass, length=0.15))
+    assert watch.share_inside < 0.9
+    assert OUTSIDE_LIMIT < watch.alarm_at < motion.time[-1]
+
+
+def followed(name, kp, hung):
+    """A simulated servo with `hung` on it, beside a twin that takes it for 1 kg at 0.15 m."""
+    with open_servo("simulated:mx106?clock=virtual") as servo:
+        identity = servo.connect()
+        run = header(servo.model, name, kp)
+        sink = MemorySink()
+        assert record_inline(servo, make_trajectory(name), replace(run, bench=hung), sink).exit_status == "success"
+        rows = sink.rows
+        start = Start(*(float(rows[column][0]) for column in ("position", "velocity", "supply_voltage")))
+        motion = foresee(servo.model, make_trajectory(name), run, start, identity.position_step)
+    watch = Watch(motion)
+    for block in np.array_split(rows, 50):
+        watch.take(block["time"], block["position"])
+    return motion, watch
+
+
+def test_live_samples_survive_growing():
+    rows = np.zeros(30_000, LIVE_DTYPE)
+    rows["time"] = np.arange(len(rows)) / 200.0
+    rows["position"] = np.sin(rows["time"])
+    rows["phase"] = Phase.RUN
+    run = LiveRun()
+    for block in np.array_split(rows, 700):
+        assert run.take(block)
+    np.testing.assert_array_equal(run.column("time"), rows["time"])
+    np.testing.assert_array_equal(run.column("position"), rows["position"])
