@@ -137,7 +137,7 @@ class ZeroPanel(QFrame):
         row = QHBoxLayout()
         self.cancel_button: QPushButton = button("Cancel", "Leave the zero as it was", self.cancel)
         self.again_button: QPushButton = button("Start again", "Forget what was measured", self.restart)
-        self.apply_button: QPushButton = button("Apply", "", self.apply, "primary")
+        self.apply_button: QPushButton = button("Apply", "Use this zero for the runs to come", self.apply, "primary")
         row.addWidget(self.cancel_button)
         row.addWidget(self.again_button)
         row.addStretch(1)
@@ -193,7 +193,7 @@ class ZeroPanel(QFrame):
         """Show one look at the servo; only the one that is off is measured."""
         if not self.active:
             return
-        off = view.state is ServoState.READY and not self._controller.servo.busy
+        off = self._is_off
         if not off and (self.zeroing.rests or math.isfinite(self.zeroing.position)):
             self.restart()
         why = {
@@ -222,11 +222,17 @@ class ZeroPanel(QFrame):
         self.pendulum.set_theme(theme)
 
     def _take(self, rows: np.ndarray) -> None:
-        if self.active and self._controller.servo.view.state is ServoState.READY:
+        if self.active and self._is_off:
             count = len(self.zeroing.rests)
             self.zeroing.take(rows["clock"].astype(float), rows["position"].astype(float))
             if len(self.zeroing.rests) != count:
                 self._judge()
+
+    @property
+    def _is_off(self) -> bool:
+        """Whether the servo confirmed that its motor is off, and nothing is about to switch it on."""
+        servo = self._controller.servo
+        return servo.view.state is ServoState.READY and not servo.busy
 
     def _judge(self) -> None:
         try:
@@ -283,7 +289,6 @@ class ZeroPanel(QFrame):
         zeroing, setup, unit = self.zeroing, self._controller.setup, self._controller.angle_unit
         digits = 3 if unit.per_radian < 1.5 else 1
         sweeping = zeroing.stage is Stage.SWEEP
-        off = self._controller.servo.view.state is ServoState.READY
         shown = {"Lowest": zeroing.lowest, "Now": zeroing.position, "Highest": zeroing.highest}
         for name, value in shown.items():
             self.readings[name].setText(fixed(value * unit.per_radian, digits, unit.symbol))
@@ -291,7 +296,7 @@ class ZeroPanel(QFrame):
         for place, step in enumerate(self._steps):
             now = (place == 1 and sweeping) or (place == 2 and not sweeping)
             restyle(step, "role", "title" if now else "")
-        self.sweep_button.setEnabled(sweeping and off)
+        self.sweep_button.setEnabled(sweeping and self._is_off)
         restyle(self.sweep_button, "kind", "primary" if sweeping else "")
         self.hint.setText(self._advice())
         self.rests.setVisible(not sweeping)

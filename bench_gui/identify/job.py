@@ -59,10 +59,12 @@ def run_identification(
     IdentificationError if that was another request or if the runs have changed since.
     """
     runs = tuple(recording.id for recording in recordings)
+    # A split that is not possible leaves no folder behind.
+    split = split_recordings(recordings, request.validation, request.seed)
     with working_on(folder):
         record = _record(folder, runs, request, resume)
         try:
-            watch.loaded(recordings, split_recordings(recordings, request.validation, request.seed))
+            watch.loaded(recordings, split)
             found = identify(
                 request,
                 recordings,

@@ -75,11 +75,11 @@ class PlacementDiagram(QWidget):
         """Draw these models' boundaries over the torques [N·m] that are measured; current: key of the one to shade."""
         low, high = min((0.0, *torques)), max((0.0, *torques))
         span = (ROOM * low, ROOM * high) if high > low else (0.0, 1.0)
-        fit = span != self._span or not self._curves
+        if (tuple(models), current, span) == (self._models, self._current, self._span):
+            return
         self._models, self._current, self._span = tuple(models), current, span
         self._draw()
-        if fit:
-            self.fit()
+        self.fit()
 
     def show_points(self, points: Sequence[PlacedPoint]) -> None:
         """Draw the points."""

@@ -6,7 +6,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyM
 
 from bench_gui.session.filter import RunFilter
 from bench_gui.session.library import Library
-from bench_gui.session.run_table import SORT_ROLE, RunTable
+from bench_gui.session.run_table import RunTable
 
 
 class RunOrder(QSortFilterProxyModel):
@@ -17,7 +17,6 @@ class RunOrder(QSortFilterProxyModel):
         self._library = library
         self._table = table
         self._filter = RunFilter()
-        self.setSortRole(SORT_ROLE)
         self.setSourceModel(table)
 
     def set_filter(self, wanted: RunFilter) -> None:
@@ -35,6 +34,13 @@ class RunOrder(QSortFilterProxyModel):
         """Whether a run is shown."""
         run = self._table.run(source_row)
         return self._filter.accepts(run, self._library.annotation(run.id))
+
+    def lessThan(
+        self, source_left: QModelIndex | QPersistentModelIndex, source_right: QModelIndex | QPersistentModelIndex
+    ) -> bool:
+        """Whether one run comes before another."""
+        keys = self._table.sort_keys(source_left.column())
+        return keys[source_left.row()] < keys[source_right.row()]
 
     def run_id(self, row: int) -> str:
         """Id of the run in a row."""

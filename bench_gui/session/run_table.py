@@ -34,12 +34,11 @@ COLUMNS = (
     ("Note", "What there is to say about the run; double-click or F2 to edit"),
 )
 RUN, MOTION, TRAJECTORY, SERVO, KP, LOAD, LENGTH, DURATION, SAMPLES, STATUS, TAGS, NOTE = range(len(COLUMNS))
-SORT_ROLE = Qt.ItemDataRole.UserRole
-SKETCH_ROLE = Qt.ItemDataRole.UserRole + 1
+SKETCH_ROLE = Qt.ItemDataRole.UserRole
 """The run's stamp, a Sketch or None."""
-USED_ROLE = Qt.ItemDataRole.UserRole + 2
+USED_ROLE = Qt.ItemDataRole.UserRole + 1
 """Begin and end of what is used of the run, as shares of its duration."""
-EXCLUDED_ROLE = Qt.ItemDataRole.UserRole + 3
+EXCLUDED_ROLE = Qt.ItemDataRole.UserRole + 2
 
 
 class RunTable(QAbstractTableModel):
@@ -54,6 +53,7 @@ class RunTable(QAbstractTableModel):
         self._runs: list[RunSummary] = []
         self._shown: dict[str, Annotation] = {}
         self._rows: dict[str, int] = {}
+        self._keys: dict[int, list[Any]] = {}
         self._theme: Theme | None = None
         sketches.arrived.connect(self._sketched)
 
@@ -74,10 +74,18 @@ class RunTable(QAbstractTableModel):
     def show_annotations(self) -> None:
         """Show what is noted now."""
         before, self._shown = self._shown, self._library.annotations
-        for identity in before.keys() | self._shown.keys():
-            if before.get(identity) != self._shown.get(identity) and identity in self._rows:
-                row = self._rows[identity]
-                self.dataChanged.emit(self.index(row, 0), self.index(row, len(COLUMNS) - 1))
+        self._keys = {}
+        ids = before.keys() | self._shown.keys()
+        changed = [self._rows[i] for i in ids if before.get(i) != self._shown.get(i) and i in self._rows]
+        if changed:
+            self.dataChanged.emit(self.index(min(changed), 0), self.index(max(changed), len(COLUMNS) - 1))
+
+    def sort_keys(self, column: int) -> list[Any]:
+        """What the rows are sorted by in a column, one for each."""
+        if column not in self._keys:
+            annotation = self._library.annotation
+            self._keys[column] = [_sort_key(run, annotation(run.id), column) for run in self._runs]
+        return self._keys[column]
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -144,8 +152,6 @@ class RunTable(QAbstractTableModel):
             return _STRUCK if noted.excluded and column not in (MOTION, STATUS, TAGS, NOTE) else None
         if role == Qt.ItemDataRole.AccessibleTextRole and column == MOTION:
             return f"Motion of run {number_of(run)}"
-        if role == SORT_ROLE:
-            return _sort_key(run, noted, column)
         if role == SKETCH_ROLE:
             return self._sketches.of(run.id)
         if role == USED_ROLE:
@@ -155,7 +161,7 @@ class RunTable(QAbstractTableModel):
         return None
 
     def _keep(self, runs: list[RunSummary]) -> None:
-        self._runs = list(runs)
+        self._runs, self._keys = list(runs), {}
         self._rows = {run.id: row for row, run in enumerate(runs)}
 
     def _sketched(self, ids: list[str]) -> None:

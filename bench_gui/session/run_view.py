@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, Qt, QTimer
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt, QTimer
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
@@ -12,7 +12,7 @@ from bench_gui.session.cells import MotionCell, NoteCell, TagCell
 from bench_gui.session.filter import RunFilter
 from bench_gui.session.library import Library
 from bench_gui.session.run_order import RunOrder
-from bench_gui.session.run_table import MOTION, NOTE, RUN, TAGS, RunTable
+from bench_gui.session.run_table import COLUMNS, MOTION, NOTE, RUN, TAGS, RunTable
 from bench_gui.session.sketches import WIDTH, Sketches
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
@@ -78,14 +78,13 @@ class RunView(QTableView):
 
     def show_selection(self) -> None:
         """Select in the table what is chosen, as far as it is in sight."""
-        rows = {row for identity in self._library.selected if (row := self.order.row_of(identity)) >= 0}
-        selection = self.selectionModel()
+        rows = sorted(row for identity in self._library.selected if (row := self.order.row_of(identity)) >= 0)
         self._hush(True)
-        if rows != {index.row() for index in selection.selectedRows()}:
-            selection.clearSelection()
-            flags = QItemSelectionModel.SelectionFlag.Select | QItemSelectionModel.SelectionFlag.Rows
-            for row in rows:
-                selection.select(self.order.index(row, 0), flags)
+        if rows != self._selected_rows():
+            selection = QItemSelection()
+            for first, last in _stretches(rows):
+                selection.select(self.order.index(first, 0), self.order.index(last, len(COLUMNS) - 1))
+            self.selectionModel().select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
         self._hush(False)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -129,8 +128,12 @@ class RunView(QTableView):
 
     def _selected(self) -> None:
         if not self._quiet:
-            rows = sorted(index.row() for index in self.selectionModel().selectedRows())
-            self._library.select([self.order.run_id(row) for row in rows])
+            self._library.select([self.order.run_id(row) for row in self._selected_rows()])
+
+    def _selected_rows(self) -> list[int]:
+        # Not `selectedRows`, which asks about every cell.
+        parts = self.selectionModel().selection().toList()
+        return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
 
     def _rows_came(self, parent: QModelIndex, first: int, last: int) -> None:
         """Runs that come back into sight are selected if they are chosen; a run just recorded is kept in sight."""
@@ -147,3 +150,16 @@ class RunView(QTableView):
         last = self.rowAt(self.viewport().height() - 1)
         last = self.order.rowCount() - 1 if last < 0 else last
         self.sketches.ask(self.order.run_id(row) for row in range(first, last + 1))
+
+
+def _stretches(rows: list[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each stretch of consecutive numbers in a sorted list."""
+    first = last = -1
+    for row in rows:
+        if row != last + 1 or first < 0:
+            if first >= 0:
+                yield first, last
+            first = row
+        last = row
+    if first >= 0:
+        yield first, last

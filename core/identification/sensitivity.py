@@ -35,8 +35,8 @@ DIFFERENCE = 1e-5
 """Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and
 larger ones make trade-offs that are exact seem broken."""
 
-MOST_STEPS = 8_000_000
-"""Simulated for one Jacobian; of more recordings an even selection is taken."""
+MOST_STEPS = 1_500_000
+"""Simulated for one Jacobian, which takes a fraction of a second; of more recordings a random selection is taken."""
 
 PARTNER_SHARE = 0.05
 """Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
@@ -54,6 +54,8 @@ class Sensitivity:
     """Of the catalogue's bounds, (p,) in the parameters' units."""
     jacobian: Array
     residuals: tuple[Array, ...]
+    all_seen: bool = True
+    """Whether these are all recordings, not a selection."""
 
 
 def simulate_candidates(
@@ -104,7 +106,7 @@ def sensitivity(
     for place in range(len(free)):
         matrix[1 + 2 * place, place] = below[place]
         matrix[2 + 2 * place, place] = above[place]
-    chosen = _even_selection(recordings, len(matrix) * model.substeps)
+    chosen = _selection(recordings, len(matrix) * model.substeps)
 
     def differences(recording: Recording) -> tuple[Array, Array]:
         _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
@@ -113,7 +115,7 @@ def sensitivity(
     with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
         found = list(pool.map(differences, chosen))
     jacobian = np.concatenate([columns for columns, _ in found]) / (above - below) * widths
-    return Sensitivity(free, widths, jacobian, tuple(residual for _, residual in found))
+    return Sensitivity(free, widths, jacobian, tuple(residual for _, residual in found), len(chosen) == len(recordings))
 
 
 def judge(
@@ -127,12 +129,13 @@ def judge(
 ) -> Evidence:
     """Evidence for a model from the runs it was fitted to; initial: the values its search began with."""
     found = sensitivity(model, recordings, dt=dt, supply=supply, threads=threads)
-    samples = sum(len(residual) for residual in found.residuals)
+    seen = sum(len(residual) for residual in found.residuals)
+    samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
     floor = load_servo(model.servo).encoder_step ** 2 / 12.0
     finite = [np.nan_to_num(residual, nan=1e3, posinf=1e3, neginf=-1e3) for residual in found.residuals]
-    variance = max(float(np.concatenate(finite) @ np.concatenate(finite)) / samples, floor)
+    variance = max(float(np.concatenate(finite) @ np.concatenate(finite)) / seen, floor)
     alike = correlation_length(finite)
-    errors, partners = _certainty(found, variance * alike)
+    errors, partners = _certainty(found, variance * alike * seen / samples)
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
     return Evidence(
         parameters=tuple(
@@ -209,10 +212,12 @@ def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tu
     return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
 
 
-def _even_selection(recordings: Sequence[Recording], variants: int) -> Sequence[Recording]:
-    steps = sum(recording.samples for recording in recordings) * variants
-    every = max(1, -(-steps // MOST_STEPS))
-    return recordings[::every]
+def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
+    """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
+    order = np.random.default_rng(0).permutation(len(recordings)).tolist()
+    steps = np.cumsum([recordings[i].samples * variants for i in order])
+    count = max(1, int((steps <= MOST_STEPS).sum()))
+    return [recordings[i] for i in sorted(order[:count])]
 
 
 def _width(parameter: Parameter, catalogue: ParameterSet) -> float:

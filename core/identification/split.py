@@ -66,9 +66,7 @@ def _share(ids: list[str], text: str, seed: int) -> set[str]:
     except ValueError:
         share = math.nan
     if not 0.0 < share < 1.0:
-        raise SplitError(
-            f'split {text!r} is neither a share such as "25%", a condition such as "kp=200", nor "none"'
-        )
+        raise SplitError(f'split {text!r} is neither a share such as "25%", a condition such as "kp=200", nor "none"')
     count = min(max(1, round(share * len(ids))), len(ids) - 1)
     order = np.random.default_rng(seed).permutation(len(ids))
     return {ids[i] for i in order[:count]}

@@ -42,9 +42,9 @@ class Child:
         return self._process is not None
 
     @property
-    def pid(self) -> int:
-        """Process id; 0 while it is not launched."""
-        return (self._process.pid or 0) if self._process is not None else 0
+    def pid(self) -> int | None:
+        """Process id; None while it is not launched."""
+        return self._process.pid if self._process is not None else None
 
     def launch(self) -> None:
         """Start the process and return at once."""

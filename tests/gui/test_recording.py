@@ -15,10 +15,9 @@ from drivers.servo import ServoState
 
 
 @pytest.fixture(autouse=True)
-def _leave(person):
-    """Some tests end while a run is on: nobody is asked then."""
-    yield
-    person.window.leave()
+def _nobody_is_asked(monkeypatch):
+    """Some tests end while a run is on."""
+    monkeypatch.setattr("bench_gui.main_window.may_close", lambda *_: True)
 
 
 def test_data_in_two_clicks(person):

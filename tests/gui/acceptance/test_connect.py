@@ -78,6 +78,8 @@ def test_simulated_servo(person):
     person.until(lambda: person.window.record.live.count > 0)
     before = sum(phase == Phase.APPROACH for phase in phases)
     assert before <= 1.0 * person.controller.setup.rate
+    person.controller.emergency_stop()
+    person.until(lambda: not person.controller.servo.busy and not person.controller.queue.active)
 
 
 def test_scan(silent, person):

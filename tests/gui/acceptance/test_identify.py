@@ -1,7 +1,6 @@
 """Acceptance rows of the Identify task: Identify, Result, Failed analysis."""
 
 import shutil
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,6 @@ from bench_gui.identify.tables import INITIAL_COLUMN, INTERVAL_COLUMN, NOTE_COLU
 from bench_gui.main_window import IDENTIFY
 from core.catalogue import load_model
 from sessions import Session
-
-STOP_BAR = 1.0
-"""[s]"""
 
 
 @pytest.fixture
@@ -58,16 +54,14 @@ def test_identify(person, session):
     assert "left" in view.summary.text()
     assert view.parameters.rowCount() > 3
 
-    best = fitting.latest.points[-1][1]
-    begun = time.monotonic()
-    with person.qtbot.waitSignal(fitting.finished, timeout=60_000):
+    searched, best = fitting.latest.model, fitting.latest.points[-1][1]
+    with person.qtbot.waitSignal(fitting.finished, timeout=10_000):
         person.click(view.stop_button)
-    # The bar is a second; a machine that does other work besides gets more, and still no time to go on searching.
-    assert time.monotonic() - begun < 10 * STOP_BAR
     assert fitting.result.stopped
-    assert fitting.result.models[0].train_mae <= best * (1 + 1e-9)
+    found = {row.model.friction: row for row in fitting.result.models}
+    assert found[searched].train_mae <= best * (1 + 1e-9)
     stopped_at = sum(row.evaluations for row in fitting.result.models)
-    kept = fitting.result.models[0].train_mae
+    kept, count = fitting.result.models[0].train_mae, len(fitting.result.models)
     assert sorted(path.name for path in (session / "results").iterdir())
 
     # Another window, another day: what was left is found beside the session.
@@ -78,7 +72,7 @@ def test_identify(person, session):
     person.until(lambda: fitting.unfinished is not None)
     person.until(lambda: view.resume_button.isVisible())
     assert "M1 … M6 from 3 runs" in view.resume_note.text()
-    assert view.results.rowCount() == 1, "the earlier result is shown again"
+    assert view.results.rowCount() == count, "the earlier result is shown again"
     with person.qtbot.waitSignal(fitting.progressed, timeout=120_000):
         person.click(view.resume_button)
     person.until(lambda: fitting.latest.points[-1][0] > stopped_at or fitting.latest.model == "m6", 120_000)

@@ -1,0 +1,361 @@
+"""Acceptance rows of the Record task: preview, run, queue, live plots; and the twin and the plan that belong to them."""
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QObject, Qt
+
+from bench_gui.record.estimate import file_size
+from bench_gui.record.view import LIVE, PLAN
+from core.plan import GridPlan
+from drivers.servo import ServoState
+from sessions import Session
+
+FAST = "simulated:mx106?speed=8"
+"""Real time passes eight times as fast."""
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_asked(monkeypatch):
+    """Some tests end while a run is on."""
+    monkeypatch.setattr("bench_gui.main_window.may_close", lambda *_: True)
+
+
+def connect(person, address=FAST):
+    person.controller.connect_to(address)
+    person.until(lambda: person.state is ServoState.READY)
+
+
+def choose(person, name, duration):
+    form = person.window.record.form
+    form.choice.setCurrentIndex(form.choice.findData(name))
+    form.field("duration").setValue(duration)
+
+
+def statuses(person):
+    return [run.exit_status for run in person.controller.library.runs]
+
+
+def at_rest(person):
+    person.until(lambda: person.state is ServoState.READY and not person.controller.queue.active)
+
+
+def test_trajectory_preview(person):
+    """Curve, limits, duration and size before Run; beyond the limits Run is off and says why."""
+    record = person.window.record
+    person.connect()
+    choose(person, "up_and_down", 6.0)
+    drawn = record.plots.curves["goal"].getData()
+    assert drawn[0][-1] == pytest.approx(6.0)
+    assert drawn[1].max() == pytest.approx(np.pi / 2, abs=1e-3)
+    limits = person.controller.servo.limits
+    assert record.plots.limit_lines == (limits.lowest_position, limits.highest_position)
+    facts = record.form.facts.text()
+    assert "0.00 … 1.57 rad" in facts
+    assert "Limits −3.14 … 3.14 rad" in facts
+    assert "6.0 s, about 131 kB, ends " in facts
+    assert record.run_button.isEnabled()
+    recorder = person.controller.servo.recorder
+    recorder.limits = replace(limits, highest_position=0.5)
+    record.form.field("top").setValue(1.2)
+    assert not record.run_button.isEnabled()
+    assert not record.add_button.isEnabled()
+    why = record.run_button.toolTip()
+    assert "1.26 rad, above the servo's angle limits, 0.50 rad" in why
+    assert "reduce it or widen the limits" in why
+    for name in ("top", "end"):
+        record.form.field(name).setValue(0.4)
+    assert record.run_button.isEnabled()
+
+
+@pytest.mark.parametrize(("duration", "rate"), [(1.0, 200.0), (6.0, 200.0), (4.0, 1000.0), (20.0, 1000.0)])
+def test_the_estimated_size_is_that_of_the_file(tmp_path, duration, rate):
+    from core.bench import Bench
+    from core.recording import RunHeader
+    from core.trajectories import make_trajectory
+    from drivers.recorder import record_inline
+    from drivers.registry import open_servo
+
+    session = Session.create(tmp_path / "session")
+    with open_servo("simulated:mx106?clock=virtual") as servo:
+        servo.connect()
+        header = RunHeader(
+            trajectory="sin_sin",
+            bench=Bench(mass=1.0, length=0.1),
+            settings=servo.model.default_settings(),
+            rate=rate,
+        )
+        result = record_inline(servo, make_trajectory("sin_sin", duration), header, session.sink())
+    real = os.path.getsize(session.path / "runs" / f"{result.id}.h5")
+    assert file_size(duration, rate) == pytest.approx(real, rel=0.03)
+
+
+def test_run(person):
+    """Progress, time left, Abort at 30 %: the samples are kept and the run is marked."""
+    person.connect()
+    choose(person, "sin_sin", 3.0)
+    record = person.window.record
+    person.click(record.run_button)
+    person.until(lambda: person.controller.servo.view.length and record.live.count >= 0.3 * 600)
+    line = person.window.status_line.recording
+    assert line.isVisible()
+    assert "left" in line.text.text()
+    assert 0.2 < line.bar.value() / line.bar.maximum() < 0.9
+    person.click(record.abort_button)
+    person.until(lambda: statuses(person) == ["abort"])
+    run = person.controller.library.runs[0]
+    assert 180 <= run.samples < 600
+    loaded = Session.open(person.controller.library.path).load(run.id)
+    assert loaded.samples == run.samples
+
+
+def test_queue(person):
+    """Three runs, the second aborted, resumed; reordered before."""
+    connect(person)
+    record, queue = person.window.record, person.controller.queue
+    for name, duration in (("half_sine", 2.0), ("steps", 2.0), ("sin_sin", 20.0)):
+        choose(person, name, duration)
+        person.click(record.add_button)
+    panel = record.queue
+    panel.list.setCurrentRow(2)
+    person.qtbot.keyClick(panel.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    person.click(panel.go_button)
+    person.until(lambda: queue.running is not None and queue.running.trajectory.name == "sin_sin")
+    person.until(lambda: record.live.count > 50)
+    assert queue.place == (2, 3)
+    person.click(record.abort_button)
+    at_rest(person)
+    person.until(lambda: statuses(person) == ["success", "abort"])
+    assert queue.paused
+    assert "aborted" in panel.reason.text()
+    assert [run.trajectory.name for run in queue.waiting] == ["steps"]
+    person.click(panel.go_button)
+    person.until(lambda: statuses(person) == ["success", "abort", "success"])
+    assert [run.trajectory for run in person.controller.library.runs] == ["half_sine", "sin_sin", "steps"]
+
+
+class Paints(QObject):
+    """Counts the paint events of widgets."""
+
+    def __init__(self, widgets):
+        super().__init__()
+        self.count = 0
+        for widget in widgets:
+            widget.installEventFilter(self)
+
+    def eventFilter(self, watched, event):
+        self.count += event.type() is QEvent.Type.Paint
+        return False
+
+
+def test_live_plots(person):
+    """A frozen picture loses nothing; one out of sight costs nothing."""
+    person.connect()
+    record = person.window.record
+    plots, live = record.plots, record.live
+    choose(person, "sin_sin", 3.0)
+    person.click(record.run_button)
+    drawn = plots.curves["position"]
+    person.until(lambda: len(drawn.getData()[0]) > 40)
+    person.click(record.freeze)
+    frozen = drawn.getData()[0][-1]
+    before = live.count
+    person.until(lambda: live.count > before + 100)
+    assert drawn.getData()[0][-1] == frozen
+    person.click(record.freeze)
+    assert drawn.getData()[0][-1] == pytest.approx(live.column("time")[-1], abs=0.1)
+    # Another task in sight: nothing of the plots is painted or handed over.
+    person.window.show_task(person.window.pages.index(person.window.compare))
+    last = drawn.getData()[0][-1]
+    paints = Paints([chart.viewport() for chart in plots.charts])
+    before = live.count
+    person.until(lambda: live.count > before + 100)
+    assert paints.count == 0
+    assert drawn.getData()[0][-1] == last
+    person.until(lambda: statuses(person) == ["success"])
+    person.window.show_task(person.window.pages.index(record))
+    assert drawn.getData()[0][-1] == pytest.approx(live.column("time")[-1])
+    # Every sample that was written was held.
+    recording = Session.open(person.controller.library.path).load(person.controller.library.runs[0].id)
+    np.testing.assert_array_equal(live.column("position"), recording.position)
+    np.testing.assert_array_equal(live.column("time"), recording.time)
+
+
+def test_a_channel_that_is_not_pinned_costs_nothing(person):
+    person.connect()
+    record = person.window.record
+    hidden = [chart for chart in record.plots.charts if not chart.isVisible()]
+    assert len(hidden) == 3
+    paints = Paints([chart.viewport() for chart in hidden])
+    choose(person, "sin_sin", 1.0)
+    person.click(record.run_button)
+    person.until(lambda: record.live.count > 100)
+    assert paints.count == 0
+
+
+# The digital twin.
+
+
+def test_the_twin_follows_the_motion_it_is_the_model_of(person):
+    connect(person)
+    choose(person, "sin_sin", 6.0)
+    record, twin = person.window.record, person.controller.twin
+    person.click(record.run_button)
+    person.until(lambda: statuses(person) == ["success"])
+    at_rest(person)
+    assert twin.watch.count >= 1190
+    assert twin.watch.share_inside > 0.97
+    assert not twin.alarm
+    assert "Twin M6 catalogue" in record.twin_text.text()
+    assert "(assumed)" in record.twin_text.text()
+    assert not record.twin_words.isVisible()
+    curves = record.plots.curves
+    assert curves["twin"].getData()[0][-1] == pytest.approx(6.0, abs=0.02)
+    assert curves["upper"].getData()[1][-1] > curves["lower"].getData()[1][-1] + 0.1
+
+
+def test_a_load_that_was_set_wrong_is_seen_at_once(person, monkeypatch):
+    """The servo hangs 2.5 times what the person said; the run goes on and the page says what to check."""
+    connect(person)
+    servo = person.controller.servo
+    genuine = servo.record
+
+    def another_load(trajectory, header, sink):
+        genuine(trajectory, replace(header, bench=replace(header.bench, mass=2.5 * header.bench.mass)), sink)
+
+    monkeypatch.setattr(servo, "record", another_load)
+    person.controller.setup.set_bench(mass=1.0, length=0.15)
+    person.controller.setup.set_kp(8.0)
+    choose(person, "up_and_down", 6.0)
+    record = person.window.record
+    person.click(record.run_button)
+    person.until(lambda: person.controller.twin.alarm)
+    assert person.controller.queue.running is not None
+    person.until(lambda: statuses(person) == ["success"])
+    person.until(lambda: "2.5" in record.twin_words.text())
+    assert record.twin_words.isVisible()
+    assert "heavier" in record.twin_words.text()
+    assert "check mass and length" in record.twin_words.text()
+    assert any("heavier" in entry.text for entry in person.controller.journal.entries)
+
+
+# The recording plan.
+
+
+def planned(person, **changed):
+    """A small plan, typed into the page."""
+    page = person.window.record.plan
+    person.window.record.tabs.setCurrentIndex(PLAN)
+    for name, text in {"masses": "0.5, 1", "lengths": "0.1", "kps": "8, 16", **changed}.items():
+        field = page.fields[name]
+        field.setText(text)
+        person.qtbot.keyClick(field, Qt.Key.Key_Return)
+    for name, action in page.chosen.items():
+        if action.isChecked() != (name == "half_sine"):
+            action.trigger()
+    page.length.setValue(0.5)
+    return page
+
+
+def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
+    connect(person)
+    page = planned(person)
+    plan = person.controller.plan.plan
+    assert (plan.masses, plan.kps, plan.trajectories) == ((0.5, 1.0), (8.0, 16.0), ("half_sine",))
+    person.until(lambda: page.progress.text().startswith("0 of 4 runs, "))
+    person.click(page.start_button)
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    person.until(lambda: page.start_button.text() == "Pause plan")
+    person.click(page.start_button)
+    at_rest(person)
+    done = len(person.controller.library.runs)
+    assert 1 <= done < 4
+    path = person.controller.library.path
+    person.until(lambda: Session.open(path).document("plan") is not None)
+    assert GridPlan.from_json(Session.open(path).document("plan")) == plan
+    # After lunch: another plan was looked at, the session is opened again.
+    person.controller.queue.clear()
+    person.controller.plan.edit(replace(plan, kps=(99.0,)), "plan")
+    person.controller.plan.edit(plan, "plan")
+    person.open(path)
+    person.until(lambda: page.progress.text().startswith(f"{done} of 4"))
+    person.click(page.start_button)
+    person.until(lambda: person.controller.plan.status.complete)
+    found = [(run.mass, run.kp) for run in person.controller.library.runs]
+    assert sorted(found) == [(0.5, 8.0), (0.5, 16.0), (1.0, 8.0), (1.0, 16.0)]
+    person.until(lambda: page.progress.text() == "4 of 4 runs")
+    at_rest(person)
+    assert page.table.data(page.table.index(0, 1)) == "1/1 ✓"
+
+
+def test_a_cell_recorded_again_takes_the_place_of_the_old_run(person):
+    connect(person)
+    page = planned(person, masses="0.5", kps="8, 16")
+    person.click(page.start_button)
+    person.until(lambda: person.controller.plan.status.complete)
+    at_rest(person)
+    old = person.controller.library.runs[1].id
+    page.grid.setCurrentIndex(page.table.index(0, 2))
+    person.click(page.redo_button)
+    person.until(lambda: len(person.controller.library.runs) == 3)
+    session = Session.open(person.controller.library.path)
+    person.until(lambda: old in session.annotations())
+    note, newest = session.annotations()[old], person.controller.library.runs[2]
+    assert note.excluded
+    assert newest.id in note.reason
+    assert newest.kp == 16.0
+    person.until(lambda: newest.id in person.controller.plan.status.done.values())
+    assert person.controller.plan.status.complete
+
+
+def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
+    """A servo that exists only here is never prompted for; this one is made to count as a real one."""
+    connect(person)
+    queue, record = person.controller.queue, person.window.record
+    monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
+    queue.countdown = 0.0
+    page = planned(person, kps="8")
+    person.click(page.start_button)
+    assert record.prompt.isVisible()
+    assert record.prompt.text.text() == "Hang 0.5 kg at 0.1 m, then press Continue"
+    assert not queue.active
+    person.click(record.prompt.continue_button)
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    person.until(lambda: record.prompt.isVisible())
+    assert record.prompt.text.text() == "Hang 1 kg instead of 0.5 kg, still at 0.1 m, then press Continue"
+    person.until(lambda: person.state is ServoState.READY)
+    person.qtbot.keyClick(record.prompt.continue_button, Qt.Key.Key_Return)
+    assert not record.prompt.isVisible()
+    person.until(lambda: person.controller.plan.status.complete)
+    assert person.controller.setup.bench.mass == 1.0
+
+
+def test_a_simulated_servo_is_never_prompted_for(person):
+    connect(person)
+    page = planned(person, kps="8")
+    asked = []
+    person.controller.queue.changed.connect(lambda: asked.append(person.controller.queue.by_hand))
+    person.click(page.start_button)
+    person.until(lambda: person.controller.plan.status.complete)
+    assert set(asked) == {""}
+
+
+def test_a_plan_that_cannot_be_is_said_where_it_is_typed(person):
+    connect(person)
+    page = planned(person)
+    plan = person.controller.plan.plan
+    for text, said in (("0.5, heavy", "list of numbers"), ("0", "positive"), ("1, 1", "twice"), ("", "at least one")):
+        page.fields["masses"].setText(text)
+        person.qtbot.keyClick(page.fields["masses"], Qt.Key.Key_Return)
+        assert said in page.problem.text()
+        assert person.controller.plan.plan == plan
+        assert not page.start_button.isEnabled()
+    page.fields["masses"].setText("20")
+    person.qtbot.keyClick(page.fields["masses"], Qt.Key.Key_Return)
+    assert "cannot lift" in page.problem.text()
+    person.controller.undo.undo()
+    person.until(lambda: page.fields["masses"].text() == "0.5, 1")
+    person.window.record.tabs.setCurrentIndex(LIVE)
+    assert person.window.record.plots.isVisible()
