@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayo
 from bench_gui.connect.draft import LARGEST_GAIN
 from bench_gui.connect.setup import DIRECTIONS, BenchSetup
 from bench_gui.units import AngleUnit
-from bench_gui.widgets.fields import AngleBox, Section, angle, choice, describe, number
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, describe, number
 from core.errors import ServoBenchError
 
 _POINT_MASS = (
@@ -148,6 +148,7 @@ class SetupForm(LoadForm):
             "stays as the servo reports it",
             [(text, direction) for direction, text in DIRECTIONS.items()],
         )
+        self.direction.setFixedWidth(FIELD_WIDTH + 40)
         self.direction.activated.connect(lambda _: setup.edit_direction(self.direction.currentData()))
         self.row("Positive turn", self.direction)
         self._show()

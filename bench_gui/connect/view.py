@@ -21,6 +21,8 @@ from bench_gui.widgets.page import TaskPage
 from core.errors import ServoBenchError
 from drivers.servo import ServoState
 
+WIDEST_CARD = 640
+"""A wide window gives its room to the pendulum [px]."""
 LOCKED = "Disconnect the servo to choose another one"
 
 
@@ -46,6 +48,7 @@ class BenchView(TaskPage):
         row.setSpacing(10)
         row.addWidget(self._pictures, 4)
         row.addWidget(self._cards, 5)
+        self._cards.setMaximumWidth(WIDEST_CARD)
         self.centre.addLayout(row, 1)
         self.connection = ConnectionForm(controller.servo.address)
         self.connection.edited.connect(self._choose)
@@ -53,7 +56,7 @@ class BenchView(TaskPage):
         self.presets = PresetsBar(controller.setup, controller.presets)
         self.form = SetupForm(controller.setup, controller.angle_unit)
         self.zero_button: QPushButton = button(
-            "Measure the zero…", "Sweep the pendulum by hand, then let it hang", self.measure_zero, "small"
+            "Measure the zero…", "Sweep the pendulum by hand, then let it hang", self.measure_zero
         )
         self.form.wide(self.zero_button)
         for section in (self.connection, self.presets, self.form):

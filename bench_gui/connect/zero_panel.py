@@ -91,6 +91,7 @@ class ZeroPanel(QFrame):
             value = describe(label("–", "reading"), name, "As the servo reports it")
             part.addWidget(label(name, "muted"))
             part.addWidget(value)
+            part.addStretch(1)
             row.addLayout(part)
             self.readings[name] = value
         row.addStretch(1)

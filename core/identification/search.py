@@ -134,7 +134,8 @@ def search(
         share = _descent_budget(state.evaluations, budget, descent, len(ordered))
         best, idle = np.inf, 0
         while state.evaluations < share and idle < patience:
-            if should_stop is not None and should_stop():
+            # What is on record is told first, which takes no time: stopping must not end with less than there was.
+            if should_stop is not None and state.generations >= len(recorded) and should_stop():
                 stopped = True
                 break
             unit = np.array([cma.ask() for _ in range(population)])
@@ -170,7 +171,7 @@ class _Progress:
         self.unit_best: Array = np.empty(0)
         self.value = np.inf
         self.evaluations = 0
-        self._generations = 0
+        self.generations = 0
 
     def take(self, unit: Array, candidates: Array, values: Array, descent: int, sigma: float) -> Generation:
         self.evaluations += len(values)
@@ -182,7 +183,7 @@ class _Progress:
             self.unit_best = unit[winner].copy()
         generation = Generation(
             descent=descent,
-            index=self._generations,
+            index=self.generations,
             evaluations=self.evaluations,
             sigma=sigma,
             values=tuple(values.tolist()),
@@ -191,5 +192,5 @@ class _Progress:
             overall_best_value=self.value,
             improved=improved,
         )
-        self._generations += 1
+        self.generations += 1
         return generation

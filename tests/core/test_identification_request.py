@@ -150,6 +150,16 @@ def test_a_resumed_search_recalls_what_is_on_record(tmp_path) -> None:
     assert [r.model.values for r in resumed.results] == [r.model.values for r in whole.results]
 
 
+def test_stopping_at_once_after_resuming_loses_nothing(tmp_path) -> None:
+    request = replace(SMALL, models=("m1", "m2"), trials=400)
+    count = itertools.count()
+    before = identify(request, recordings(), folder=tmp_path, should_stop=lambda: next(count) >= 12)
+    again = identify(request, recordings(), folder=tmp_path, resume=True, should_stop=lambda: True)
+    assert again.stopped
+    assert [r.evaluations for r in again.results] == [r.evaluations for r in before.results]
+    assert [r.model.values for r in again.results] == [r.model.values for r in before.results]
+
+
 def test_yielding_a_processor_changes_nothing_but_time() -> None:
     request = replace(SMALL, models=("m2",), threads=3)
     steady = identify(request, recordings()).results[0]

@@ -216,6 +216,10 @@ def test_zeroing(person):
     person.click(person.window.bench.zero_button)
     person.until(lambda: math.isfinite(panel.zeroing.position))
     assert "Confirmed by the servo" in panel.motor.text()
+    # What is left of the run's motion is no sweep.
+    person.until(lambda: panel.zeroing.steadiness == 1.0)
+    person.click(panel.again_button)
+    person.until(lambda: math.isfinite(panel.zeroing.position))
     person.click(panel.sweep_button)
     assert panel.error.isVisible()
     assert "has not moved" in panel.error.text()

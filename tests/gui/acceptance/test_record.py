@@ -1,4 +1,4 @@
-"""Acceptance rows of the Record task: preview, run, queue, live plots; and the twin and the plan that belong to them."""
+"""Acceptance rows of the Record task: preview, run, queue, live plots; the twin and the plan that belong to them."""
 
 import os
 from dataclasses import replace
