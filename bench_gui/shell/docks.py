@@ -7,7 +7,7 @@ done to the docks. Its layout is saved as Qt saves it; a saved layout that does 
 from __future__ import annotations
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
-from PySide6.QtGui import QAction
+from PySide6.QtGui import QAction, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QFrame, QHBoxLayout, QLabel, QMainWindow, QToolButton, QWidget
 
 from bench_gui.icons import icon
@@ -128,6 +128,11 @@ class WorkArea(QMainWindow):
         """Draw the titles' icons in a theme's colours."""
         for title in self._titles:
             title.set_theme(theme)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Docks of a window that is not seen yet all count as hidden: the arrangement is noted once they are."""
+        super().showEvent(event)
+        QTimer.singleShot(0, self._note)
 
     def _note(self) -> None:
         self._settle.stop()

@@ -75,7 +75,7 @@ def person(qtbot, tmp_path, monkeypatch):
     qtbot.addWidget(window)
     window.show()
     yield Person(qtbot, window)
-    window.close()
+    window.leave()
     assert not controller.servo.busy
     assert not controller.fitting.active
 
