@@ -36,8 +36,11 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     window = MainWindow(controller)
     doorbell.rang.connect(window.come_forward)
     window.show()
+    left_behind = controller.settings.open_session
     if wanted is not None:
         controller.library.open(wanted)
+    if left_behind and session_path is None:
+        window.session.offer_unfinished(Path(left_behind))
     QTimer.singleShot(PREPARE_AFTER, controller.prepare)
     _leave_on_signals(window)
     _show_unexpected(controller)

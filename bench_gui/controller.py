@@ -202,7 +202,11 @@ class Controller(QObject):
         """What closing would end, one line each."""
         lines = []
         if self.queue.current is not None:
-            lines.append(f"a recording: {self.queue.current.title}")
+            waiting = len(self.queue.waiting)
+            more = f" and {waiting} more in the queue" if waiting else ""
+            lines.append(f"a recording: {self.queue.current.title}{more}")
+        elif self.placing.active:
+            lines.append("a torque is held; the pendulum will drop")
         elif self.servo.busy:
             lines.append("the servo is driven")
         if self.fitting.active:

@@ -169,8 +169,9 @@ class MainWindow(QMainWindow):
         self.work = WorkArea(self.stack)
         self.work.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.work.add("inspector", "Settings", self._inspectors, Qt.DockWidgetArea.RightDockWidgetArea)
-        session = self.work.add("session", "Session", self.session, Qt.DockWidgetArea.BottomDockWidgetArea)
-        log = self.work.add("log", "Log", self.log, Qt.DockWidgetArea.BottomDockWidgetArea)
+        below = Qt.DockWidgetArea.BottomDockWidgetArea
+        session = self.work.add("session", "Session", self.session, below, self.session.head)
+        log = self.work.add("log", "Log", self.log, below)
         self.work.tabifyDockWidget(session, log)
         log.hide()
         self.session.setMinimumHeight(104)
@@ -235,6 +236,8 @@ class MainWindow(QMainWindow):
         menus.separate("&View")
         names = [("Colours of the system", "system"), *((f"{n.capitalize()} colours", n) for n in themes.THEMES)]
         self._themes = self._choices("&View", names, None, self.choose_theme)
+        for spec in self.session.actions_offered():
+            menus.add("&Session", spec)
         for page, (name, _, _) in zip(self.pages, TASKS, strict=True):
             for spec in page.actions_offered():
                 menus.add(f"&Tasks/&{name}", spec)

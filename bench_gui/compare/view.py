@@ -51,6 +51,8 @@ FASTEST_STEP = 20.0
 class CompareView(TaskPage):
     """Four views of the same runs and models; only the one in sight asks for anything."""
 
+    help_page = "compare"
+
     def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
         """record_four, example: what the empty state offers."""
         super().__init__()

@@ -89,6 +89,7 @@ class LivePlots(QWidget):
         self._entry: ModelEntry | None = None
         self._thinned: dict[str, tuple[Array, Array]] = {}
         self._grown: dict[str, int] = {}
+        self._turn = 0
         add = self.position.add_live_curve
         self.curves: dict[str, Any] = {
             "goal": add(1, "goal", lambda: self._whole_goal()),
@@ -202,28 +203,47 @@ class LivePlots(QWidget):
 
     def show_run(self, run: LiveRun) -> None:
         """Draw the run so far, and as much of its twin."""
+        for _ in range(self.shown_charts):
+            self.show_next(run)
+
+    @property
+    def shown_charts(self) -> int:
+        """How many charts stand above each other."""
+        return 1 + len(self._placed)
+
+    def show_next(self, run: LiveRun) -> None:
+        """Draw the run so far in one chart, in turns: drawn all at once they would hold up everything else."""
         self._run = run
         if not run.count:
             return
-        time, columns, factor = run.column("time"), self._columns(), self._unit.per_radian
-        x, y = min_max(time, run.column("position"), columns)
+        self._turn = (self._turn + 1) % self.shown_charts
+        if self._turn:
+            self._show_strip(self._pinned[self._turn - 1], run)
+        else:
+            self._show_position(run)
+
+    # Behind the scenes.
+
+    def _show_position(self, run: LiveRun) -> None:
+        time, factor = run.column("time"), self._unit.per_radian
+        x, y = min_max(time, run.column("position"), self._columns())
         show_live(self.curves["position"], x.copy(), y * factor)
         self._grow("position", self.position, run.column("position"), factor, 0.1)
-        for name, chart in self._placed.items():
-            channel, strip = self._given(name, run)
-            scale = factor if strip.angular else 1.0
-            if self.legend.shown("measured"):
-                x, y = min_max(time, run.column(channel), columns)
-                show_live(self.curves[name], x.copy(), y * scale)
-            self._grow(name, chart, run.column(channel), scale, strip.least * scale)
-            if chart.left[0] != strip.title:
-                self._name_axis(chart, strip)
         now = float(time[-1])
         for name, (when, values) in self._thinned.items():
             shown = int(np.searchsorted(when, now, side="right"))
             show_live(self.curves[name], when[:shown], values[:shown] * factor)
 
-    # Behind the scenes.
+    def _show_strip(self, name: str, run: LiveRun) -> None:
+        chart = self._placed[name]
+        channel, strip = self._given(name, run)
+        scale = self._unit.per_radian if strip.angular else 1.0
+        if self.legend.shown("measured"):
+            x, y = min_max(run.column("time"), run.column(channel), self._columns())
+            show_live(self.curves[name], x.copy(), y * scale)
+        self._grow(name, chart, run.column(channel), scale, strip.least * scale)
+        if chart.left[0] != strip.title:
+            self._name_axis(chart, strip)
 
     def _given(self, name: str, run: LiveRun | None) -> tuple[str, Strip]:
         """The channel that stands for a pinned one: itself, or what the servo gives instead."""

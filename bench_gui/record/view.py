@@ -49,8 +49,8 @@ class RecordView(TaskPage):
         super().__init__()
         self._controller = controller
         self.live = LiveRun()
-        self._fresh = False
-        self._frames = 0
+        self._stale = 0
+        self._ticks = 0
         self._trajectory: Trajectory | None = None
         self._problem = ""
         self.prompt = PromptCard(controller.queue)
@@ -74,7 +74,7 @@ class RecordView(TaskPage):
         self._add_actions()
         self._timer = QTimer(self)
         self._timer.setInterval(TICK)
-        self._timer.timeout.connect(self._draw)
+        self._timer.timeout.connect(self._frame)
         controller.servo.rows.connect(self._take)
         controller.servo.changed.connect(self._show_servo)
         controller.servo.connected.connect(lambda _: self._meet())
@@ -95,7 +95,7 @@ class RecordView(TaskPage):
 
     def entered(self) -> None:
         """Draw what came while the page was out of sight."""
-        self._fresh = True
+        self._stale = self.plots.shown_charts
         self._draw()
         self._preview()
         self._show_words()
@@ -114,7 +114,7 @@ class RecordView(TaskPage):
             ActionSpec("Pause the queue", queue.pause, "", "", lambda: queue.active and not queue.paused),
             ActionSpec("Clear the queue", queue.clear, "", "", lambda: bool(queue.waiting)),
             ActionSpec("A&bort the run", queue.abort, "Ctrl+.", "", lambda: queue.active),
-            ActionSpec("Freeze the live plots", self.freeze.toggle, "Ctrl+F", self.freeze.toolTip()),
+            ActionSpec("Freeze the live plots", self.freeze.toggle, "Ctrl+Shift+F", self.freeze.toolTip()),
             ActionSpec("Show live plots", lambda: self.tabs.setCurrentIndex(LIVE)),
             ActionSpec("Show the recording plan", lambda: self.tabs.setCurrentIndex(PLAN)),
             ActionSpec("Record what the plan is missing", planning.start, "", "", self.plan.start_button.isEnabled),
@@ -238,14 +238,14 @@ class RecordView(TaskPage):
     def _turn(self, tab: int) -> None:
         self.tasks.setCurrentIndex(tab)
         if tab == LIVE:
-            self._fresh = True
+            self._stale = self.plots.shown_charts
             self._draw()
         else:
             self.plan.refresh()
 
     def _freeze(self, frozen: bool) -> None:
         self.freeze.setText("Frozen" if frozen else "Freeze")
-        self._fresh = True
+        self._stale = self.plots.shown_charts
         self._draw()
 
     # What happens.
@@ -298,22 +298,38 @@ class RecordView(TaskPage):
         self._timer.start()
 
     def _take(self, rows: np.ndarray) -> None:
-        self._fresh = self.live.take(rows) or self._fresh
+        if self.live.take(rows):
+            self._stale = self.plots.shown_charts
 
     def _draw(self) -> None:
-        if self._fresh and self.plots.isVisible() and not self.freeze.isChecked():
-            self._fresh = False
+        """Draw everything that came."""
+        if self._stale and self._drawing:
+            self._stale = 0
             self.plots.show_run(self.live)
-            self._frames += 1
-            if self._frames % TWIN_PERIOD == 0:
-                self._show_words()
         if not self._controller.queue.active:
             self._timer.stop()
+
+    def _frame(self) -> None:
+        """One chart at each tick, and between two rounds of them the twin's numbers."""
+        self._ticks += 1
+        self._timer.setInterval(TICK // self.plots.shown_charts)
+        if self._stale and self._drawing:
+            if self._ticks % (TWIN_PERIOD * self.plots.shown_charts) == 0:
+                self._show_words()
+            else:
+                self._stale -= 1
+                self.plots.show_next(self.live)
+        if not self._controller.queue.active:
+            self._draw()
+
+    @property
+    def _drawing(self) -> bool:
+        return self.plots.isVisible() and not self.freeze.isChecked()
 
     def _show_twin(self) -> None:
         twin = self._controller.twin
         self.plots.show_twin(twin.motion, twin.entry)
-        self._fresh = True
+        self._stale = self.plots.shown_charts
         self._show_words()
 
     def _note_twin(self) -> None:
@@ -352,7 +368,7 @@ class RecordView(TaskPage):
             self.prompt.continue_button.setFocus()
         queue = self._controller.queue
         if not queue.active:
-            self._fresh = True
+            self._stale = self.plots.shown_charts
             self._draw()
             self._show_words()
         elif queue.running is None and queue.waiting:

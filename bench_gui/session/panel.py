@@ -44,6 +44,7 @@ class SessionPanel(QFrame):
         self.editing = RunEditing(library, controller.undo)
         self.questions = Questions(self, controller, self.editing)
         self.head = SessionHead(self, controller)
+        """The title of the dock the panel is in."""
         self.title, self.count = self.head.title, self.head.count
         self.view = RunView(library, self._edited)
         self.table, self.model = self.view, self.view.runs
@@ -52,11 +53,8 @@ class SessionPanel(QFrame):
         no_match = EmptyState("No run meets the filter", "", clear)
         drop = EmptyState("Drop it here", "A session is opened, recordings are imported.")
         column = QVBoxLayout(self)
-        column.setContentsMargins(12, 5, 12, 8)
-        column.setSpacing(5)
-        column.addWidget(self.head)
+        column.setContentsMargins(12, 2, 12, 8)
         below = QWidget()
-        # The head keeps its height however low the panel is made; the rest takes what is left.
         below.setMinimumHeight(LEAST)
         self._stack = QStackedLayout(below)
         self._stack.setContentsMargins(0, 0, 0, 0)
@@ -168,7 +166,7 @@ class SessionPanel(QFrame):
         """At the start of the window: offer a session that holds runs which were begun and never finished."""
 
         def found(count: int) -> None:
-            if count and self._library.path is None:
+            if count and self._library.path != session:
                 name = as_person_writes(session)
                 UnfinishedDialog(self.window(), name, count, lambda: self._library.open(session)).show()
 

@@ -23,7 +23,8 @@ SETTLED = 400
 class DockTitle(QFrame):
     """A thin title: what the dock is, and buttons to float it (or put it back) and to hide it."""
 
-    def __init__(self, dock: QDockWidget, name: str) -> None:
+    def __init__(self, dock: QDockWidget, name: str, head: QWidget | None = None) -> None:
+        """head: stands in the place of the name."""
         super().__init__()
         self.setObjectName("dockTitle")
         row = QHBoxLayout(self)
@@ -31,8 +32,11 @@ class DockTitle(QFrame):
         row.setSpacing(2)
         self.text = QLabel(name.upper())
         self.text.setProperty("role", "heading")
-        row.addWidget(self.text)
-        row.addStretch(1)
+        if head is None:
+            row.addWidget(self.text)
+            row.addStretch(1)
+        else:
+            row.addWidget(head, 1)
         self.float_button: QToolButton = tool(f"Float {name}", f"Float {name}, or put it back", "title")
         self.float_button.clicked.connect(lambda: dock.setFloating(not dock.isFloating()))
         self.hide_button: QToolButton = tool(
@@ -73,11 +77,13 @@ class WorkArea(QMainWindow):
         self._settle.setInterval(SETTLED)
         self._settle.timeout.connect(self._settled)
 
-    def add(self, key: str, name: str, widget: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:
-        """Give a widget a dock; key names it in saved layouts."""
+    def add(
+        self, key: str, name: str, widget: QWidget, area: Qt.DockWidgetArea, head: QWidget | None = None
+    ) -> QDockWidget:
+        """Give a widget a dock; key names it in saved layouts, head is its title instead of the name."""
         dock = QDockWidget(name, self)
         dock.setObjectName(key)
-        title = DockTitle(dock, name)
+        title = DockTitle(dock, name, head)
         dock.setTitleBarWidget(title)
         dock.setWidget(widget)
         self._titles.append(title)

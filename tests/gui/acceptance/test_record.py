@@ -28,6 +28,15 @@ def connect(person, address=FAST):
     person.until(lambda: person.state is ServoState.READY)
 
 
+def with_twin(person):
+    """Connect, with the simulation of the twin ready, as it is a few seconds after the start of the window."""
+    connect(person)
+    ready = []
+    person.controller.prepare()
+    person.controller.background.submit("desk", int, done=ready.append)
+    person.until(lambda: bool(ready))
+
+
 def choose(person, name, duration):
     form = person.window.record.form
     form.choice.setCurrentIndex(form.choice.findData(name))
@@ -199,7 +208,7 @@ def test_a_channel_that_is_not_pinned_costs_nothing(person):
 
 
 def test_the_twin_follows_the_motion_it_is_the_model_of(person):
-    connect(person)
+    with_twin(person)
     choose(person, "sin_sin", 6.0)
     record, twin = person.window.record, person.controller.twin
     person.click(record.run_button)
@@ -218,7 +227,7 @@ def test_the_twin_follows_the_motion_it_is_the_model_of(person):
 
 def test_a_load_that_was_set_wrong_is_seen_at_once(person, monkeypatch):
     """The servo hangs 2.5 times what the person said; the run goes on and the page says what to check."""
-    connect(person)
+    with_twin(person)
     servo = person.controller.servo
     genuine = servo.record
 

@@ -53,7 +53,7 @@ def test_e_stop(person):
 
     def stop(state):
         latencies[state] = servo.stop_latency
-        assert "emergency stop" in window.status_bar.fault.text()
+        person.until(lambda: "emergency stop" in window.status_bar.fault.text())
         window.record.form.field("duration").setValue(0.5)
         person.controller.queue.record_paper_set()
         assert person.state is ServoState.FAULT
@@ -253,6 +253,7 @@ def test_undo(person):
     controller.undo.redo()
     assert controller.setup.bench.mass == pytest.approx(before + 0.5)
     steps = controller.undo.index()
+    window.show_task(RECORD)
     person.connect()
     person.record(0.4)
     person.until(lambda: len(controller.library.runs) == 1 and person.state is ServoState.READY)

@@ -1,0 +1,191 @@
+"""A newcomer's first hour, in under a minute: nothing but widgets a person sees, at a servo that lives fast.
+
+The only thing taken from inside is the file system, to see what was written at the end.
+"""
+
+import math
+import time
+from functools import partial
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QDialog,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QRadioButton,
+    QToolButton,
+    QWidget,
+)
+
+from bench_gui.app import PREPARE_AFTER
+from bench_gui.connect import servo_link
+from bench_gui.controller import Controller
+from bench_gui.main_window import MainWindow
+from core.model import ServoModel
+from drivers.recorder import Recorder
+from sessions import Session
+
+LIMIT = 60.0
+"""The whole way may take this long [s]."""
+SPEED = 8
+MOUSE = 0.02
+"""How finely a newcomer places the pendulum [rad]."""
+
+
+class Newcomer:
+    """Sees names and texts, has a mouse and a keyboard."""
+
+    def __init__(self, qtbot, window):
+        self.qtbot, self.window = qtbot, window
+        self.dialogs = []
+
+    def seen(self, kind, name, within=None):
+        """The widget that is in sight under a name or a text."""
+        for widget in (within or self.window).findChildren(kind):
+            text = widget.text().replace("&", "") if isinstance(widget, (QAbstractButton, QLabel)) else ""
+            if widget.isVisible() and any(called.startswith(name) for called in (widget.accessibleName(), text)):
+                return widget
+        return None
+
+    def find(self, kind, name, timeout=20_000):
+        self.until(lambda: self.seen(kind, name) is not None, name, timeout)
+        return self.seen(kind, name)
+
+    def click(self, name, kind=QAbstractButton):
+        """Press a button once it is there and lets itself be pressed."""
+        made = self.find(kind, name)
+        self.until(lambda: made.isEnabled(), f"{name} to be enabled: {made.toolTip()}")
+        self.qtbot.mouseClick(made, Qt.MouseButton.LeftButton)
+
+    def until(self, condition, what, timeout=20_000):
+        end = time.monotonic() + timeout / 1000
+        while not condition():
+            assert time.monotonic() < end, f"waited for {what}; the window says {self.says()!r}"
+            self.qtbot.wait(10)
+
+    def says(self):
+        """Every text in sight."""
+        return " | ".join(w.text() for w in self.window.findChildren(QLabel) if w.isVisible() and w.text())
+
+    def reads(self, name):
+        return self.find(QLabel, name).text()
+
+    def answer(self, act):
+        """What to do in the next dialog; its title is noted."""
+
+        def look():
+            dialog = QApplication.activeModalWidget()
+            if isinstance(dialog, QDialog):
+                timer.stop()
+                self.dialogs.append(dialog.windowTitle())
+                act(dialog)
+
+        timer = QTimer(self.window)
+        timer.timeout.connect(look)
+        timer.start(20)
+
+    # The pendulum under the mouse.
+
+    @property
+    def pendulum(self):
+        return self.find(QWidget, "Pendulum under the hand")
+
+    @property
+    def angle(self):
+        """Of the drawn pendulum, as the eye sees it [rad]."""
+        (centre, _), mass = self.pendulum.geometry_of_rod(), self.pendulum.mass
+        return math.atan2(mass.x() - centre.x(), mass.y() - centre.y())
+
+    def drag(self, angle):
+        """Pull the drawn mass beyond an angle and let go when it gets there."""
+        pendulum = self.pendulum
+        button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+        QTest.mousePress(pendulum, button, keys, pendulum.mass.toPoint())
+        lead = 0.0
+        for _ in range(80):
+            QTest.mouseMove(pendulum, pendulum.point_at(angle + lead, 1.1).toPoint())
+            self.qtbot.wait(25)
+            short = angle - self.angle
+            if abs(short) < 0.3 * MOUSE:
+                break
+            lead = min(max(lead + 0.3 * short, -0.3), 0.3)
+        QTest.mouseRelease(pendulum, button, keys, pendulum.mass.toPoint())
+
+    def rest(self):
+        self.until(lambda: self.pendulum.level >= 1.0, "the pendulum to rest")
+
+    def find_edge(self, outwards):
+        """Where the pendulum just still rests: pull outwards until it slips back."""
+        self.rest()
+        for _ in range(12):
+            goal = self.angle + 0.08 * outwards
+            self.drag(goal)
+            self.rest()
+            if outwards * (goal - self.angle) > MOUSE:
+                return
+
+
+@pytest.fixture
+def newcomer(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    # The servo is not taken away from a busy test machine; what a dead window costs is tested elsewhere.
+    monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=5.0))
+    window = MainWindow(Controller(f"simulated:mx106?speed={SPEED}"), "light")
+    qtbot.addWidget(window, before_close_func=MainWindow.leave)
+    window.show()
+    QTimer.singleShot(PREPARE_AFTER, window.controller.prepare)
+    yield Newcomer(qtbot, window)
+    window.leave()
+
+
+def test_newcomer(newcomer, tmp_path):
+    """Connect, record four trajectories, place three torques by hand, identify, compare, export; no dialog unexplained."""
+    person, begin = newcomer, time.monotonic()
+    person.click("Connect")
+    person.until(lambda: "READY" in person.says(), "the servo to be ready")
+
+    person.click("Record", QToolButton)
+    person.click("Record all four", QPushButton)
+    person.until(lambda: "Recorded 0004" in person.says(), "four runs", 40_000)
+
+    print("recorded", time.monotonic() - begin)
+    person.click("Place", QToolButton)
+    for _ in range(3):
+        person.click("Hold", QPushButton) if person.seen(QPushButton, "Hold ") else None
+        for outwards, after in ((-1, ("Next: the",)), (1, ("Next: ", "Finish"))):
+            person.until(lambda: "Move the pendulum" in person.says(), "a torque to be held")
+            person.find_edge(outwards)
+            person.click(next(text for text in after if person.seen(QPushButton, text)), QPushButton)
+    person.click("Release", QPushButton)
+    person.until(lambda: "MOTOR OFF" in person.says(), "the motor to be off")
+
+    print("placed", time.monotonic() - begin)
+    person.click("Identify", QToolButton)
+    person.click("Identify from 4 runs", QPushButton)
+    person.until(lambda: "recommended" in person.says(), "the result", 60_000)
+
+    print("identified", time.monotonic() - begin)
+    person.click("Compare", QToolButton)
+    person.until(lambda: person.seen(QAbstractButton, "M6") is not None, "the models")
+
+    person.click("Export", QToolButton)
+    person.click("Export to ServoBench", QRadioButton)
+
+    def choose(dialog):
+        line = dialog.findChild(QLineEdit)
+        line.setText(str(tmp_path / "robot"))
+        QTest.keyClick(line, Qt.Key.Key_Return)
+
+    (tmp_path / "robot").mkdir()
+    person.answer(choose)
+    person.click("Choose", QPushButton)
+    person.click("Export", QPushButton)
+    person.until(lambda: "WRITTEN FILES" in person.says(), "the files")
+    elapsed = time.monotonic() - begin
+    print(elapsed, person.says(), person.dialogs)
