@@ -49,6 +49,8 @@ class Controller(QObject):
     """Level (info, warning, error) and text."""
     angle_unit_changed = Signal()
     servo_chosen = Signal()
+    reported = Signal(Path)
+    """A report was written."""
 
     def __init__(self, servo: str = DEFAULT_SERVO) -> None:
         """servo: address; raises ServoBenchError when there is no such servo."""
@@ -184,6 +186,19 @@ class Controller(QObject):
             self.message.emit("info", f"Plot written to {written}")
 
         self.background.submit("desk", self.desk.call, save_plot, contents, path, done=done)
+
+    def write_report(self, path: Path) -> None:
+        """Write the report on the result in sight as one HTML file."""
+        session, result = self.library.path, self.fitting.result
+        if session is None or result is None or result.folder is None:
+            self._fail("there is no identification to report on; identify first")
+            return
+
+        def done(written: Path) -> None:
+            self.message.emit("info", f"Report written to {written}")
+            self.reported.emit(written)
+
+        self.background.submit("desk", self.desk.call, tasks.report, session, result.folder, path, done=done)
 
     def open_model(self, path: Path) -> None:
         """Read a model file and compare it too."""

@@ -15,7 +15,8 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import InputError
 from core.export import export_model
-from core.identification.identify import Identification, IdentificationRequest, Progress, identify
+from core.identification.identify import IdentificationRequest, Progress, identify
+from core.identification.result import Identification
 from core.recording import Recording
 from core.simulation import simulate_recording, with_integration
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory

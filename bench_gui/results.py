@@ -16,7 +16,7 @@ from core.errors import InputError, ServoBenchError
 from core.friction import FRICTION_MODELS
 
 if TYPE_CHECKING:
-    from core.identification.identify import Identification
+    from core.identification.result import Identification
     from core.model import ServoModel
 
 SUMMARY = "result.json"
@@ -45,6 +45,45 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             "choose another folder"
         ) from None
     return [*files, summary]
+
+
+def load_identification(folder: Path) -> Identification:
+    """Read what `save_identification` wrote, and the record beside it if there is one; raises IdentificationError.
+
+    Results written by the demo, or by programs of one's own, have no record: what was asked is then known as far as
+    their models say.
+    """
+    from bench_gui.identify.record import RECORD, read_record
+    from core.errors import IdentificationError
+    from core.identification.request import IdentificationRequest
+    from core.identification.result import Identification, ModelResult
+    from core.identification.split import Split
+    from core.model import ServoModel
+
+    try:
+        rows: Any = json.loads((folder / SUMMARY).read_text("utf-8"))
+        results = tuple(ModelResult.from_json(row, ServoModel.read(folder / f"{row['model']}.json")) for row in rows)
+        origin = results[0].model.provenance
+        split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
+        record = read_record(folder) if (folder / RECORD).exists() else None
+        if record is not None:
+            request = record.request
+        else:
+            request = IdentificationRequest(
+                servo=results[0].model.servo,
+                models=tuple(result.model.friction for result in results),
+                repeats=len(results[0].repeats),
+                seed=origin["seed"],
+                metric=origin["metric"],
+                supply=origin["supply"],
+                validation=split.rule,
+                data_hash=origin["data_hash"],
+            )
+    except OSError as error:
+        raise IdentificationError(f"{folder}: no result of an identification ({error.strerror or error})") from None
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, ServoBenchError) as error:
+        raise IdentificationError(f"{folder}: no result of an identification: {error}") from None
+    return Identification(request, split, results, stopped=record is not None and record.ending != "finished")
 
 
 def new_result_folder(session: Path) -> Path:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, str] = {
     "evaluate": "judge a model on the recordings of a session",
     "drive-backdrive": "drive and backdrive torques of a model",
     "export": "export a model to a simulator, or a session to other formats",
+    "report": "write the report on an identification",
     "models": "list the servo catalogue and its models, or show one model",
     "benchmark": "measure how fast simulation and identification are here",
     "doctor": "check this machine and say what to mend",

@@ -26,6 +26,8 @@ SHADE, MOST_SHADE = 0.36, 0.16
 """Opacity of the static areas of all models together, and of one."""
 BEYOND = 10.0
 """A servo that locks itself is shaded so many times its largest motor torque far."""
+AROUND = 0.4
+"""Kept free around the placed points, as a share of their range."""
 MARKERS = {DRIVE: "t", BACKDRIVE: "t1"}
 """As where they are placed: the lowest extreme points down, the highest up."""
 EQUILIBRIUM, PLACED = "equilibrium", "placed"
@@ -50,7 +52,7 @@ class DiagramPlot(QWidget):
         self._curves: dict[str, list[Any]] = {}
         self._areas: dict[str, list[PlotArea]] = {}
         self._theme: Theme | None = None
-        self._shown: tuple[tuple[str, ...], tuple[float, ...]] = ((), ())
+        self._shown: tuple[tuple[str, ...], bool] = ((), False)
 
     @property
     def keys(self) -> list[str]:
@@ -106,10 +108,21 @@ class DiagramPlot(QWidget):
         self.legend.set_entries(legend)
         for key in self._curves:
             self._toggle(key, self.legend.shown(key))
-        shown = (tuple(entry.key for entry in entries), tuple(speeds))
-        if shown[0] != self._shown[0]:
+        shown = (tuple(entry.key for entry in entries), bool(points))
+        if shown != self._shown:
             self.chart.fit()
+            self._frame(points)
         self._shown = shown
+
+    def _frame(self, points: Sequence[PlacedPoint]) -> None:
+        """Begin with what was placed in sight; a double click shows the whole diagram."""
+        if not points:
+            return
+        for values, set_range in (
+            ([p.motor_torque for p in points], self.chart.axes.setXRange),
+            ([p.external_torque for p in points], self.chart.axes.setYRange),
+        ):
+            set_range(min(0.0, *values), max(0.0, *values), padding=AROUND)
 
     def _markers(self, points: Sequence[PlacedPoint], side: str, theme: Theme) -> Any:
         here = [point for point in points if point.side == side]

@@ -111,6 +111,7 @@ class ExportView(TaskPage):
         self.statement.setWordWrap(True)
         self.verdict: QLabel = label("", "muted")
         self.verdict.setWordWrap(True)
+        self.verdict.hide()
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
         head = QHBoxLayout()
@@ -237,7 +238,7 @@ class ExportView(TaskPage):
         self._stale = True
         self.show_folder.hide()
         self.files_title.setText("FILES THAT WOULD BE WRITTEN")
-        self.verdict.setText("")
+        self.verdict.hide()
         if self.isVisible():
             self._timer.start()
         self._enable()
@@ -310,6 +311,7 @@ class ExportView(TaskPage):
         self.verdict.setText(
             f"Run in {engine}: {significant(mean, 3)} mrad from the identified model on average ({each} mrad)"
         )
+        self.verdict.show()
 
     def _show(self, exported: Exported) -> None:
         chosen = self.files.currentItem().text() if self.files.currentItem() is not None else ""

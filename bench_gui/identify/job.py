@@ -16,7 +16,8 @@ from bench_gui.identify.record import (
 )
 from bench_gui.results import save_identification
 from core.errors import IdentificationError, ServoBenchError
-from core.identification.identify import Identification, IdentificationRequest, Progress, identify
+from core.identification.identify import IdentificationRequest, Progress, identify
+from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL
 from core.recording import Recording

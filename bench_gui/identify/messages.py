@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.identification.evidence import Evidence
 from core.identification.request import IdentificationRequest
+from core.identification.result import Identification
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
@@ -121,8 +122,37 @@ class FitResult:
     train: tuple[str, ...]
     """Runs it was fitted to."""
     request: IdentificationRequest
+    folder: Path | None
+    """Where its files are; None when they could not be written."""
     problem: str = ""
     """Why the files could not be written; empty when they were."""
+
+    @classmethod
+    def of(cls, found: Identification, folder: Path | None, problem: str = "") -> FitResult:
+        """What is shown of an identification."""
+        rows = (
+            FittedModel(
+                model=result.model,
+                train_mae=result.train_mae,
+                validation_mae=result.validation_mae,
+                validation_rmse=result.validation_rmse,
+                evaluations=result.evaluations,
+                wall_seconds=result.wall_seconds,
+                spread=result.spread,
+                evidence=result.evidence,
+            )
+            for result in found.results
+        )
+        return cls(
+            models=tuple(rows),
+            recommended=found.recommended.model.friction,
+            choice=found.choice,
+            stopped=found.stopped,
+            train=found.split.train,
+            request=found.request,
+            folder=folder,
+            problem=problem,
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from bench_gui.identify.messages import (
     FitProgress,
     FitResult,
     FitStarted,
-    FittedModel,
     Message,
     OverlayRun,
     Remedy,
@@ -28,7 +27,7 @@ from bench_gui.work.background import in_words
 from bench_gui.work.desk import lower_priority
 
 if TYPE_CHECKING:
-    from core.identification.identify import Identification, Progress
+    from core.identification.identify import Progress
     from core.identification.split import Split
     from core.model import ServoModel
     from core.recording import Recording
@@ -88,34 +87,7 @@ def _identify(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> M
         should_yield=courteous.is_set,
     )
     finding = run_identification(recordings, request, job.folder, watch, resume=job.resume)
-    return _result(finding.identification, finding.problem)
-
-
-def _result(found: Identification, problem: str) -> FitResult:
-    rows = []
-    for result in found.results:
-        maes = [repeat.train_mae for repeat in result.repeats]
-        rows.append(
-            FittedModel(
-                model=result.model,
-                train_mae=result.train_mae,
-                validation_mae=result.validation_mae,
-                validation_rmse=result.validation_rmse,
-                evaluations=result.evaluations,
-                wall_seconds=result.wall_seconds,
-                spread=max(maes) - min(maes) if len(maes) > 1 else None,
-                evidence=result.evidence,
-            )
-        )
-    return FitResult(
-        models=tuple(rows),
-        recommended=found.recommended.model.friction,
-        choice=found.choice,
-        stopped=found.stopped,
-        train=found.split.train,
-        request=found.request,
-        problem=problem,
-    )
+    return FitResult.of(finding.identification, job.folder if finding.files else None, finding.problem)
 
 
 class _Teller:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtWidgets import (
     QBoxLayout,
+    QFileDialog,
     QHBoxLayout,
     QLabel,
     QPushButton,
@@ -58,9 +60,9 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from core.model import ServoModel
 
-_BESIDE_COST = (72, 84, 0, 0, 80)
+_BESIDE_COST = (60, 92, 0, 0, 80)
 """Widths of the parameters' columns beside the cost curves; 0 hides."""
-_ALONE = (72, 84, 76, 84, 86, 146)
+_ALONE = (64, 92, 76, 84, 86, 146)
 _RESULT = (98, 118, 118, 104, 82, 112, 118)
 
 
@@ -106,6 +108,7 @@ class IdentifyView(TaskPage):
         library.runs_changed.connect(self._offer)
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
+        controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.shelf.changed.connect(self._mark_current)
         controller.shelf.current_changed.connect(self._mark_current)
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
@@ -214,6 +217,10 @@ class IdentifyView(TaskPage):
         self.use_button: QPushButton = button(
             "Use this model", "Make the selected model the bench's: twin, placing and export begin with it", self._use
         )
+        self.report_button: QPushButton = button(
+            "Report…", "Write everything about this result into one HTML file that can be sent", self.ask_report
+        )
+        heading.addWidget(self.report_button)
         heading.addWidget(self.use_button)
         column.addLayout(heading)
         self.results = ResultTable()
@@ -259,6 +266,7 @@ class IdentifyView(TaskPage):
             ActionSpec(
                 "Bounds and frozen parameters…", self.form.ask_parameters, enabled=self.form.parameters_button.isEnabled
             ),
+            ActionSpec("Write a report…", self.ask_report, enabled=self.report_button.isEnabled),
             ActionSpec("Identify with the default settings", self.form.back_to_defaults),
         ]
 
@@ -281,6 +289,17 @@ class IdentifyView(TaskPage):
         row = self._selected()
         if row is not None and self._shelved(row):
             self._controller.shelf.set_current(f"{IDENTIFIED}:{row.model.friction}")
+
+    def ask_report(self) -> None:
+        """Ask where the report goes, and write it."""
+        result = self._controller.fitting.result
+        if result is None or result.folder is None:
+            return
+        file, _ = QFileDialog.getSaveFileName(
+            self.window(), "Write a report", str(result.folder / "report.html"), "Web page (*.html)"
+        )
+        if file:
+            self._controller.write_report(Path(file))
 
     def _way(self, remedy: Remedy | None, again: bool) -> Way | None:
         """A button for a remedy; again: and start once more."""
@@ -453,6 +472,8 @@ class IdentifyView(TaskPage):
         self.use_button.setEnabled(offered)
         self._use_action.setEnabled(offered)
         self.use_button.setText("In use" if used else "Use this model")
+        result = self._controller.fitting.result
+        self.report_button.setEnabled(result is not None and result.folder is not None)
 
     def _offer(self) -> None:
         library = self._controller.library

@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
 from core.diagram import DriveBackdriveDiagram
-from core.identification.identify import ModelResult
+from core.identification.result import ModelResult
 from core.model import ServoModel
+from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
 
@@ -112,11 +113,13 @@ def _shade_released(axes: Axes, run: Recording) -> None:
 
 
 def diagram_figure(
-    diagrams: Mapping[str, tuple[str, DriveBackdriveDiagram]], truth: DriveBackdriveDiagram | None = None
+    diagrams: Mapping[str, tuple[str, DriveBackdriveDiagram]],
+    truth: DriveBackdriveDiagram | None = None,
+    points: Sequence[PlacedPoint] = (),
 ) -> Figure:
     """Drive and backdrive torques of models, label → (friction model, diagram), as Figs 2–4 of seed 004.
 
-    Speeds after the first are drawn paler; the static area of a single model is shaded.
+    Speeds after the first are drawn paler; the static area of a single model is shaded; points were placed by hand.
     """
     figure = _figure(7.2, 4.2)
     axes = figure.subplots()
@@ -135,6 +138,11 @@ def diagram_figure(
         for values in (truth.drive[:, 0], _finite(truth.backdrive[:, 0])):
             axes.plot(truth.motor_torque, values, color=TRUTH_COLOUR, linewidth=1.2, linestyle=":")
         axes.plot([], [], color=TRUTH_COLOUR, linewidth=1.2, linestyle=":", label="truth")
+    for side, marker, name in ((DRIVE, "v", "placed, lowest"), (BACKDRIVE, "^", "placed, highest")):
+        here = [point for point in points if point.side == side]
+        if here:
+            torque, external = [p.motor_torque for p in here], [p.external_torque for p in here]
+            axes.plot(torque, external, marker, color=MEASURED_COLOUR, markersize=5, label=name)
     first = next(iter(diagrams.values()))[1]
     axes.plot(first.motor_torque, -first.motor_torque, color="#888888", linewidth=0.8, linestyle="--", label="τₑ = −τₘ")
     axes.set_xlabel("motor torque τₘ / N·m")

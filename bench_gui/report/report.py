@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +19,9 @@ from core.atomic import write_atomically
 from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
 from core.identification.evaluate import RunScore, evaluate
-from core.identification.identify import Identification, ModelResult
+from core.identification.result import Identification, ModelResult
 from core.model import ServoModel
+from core.placement import PlacedPoint
 from core.recording import Recording
 
 
@@ -32,8 +34,12 @@ class ReportContents:
     recordings: Sequence[Recording]
     truth: ServoModel | None = None
     """The model behind simulated recordings, where it is known."""
+    points: Sequence[PlacedPoint] = ()
+    """Drive/backdrive points placed by hand."""
     command: str = ""
     """Command line that repeats it."""
+    remarks: Sequence[str] = ()
+    """What else a reader should know before trusting the numbers."""
 
 
 def write_report(path: Path, contents: ReportContents) -> Path:
@@ -46,6 +52,7 @@ def write_report(path: Path, contents: ReportContents) -> Path:
         lstrip_blocks=True,
     )
     environment.filters["digits"] = lambda value: "–" if value is None else f"{value:.4g}"
+    environment.filters["interval"] = lambda v: "–" if math.isnan(v) else "∞" if math.isinf(v) else f"{v:.2g}"
     environment.filters["mrad"] = lambda value: "–" if value is None else f"{value * 1e3:.2f}"
     text = environment.get_template("report.html.j2").render(**_page(contents))
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,9 +94,11 @@ def _page(contents: ReportContents) -> dict[str, Any]:
             }
             for name, run in shown.items()
         ],
-        "diagram": as_svg(_diagram(found, contents.truth)),
+        "diagram": as_svg(_diagram(found, contents)),
+        "points": len(contents.points),
         "conditions": _by_condition(scores, by_id),
-        "warnings": _warnings(found),
+        "warnings": [*contents.remarks, *_warnings(found)],
+        "evidence": {p.name: p for p in best.evidence.parameters},
         "truth": contents.truth.values if contents.truth is not None else {},
     }
 
@@ -102,12 +111,14 @@ def _model_row(result: ModelResult, runs: Sequence[RunScore]) -> dict[str, Any]:
     }
 
 
-def _diagram(found: Identification, truth: ServoModel | None) -> Any:
-    largest = peak_torque(found.recommended.model)
+def _diagram(found: Identification, contents: ReportContents) -> Any:
+    truth, points = contents.truth, contents.points
+    # What was placed by hand fills the picture; without it the whole range of the motor does.
+    largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else peak_torque(found.recommended.model)
     torques = np.linspace(0.0, largest, 121)
     shown = (found.results[0], found.recommended)
     diagrams = {r.model.friction.upper(): (r.model.friction, drive_backdrive_diagram(r.model, torques)) for r in shown}
-    return diagram_figure(diagrams, None if truth is None else drive_backdrive_diagram(truth, torques))
+    return diagram_figure(diagrams, None if truth is None else drive_backdrive_diagram(truth, torques), points)
 
 
 def _by_condition(scores: dict[str, tuple[RunScore, ...]], by_id: dict[str, Recording]) -> dict[str, Any]:
@@ -134,12 +145,7 @@ def _warnings(found: Identification) -> list[str]:
     """What a reader should know before trusting the numbers."""
     warnings = []
     best = found.recommended
-    bound = [p.name for p in best.model.parameters.values() if p.at_bound]
-    if bound:
-        warnings.append(
-            f"{best.model.friction.upper()}: {', '.join(bound)} lie at a bound; the recordings do not determine them. "
-            "Record other masses, lengths or gains, or use a simpler model."
-        )
+    warnings += [f"{best.model.friction.upper()}: {text}" for text in best.evidence.warnings]
     if not found.split.validation:
         warnings.append("No recording was held out: the error on motion the fit has not seen is not known.")
     step_error = float(best.model.provenance["discretisation_error"])

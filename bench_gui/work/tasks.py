@@ -168,6 +168,13 @@ def explain(
     return mounting.explain(model, trajectory, header, start, time, position)
 
 
+def report(session: Path, folder: Path, path: Path) -> Path:
+    """As `report_of`."""
+    from bench_gui.report.of_session import report_of
+
+    return report_of(session, folder, path)
+
+
 def fitted_overlay(session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: str) -> FitOverlay:
     """Simulate runs as a fit did, and pick the worst and the median one."""
     from bench_gui.identify.messages import FitOverlay, OverlayRun

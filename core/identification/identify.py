@@ -21,7 +21,7 @@ from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
 from core.identification.conditions import DivergingError, UnusableRuns, check_runs
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
-from core.identification.evidence import Contender, Evidence, choice_in_words, recommended
+from core.identification.evidence import Evidence
 from core.identification.objective import Batch
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
@@ -29,17 +29,17 @@ from core.identification.request import (
     IdentificationRequest,
     search_template,
 )
+from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.search import Generation, SearchResult, search
 from core.identification.sensitivity import judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
 from core.model import ServoModel
-from core.parameters import ParameterSet
 from core.recording import Recording
 
 Array = NDArray[np.float64]
 
-__all__ = ["DEFAULT_COMMAND_PATH", "Identification", "IdentificationRequest", "ModelResult", "Progress", "identify"]
+__all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "identify"]
 
 
 @dataclass(frozen=True)
@@ -59,99 +59,6 @@ class Progress:
     """Share of the whole identification that is done, 0 … 1."""
     remaining: float
     """Estimated time to the end [s]; searches that converge early end sooner."""
-
-
-@dataclass(frozen=True)
-class Repeat:
-    """One search of one model."""
-
-    seed: int
-    train_mae: float
-    validation_mae: float | None
-    validation_rmse: float | None
-    evaluations: int
-    parameters: ParameterSet
-
-
-@dataclass(frozen=True)
-class ModelResult:
-    """What was found for one friction model: the best repeat and their spread. Errors in rad."""
-
-    model: ServoModel
-    train_mae: float
-    validation_mae: float | None
-    validation_rmse: float | None
-    """Root mean square over the runs held out."""
-    evaluations: int
-    wall_seconds: float
-    repeats: tuple[Repeat, ...]
-    evidence: Evidence
-
-    def to_json(self, file: Path | None = None) -> dict[str, Any]:
-        """Plain data, as `bench identify --json` prints it."""
-        return {
-            "model": self.model.friction,
-            "servo": self.model.servo,
-            "train_mae": self.train_mae,
-            "validation_mae": self.validation_mae,
-            "validation_rmse": self.validation_rmse,
-            "evaluations": self.evaluations,
-            "wall_seconds": self.wall_seconds,
-            "repeats": [
-                {
-                    "seed": repeat.seed,
-                    "train_mae": repeat.train_mae,
-                    "validation_mae": repeat.validation_mae,
-                    "evaluations": repeat.evaluations,
-                    "parameters": repeat.parameters.numbers(),
-                }
-                for repeat in self.repeats
-            ],
-            "parameters": {
-                p.name: {
-                    "value": p.value,
-                    "unit": p.unit,
-                    "symbol": p.symbol,
-                    "lower": p.lower,
-                    "upper": p.upper,
-                    "at_bound": p.at_bound,
-                    "frozen": p.frozen,
-                }
-                for p in self.model.parameters.values()
-            },
-            "evidence": self.evidence.to_json(),
-            "warnings": list(self.evidence.warnings),
-            "discretisation_error": self.model.provenance.get("discretisation_error"),
-            "file": None if file is None else str(file),
-        }
-
-
-@dataclass(frozen=True)
-class Identification:
-    """The outcome: the split and one result per model, in nested order."""
-
-    request: IdentificationRequest
-    split: Split
-    results: tuple[ModelResult, ...]
-    stopped: bool
-    """Whether it was stopped before the end; what had been found is kept."""
-
-    @property
-    def contenders(self) -> list[Contender]:
-        """What the choice between the models rests on."""
-        held = len(self.split.validation)
-        return [Contender(r.model.friction, r.train_mae, r.validation_mae, held) for r in self.results]
-
-    @property
-    def recommended(self) -> ModelResult:
-        """The model with the lowest error on recordings it did not see; on its own if there are none."""
-        best = recommended(self.contenders).friction
-        return next(result for result in self.results if result.model.friction == best)
-
-    @property
-    def choice(self) -> str:
-        """Which model is recommended, on what evidence, and which simpler ones are as good."""
-        return choice_in_words(self.contenders)
 
 
 def identify(

@@ -19,7 +19,8 @@ from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
 from core.identification.evaluate import discretisation_error, evaluate
-from core.identification.identify import DEFAULT_COMMAND_PATH, Identification, IdentificationRequest, identify
+from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.result import Identification
 from core.identification.study import JOURNAL
 from core.model import ServoModel, build_model
 from core.recording import Recording

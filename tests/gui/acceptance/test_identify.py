@@ -1,11 +1,14 @@
 """Acceptance rows of the Identify task: Identify, Result, Failed analysis."""
 
+import re
 import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QFileDialog
 
+from bench_gui.cli import main
 from bench_gui.identify.tables import INITIAL_COLUMN, INTERVAL_COLUMN, NOTE_COLUMN
 from bench_gui.main_window import IDENTIFY
 from core.catalogue import load_model
@@ -155,3 +158,40 @@ def test_failed_analysis(person, session):
     assert view.results.rowCount() == 1
     person.controller.undo.undo()
     assert not person.controller.library.annotation(bad).excluded
+
+
+def test_report(person, identified, tmp_path, monkeypatch):
+    """One HTML file with every parameter and where it comes from, and nothing outside it; `bench report` writes the
+    same."""
+    opened = []
+    monkeypatch.setattr(
+        "bench_gui.identify.view.QDesktopServices.openUrl", lambda url: opened.append(url.toLocalFile())
+    )
+    file = tmp_path / "sent" / "report.html"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(file), ""))
+    person.open(identified)
+    person.window.show_task(IDENTIFY)
+    view, fitting = person.window.identify, person.controller.fitting
+    person.until(lambda: fitting.result is not None)
+    person.until(lambda: view.report_button.isEnabled())
+    person.click(view.report_button)
+    person.until(lambda: bool(opened))
+    assert opened == [str(file)]
+    page = file.read_text("utf-8")
+    assert not [url for url in re.findall(r"""(?:src|href)\s*=\s*["']([^"'#][^"']*)""", page)], "self-contained"
+    assert not re.findall(r"url\(\s*['\"]?(?!#)", page)
+    best = next(row for row in fitting.result.models if row.model.friction == fitting.result.recommended)
+    for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
+        row = re.search(rf"<tr><td>{parameter.name}</td>.*?</tr>", page, re.S).group()
+        for said in (f"{parameter.value:.4g}", f"{known.initial:.4g}", parameter.unit):
+            assert said in row, (parameter.name, said)
+    provenance = best.model.provenance
+    for said in (provenance["data_hash"], "numpy", "numba", provenance["versions"]["python"], "Repeat it with"):
+        assert said in page
+    for run in (*provenance["train"], *provenance["validation"]):
+        assert run in page
+
+    again = tmp_path / "again.html"
+    assert main(["report", str(identified), "-o", str(again)]) == 0
+    stamp = re.compile(r"\d{4}-\d\d-\d\dT[\d:]+\S*|<dc:date>.*?</dc:date>|(?<=id=\")[^\"]+|(?<=#)[^\")]+")
+    assert stamp.sub("", again.read_text("utf-8")) == stamp.sub("", page)

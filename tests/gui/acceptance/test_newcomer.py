@@ -14,7 +14,6 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QApplication,
     QDialog,
-    QFileDialog,
     QLabel,
     QLineEdit,
     QPushButton,
@@ -27,9 +26,7 @@ from bench_gui.app import PREPARE_AFTER
 from bench_gui.connect import servo_link
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
-from core.model import ServoModel
 from drivers.recorder import Recorder
-from sessions import Session
 
 LIMIT = 60.0
 """The whole way may take this long [s]."""
@@ -145,7 +142,7 @@ def newcomer(qtbot, tmp_path, monkeypatch):
 
 
 def test_newcomer(newcomer, tmp_path):
-    """Connect, record four trajectories, place three torques by hand, identify, compare, export; no dialog unexplained."""
+    """Connect, record four trajectories, place three torques by hand, identify, compare, export."""
     person, begin = newcomer, time.monotonic()
     person.click("Connect")
     person.until(lambda: "READY" in person.says(), "the servo to be ready")

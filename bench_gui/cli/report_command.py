@@ -1,0 +1,27 @@
+"""Write the report on an identification: one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench report`."""
+    parser.add_argument("session", metavar="SESSION", help="session the identification was made from")
+    parser.add_argument(
+        "result", metavar="RESULT", nargs="?", help="folder of the identification; default: the session's newest"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="default: report.html in RESULT")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the file and say where."""
+    from pathlib import Path
+
+    from bench_gui.report.of_session import newest_result_folder, report_of
+
+    session = Path(arguments.session)
+    folder = Path(arguments.result) if arguments.result else newest_result_folder(session)
+    path = Path(arguments.output) if arguments.output else folder / "report.html"
+    print(report_of(session, folder, path))
+    return 0

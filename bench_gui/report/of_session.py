@@ -1,0 +1,58 @@
+"""The report of an identification that a session keeps, or that `bench identify` wrote, long after it was made."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from bench_gui.place.rests import DOCUMENT
+from bench_gui.places import results_home
+from bench_gui.report.report import ReportContents, write_report
+from bench_gui.results import FOLDER, SUMMARY, load_identification
+from core.errors import IdentificationError, ServoBenchError
+from core.placement import PlacedPoint, points_from_json
+from sessions import Session
+
+
+def report_of(session: Path, folder: Path, path: Path) -> Path:
+    """Write the report on the identification in a folder from runs of a session and return its path.
+
+    Raises IdentificationError when the folder holds none, or when a run it was made from is gone.
+    """
+    opened = Session.open(session)
+    found = load_identification(folder)
+    used = {*found.split.train, *found.split.validation}
+    runs = [run.id for run in opened.runs() if run.id in used]
+    if lost := sorted(used - set(runs)):
+        raise IdentificationError(f"{session}: {', '.join(lost)} are gone; the report needs the runs of the fit")
+    recordings = opened.load_for_fit(runs)
+    changed = bool(found.request.data_hash) and opened.data_hash(runs) != found.request.data_hash
+    return write_report(
+        path,
+        ReportContents(
+            title=f"{found.results[0].model.servo} from {opened.title or session.stem}",
+            found=found,
+            recordings=recordings,
+            points=_placed(opened),
+            command=f"bench report {shlex.quote(str(session))} {shlex.quote(str(folder))}",
+            remarks=("The runs have changed since the fit (trimmed, replaced or other settings).",) if changed else (),
+        ),
+    )
+
+
+def newest_result_folder(session: Path) -> Path:
+    """Folder of the newest identification a session keeps; raises IdentificationError when there is none."""
+    try:
+        folders = sorted(entry for entry in (results_home(session) / FOLDER).iterdir() if (entry / SUMMARY).is_file())
+    except OSError:
+        folders = []
+    if not folders:
+        raise IdentificationError(f"{session}: no identification is kept there; make one, or name its folder")
+    return folders[-1]
+
+
+def _placed(session: Session) -> tuple[PlacedPoint, ...]:
+    try:
+        return points_from_json(session.document(DOCUMENT))
+    except ServoBenchError:
+        return ()
