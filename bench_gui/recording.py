@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench_gui.interrupt import Interrupt
+from bench_gui.run_header import run_header
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError
@@ -155,12 +156,9 @@ def _record(
 
 def _header(plan: RecordingPlan, servo: str, run: _Run) -> RunHeader:
     settings = plan.settings(servo)
-    return RunHeader(
-        trajectory=run.trajectory.name,
-        bench=run.bench,
-        settings=settings if run.kp is None else replace(settings, kp=run.kp),
-        rate=plan.rate,
-    )
+    if run.kp is not None:
+        settings = replace(settings, kp=run.kp)
+    return run_header(run.trajectory, run.bench, settings, plan.rate, plan.servo)
 
 
 def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:

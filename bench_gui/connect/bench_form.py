@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QRadioButton, QWidget
 
 from bench_gui.connect.draft import LARGEST_GAIN
-from bench_gui.connect.setup import DIRECTIONS, BenchSetup
+from bench_gui.connect.setup import BenchSetup
+from bench_gui.run_header import DIRECTIONS
 from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, describe, number
 from core.errors import ServoBenchError

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
+from bench_gui.run_header import DIRECTIONS, run_header
 from bench_gui.undo import change
 from core.bench import Bench
 from core.catalogue import ServoSpec
@@ -21,8 +21,6 @@ from drivers.simulated.servo import starting_bench
 
 RATE = 200.0
 """[Hz]"""
-DIRECTIONS = {1: "counter-clockwise", -1: "clockwise"}
-"""Which way the pendulum turns, as the person at the bench sees it, when the servo's angle grows."""
 
 
 @dataclass(frozen=True)
@@ -166,20 +164,9 @@ class BenchSetup(QObject):
 
     # Of a run.
 
-    def header(self, trajectory: Trajectory, servo: str, provenance: dict[str, Any]) -> RunHeader:
-        """What is known about a run of a trajectory before its first sample."""
-        return RunHeader(
-            trajectory=trajectory.name,
-            bench=self.bench,
-            settings=replace(self.settings, servo=servo),
-            rate=self.rate,
-            provenance={
-                **provenance,
-                "positive_direction": DIRECTIONS[self.direction],
-                "trajectory_parameters": trajectory.parameters.numbers(),
-                "trajectory_duration": trajectory.duration,
-            },
-        )
+    def header(self, trajectory: Trajectory, address: str) -> RunHeader:
+        """What is known about a run of a trajectory, at the servo of an address, before its first sample."""
+        return run_header(trajectory, self.bench, self.settings, self.rate, address, self.direction)
 
     # Behind the scenes.
 

@@ -274,7 +274,7 @@ class RecordQueue(QObject):
     def _made(self, trajectory: Trajectory, cell: Cell | None = None) -> QueuedRun:
         self._numbers += 1
         setup = self._setup
-        header = setup.header(trajectory, setup.spec.name, {"servo_address": self._servo.address})
+        header = setup.header(trajectory, self._servo.address)
         if cell is not None:
             header = replace(header, bench=cell.bench(header.bench), settings=replace(header.settings, kp=cell.kp))
         return QueuedRun(self._numbers, trajectory, header, cell)

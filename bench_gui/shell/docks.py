@@ -30,8 +30,9 @@ class DockTitle(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 1, 4, 0)
         row.setSpacing(2)
-        self.text = QLabel(name.upper())
+        self.text = QLabel(name.upper(), self)
         self.text.setProperty("role", "heading")
+        self.text.setVisible(head is None)
         if head is None:
             row.addWidget(self.text)
             row.addStretch(1)

@@ -1,12 +1,14 @@
 """The window without a screen: Qt's offscreen platform, sessions under the test's own folder, nothing left running."""
 
+import gc
 import os
 import shutil
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QObject, Qt
+from shiboken6 import delete, isValid
 
 from bench_gui.app import make_application
 from bench_gui.controller import Controller
@@ -67,18 +69,32 @@ def qapp():
     return make_application()
 
 
+def dispose(window, controller):
+    """Let go of a closed window and of everything behind it.
+
+    Qt's connections keep Python objects alive that Python's collector cannot see; hundreds of windows in one process
+    would make every later test slower.
+    """
+    delete(window)
+    for part in [*vars(controller).values(), controller]:
+        if isinstance(part, QObject) and isValid(part):
+            delete(part)
+    gc.collect()
+
+
 @pytest.fixture
 def person(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     controller = Controller("simulated:mx106")
     window = MainWindow(controller, "light")
-    # A test that ends while something is under way is no person who could be asked about it.
-    qtbot.addWidget(window, before_close_func=MainWindow.leave)
     window.show()
     yield Person(qtbot, window)
+    # A test that ends while something is under way is no person who could be asked about it.
     window.leave()
-    assert not controller.servo.busy
-    assert not controller.fitting.active
+    busy, fitting = controller.servo.busy, controller.fitting.active
+    dispose(window, controller)
+    assert not busy
+    assert not fitting
 
 
 @pytest.fixture(scope="session")

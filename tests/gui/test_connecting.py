@@ -110,9 +110,9 @@ def test_angles_of_bench_and_servo_are_each_others_inverse(angle, offset, direct
 
 def test_the_direction_is_noted_with_the_run_and_changes_nothing_else(qapp):
     setup = BenchSetup(MX106)
-    before = setup.header(make_trajectory("sin_sin"), "mx106", {})
+    before = setup.header(make_trajectory("sin_sin"), "simulated:mx106")
     setup.edit_direction(-1)
-    after = setup.header(make_trajectory("sin_sin"), "mx106", {})
+    after = setup.header(make_trajectory("sin_sin"), "simulated:mx106")
     assert (before.bench, before.settings) == (after.bench, after.settings)
     assert before.provenance["positive_direction"] == "counter-clockwise"
     assert after.provenance["positive_direction"] == "clockwise"
@@ -123,7 +123,7 @@ def test_the_direction_is_noted_with_the_run_and_changes_nothing_else(qapp):
 def test_gains_of_the_setup_are_those_of_the_run(qapp):
     setup = BenchSetup(MX106)
     setup.set_gains(Gains(8.0, ki=1.0, kd=2.0))
-    settings = setup.header(make_trajectory("sin_sin"), "mx106", {}).settings
+    settings = setup.header(make_trajectory("sin_sin"), "simulated:mx106").settings
     assert (settings.kp, settings.ki, settings.kd, settings.damping) == (8.0, 1.0, 2.0, None)
 
 

@@ -21,6 +21,7 @@ from core.placement import PlacedPoint, boundary_torque, points_from_json, point
 from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
+from tests.gui.conftest import dispose
 
 LONG = 60_000
 """The first start of a process may compile the kernels [ms]."""
@@ -114,12 +115,12 @@ def hands(qtbot, tmp_path, monkeypatch):
     row.addWidget(page.inspector)
     page.set_theme(themes.load_theme("light"))
     window.resize(1200, 620)
-    qtbot.addWidget(window)
     window.show()
     page.entered()
     yield Hands(qtbot, controller, window, page)
     window.hide()
     controller.close()
+    dispose(window, controller)
 
 
 def test_both_extremes_with_the_mouse(hands):

@@ -27,6 +27,7 @@ from bench_gui.connect import servo_link
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
 from drivers.recorder import Recorder
+from tests.gui.conftest import dispose
 
 LIMIT = 60.0
 """The whole way may take this long [s]."""
@@ -134,11 +135,11 @@ def newcomer(qtbot, tmp_path, monkeypatch):
     # The servo is not taken away from a busy test machine; what a dead window costs is tested elsewhere.
     monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=5.0))
     window = MainWindow(Controller(f"simulated:mx106?speed={SPEED}"), "light")
-    qtbot.addWidget(window, before_close_func=MainWindow.leave)
     window.show()
     QTimer.singleShot(PREPARE_AFTER, window.controller.prepare)
     yield Newcomer(qtbot, window)
     window.leave()
+    dispose(window, window.controller)
 
 
 def test_newcomer(newcomer, tmp_path):

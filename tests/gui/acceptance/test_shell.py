@@ -23,6 +23,7 @@ from bench_gui.theme import THEMES, load_theme
 from bench_gui.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
+from tests.gui.conftest import dispose
 
 LATEST = 0.050
 """From Esc to the servo's confirmed release [s]."""
@@ -145,7 +146,7 @@ def test_faults(person):
 
 
 @pytest.mark.parametrize("damage", ["truncated", "no settings", "wrong values", "wrong layout", "folder"])
-def test_bad_state(qtbot, tmp_path, monkeypatch, damage):
+def test_bad_state(qapp, tmp_path, monkeypatch, damage):
     home = tmp_path / "home"
     monkeypatch.setenv("SERVOBENCH_HOME", str(home))
     home.mkdir()
@@ -162,7 +163,6 @@ def test_bad_state(qtbot, tmp_path, monkeypatch, damage):
         (home / NAME).write_text(bad[damage], "utf-8")
     controller = Controller()
     window = MainWindow(controller)
-    qtbot.addWidget(window)
     window.show()
     assert window.messages.isVisible()
     text = window.messages.text.text()
@@ -170,27 +170,28 @@ def test_bad_state(qtbot, tmp_path, monkeypatch, damage):
     if damage.startswith("wrong"):
         assert controller.angle_unit is DEGREES, "what fits is taken over"
     assert window.session.isVisible()
-    window.close()
+    window.leave()
     assert controller.settings.values.recent == []
+    dispose(window, controller)
 
 
-def test_settings_are_remembered(qtbot, tmp_path, monkeypatch):
+def test_settings_are_remembered(qapp, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     for chosen in ("dark", "light"):
         window = MainWindow(Controller())
-        qtbot.addWidget(window)
         window.show()
         window.choose_theme(chosen)
         window.work.docks["session"].hide()
-        window.close()
+        window.leave()
+        dispose(window, window.controller)
         again = MainWindow(Controller())
-        qtbot.addWidget(again)
         again.show()
         assert again.controller.settings.theme == chosen
         assert not again.session.isVisible()
         again.work.reset()
         assert again.session.isVisible()
-        again.close()
+        again.leave()
+        dispose(again, again.controller)
 
 
 def answer(person, text, seen):
