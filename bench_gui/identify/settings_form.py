@@ -150,7 +150,6 @@ class SettingsForm(QWidget):
         self.substeps: QSpinBox = whole(
             "Parts of a step", "More parts cost more time and transfer better to other engines", 1, 1, 100
         )
-        self.substeps.setProperty("dimensionless", True)
         section.row("Parts of a step", self.substeps)
         self.dt: QDoubleSpinBox = number(
             "Time step", "Grid of the simulation; automatic: a regular recording's own, 5 ms for others",

@@ -128,7 +128,7 @@ class WorkArea(QMainWindow):
         good = bool(layout) and self.restoreState(layout, LAYOUT_VERSION)
         self._note()
         # Docks take their places a little later.
-        QTimer.singleShot(0, self._note)
+        QTimer.singleShot(0, self, self._note)
         return good
 
     def set_theme(self, theme: Theme) -> None:
@@ -139,7 +139,7 @@ class WorkArea(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Docks of a window that is not seen yet all count as hidden: the arrangement is noted once they are."""
         super().showEvent(event)
-        QTimer.singleShot(0, self._note)
+        QTimer.singleShot(0, self, self._note)
 
     def _note(self) -> None:
         self._settle.stop()

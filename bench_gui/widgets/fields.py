@@ -214,6 +214,7 @@ def whole(name: str, tip: str, value: int, lower: int, upper: int, special: str 
     box.setRange(lower, upper)
     box.setValue(value)
     box.setSuffix(f" {unit}" if unit else "")
+    box.setProperty("dimensionless", not unit)
     box.setSpecialValueText(special)
     box.lineEdit().setTextMargins(0, 0, 5, 0)
     box.setFixedWidth(FIELD_WIDTH)

@@ -49,6 +49,8 @@ def test_e_stop(person):
     window.show_task(RECORD)
     escape(person)
     assert person.state is ServoState.DISCONNECTED
+    assert servo.stop_lock >= 5.0
+    servo.stop_lock = 1.5  # the same, sooner
     person.connect()
     latencies = {}
 
@@ -253,10 +255,10 @@ def test_undo(person):
     assert field.value() == pytest.approx(before)
     controller.undo.redo()
     assert controller.setup.bench.mass == pytest.approx(before + 0.5)
-    steps = controller.undo.index()
     window.show_task(RECORD)
     person.connect()
     person.record(0.4)
+    steps = controller.undo.index()
     person.until(lambda: len(controller.library.runs) == 1 and person.state is ServoState.READY)
     assert controller.undo.index() == steps, "motion is no step"
     window.work.docks["session"].hide()
