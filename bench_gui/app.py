@@ -8,7 +8,7 @@ import traceback
 from pathlib import Path
 from types import TracebackType
 
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
 from bench_gui import theme
@@ -17,7 +17,7 @@ from bench_gui.main_window import MainWindow
 from bench_gui.shell.single import Doorbell, hand_over
 
 PREPARE_AFTER = 300
-"""Time after the window is seen before anything else starts [ms]."""
+"""Time after the window is whole before anything else starts [ms]."""
 
 
 def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: Path | None = None) -> int:
@@ -35,13 +35,17 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     controller = Controller(servo)
     window = MainWindow(controller)
     doorbell.rang.connect(window.come_forward)
-    window.show()
     left_behind = controller.settings.open_session
-    if wanted is not None:
-        controller.library.open(wanted)
-    if left_behind and session_path is None:
-        window.session.offer_unfinished(Path(left_behind))
-    QTimer.singleShot(PREPARE_AFTER, controller.prepare)
+
+    def begin() -> None:
+        if wanted is not None:
+            controller.library.open(wanted)
+        if left_behind and session_path is None:
+            window.session.offer_unfinished(Path(left_behind))
+        QTimer.singleShot(PREPARE_AFTER, controller.prepare)
+
+    window.completed.connect(begin, Qt.ConnectionType.SingleShotConnection)
+    window.show()
     _leave_on_signals(window)
     _show_unexpected(controller)
     try:

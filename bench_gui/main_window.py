@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, Qt
+from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -16,6 +17,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
+    QShowEvent,
 )
 from PySide6.QtWidgets import (
     QApplication,
@@ -30,16 +32,10 @@ from PySide6.QtWidgets import (
 
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
-from bench_gui.compare.view import CompareView
 from bench_gui.connect.servo_link import ServoView, simulated_servos
-from bench_gui.connect.view import BenchView
 from bench_gui.controller import Controller
-from bench_gui.export.view import ExportView
-from bench_gui.help.window import HelpWindow
 from bench_gui.identify.messages import FitProgress, FitResult
-from bench_gui.identify.view import IdentifyView
 from bench_gui.log.panel import LogPanel
-from bench_gui.place.view import PlaceView
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
 from bench_gui.shell.closing import may_close
@@ -56,6 +52,14 @@ from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from drivers.recorder import Phase, RunResult
 
+if TYPE_CHECKING:
+    from bench_gui.compare.view import CompareView
+    from bench_gui.connect.view import BenchView
+    from bench_gui.export.view import ExportView
+    from bench_gui.help.window import HelpWindow
+    from bench_gui.identify.view import IdentifyView
+    from bench_gui.place.view import PlaceView
+
 BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT = range(6)
 TASKS = [
     ("Bench", "bench", "Connect the servo, set up the pendulum"),
@@ -66,6 +70,8 @@ TASKS = [
     ("Export", "export", "Hand a model to another program"),
 ]
 SMALLEST = (1180, 640)
+AFTER_PAINT = 30
+"""The window is seen before pages out of sight are made [ms]."""
 _PHASES = {Phase.APPROACH: "going to the start", Phase.RUN: "", Phase.RETURN: "going back"}
 
 
@@ -89,7 +95,13 @@ class EscapeStops(QObject):
 
 
 class MainWindow(QMainWindow):
-    """Joins the tasks; holds no physics, no files, no protocol."""
+    """Joins the tasks; holds no physics, no files, no protocol.
+
+    A page is made when it is first needed; the others follow one by one once the window is seen.
+    """
+
+    completed = Signal()
+    """Every page is there."""
 
     def __init__(self, controller: Controller, theme: str | None = None) -> None:
         """theme: "light" or "dark"; None takes the one a person chose last."""
@@ -101,6 +113,8 @@ class MainWindow(QMainWindow):
         self._postponed_theme = ""
         self._asks_before_closing = True
         self._help: HelpWindow | None = None
+        self._theme_name = ""
+        self._pages: dict[int, TaskPage] = {}
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(*SMALLEST)
         self.resize(1280, 720)
@@ -116,25 +130,11 @@ class MainWindow(QMainWindow):
         )
         self.messages = MessageBar()
         self.rail = Rail(TASKS, self.show_task)
-        self.bench = BenchView(controller)
-        self.record = RecordView(controller)
-        self.place = PlaceView(controller)
-        self.identify = IdentifyView(controller, *self._suppliers())
-        self.compare = CompareView(controller, *self._suppliers())
-        self.export = ExportView(controller)
-        self.pages: list[TaskPage] = [
-            self.bench,
-            self.record,
-            self.place,
-            self.identify,
-            self.compare,
-            self.export,
-        ]
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
         self.status_line = StatusLine(controller.queue.abort, controller.fitting.stop, self.show_log)
-        self._assemble()
         self.menus = Menus(self.menuBar(), self)
+        self._assemble()
         self._build_menus()
         self._connect()
         self.apply_theme(themes.system_theme() if self._follow_system else wanted)
@@ -145,6 +145,89 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         if app is not None:
             app.installEventFilter(self._escape)
+
+    # The pages.
+
+    @property
+    def bench(self) -> BenchView:
+        """Connecting and setting up."""
+        return cast("BenchView", self.page(BENCH))
+
+    @property
+    def record(self) -> RecordView:
+        """Recording."""
+        return cast(RecordView, self.page(RECORD))
+
+    @property
+    def place(self) -> PlaceView:
+        """Placing by hand."""
+        return cast("PlaceView", self.page(PLACE))
+
+    @property
+    def identify(self) -> IdentifyView:
+        """Identifying."""
+        return cast("IdentifyView", self.page(IDENTIFY))
+
+    @property
+    def compare(self) -> CompareView:
+        """Comparing."""
+        return cast("CompareView", self.page(COMPARE))
+
+    @property
+    def export(self) -> ExportView:
+        """Exporting."""
+        return cast("ExportView", self.page(EXPORT))
+
+    @property
+    def pages(self) -> list[TaskPage]:
+        """All of them, in the order of the rail."""
+        return [self.page(number) for number in range(len(TASKS))]
+
+    def page(self, number: int) -> TaskPage:
+        """The page of a task."""
+        if number not in self._pages:
+            page = self._pages[number] = self._make_page(number)
+            if self._theme_name:
+                page.set_theme(themes.load_theme(self._theme_name))
+            for stack, part in ((self.stack, page), (self._inspectors, page.inspector)):
+                cast(_Holder, stack.widget(number)).column.addWidget(part)
+            for spec in page.actions_offered():
+                self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
+        return self._pages[number]
+
+    def _make_page(self, number: int) -> TaskPage:
+        controller = self.controller
+        if number == RECORD:
+            return RecordView(controller)
+        # What is not seen at once is not loaded at once.
+        if number == BENCH:
+            from bench_gui.connect.view import BenchView
+
+            return BenchView(controller)
+        if number == PLACE:
+            from bench_gui.place.view import PlaceView
+
+            return PlaceView(controller)
+        if number == IDENTIFY:
+            from bench_gui.identify.view import IdentifyView
+
+            return IdentifyView(controller, *self._suppliers())
+        if number == COMPARE:
+            from bench_gui.compare.view import CompareView
+
+            return CompareView(controller, *self._suppliers())
+        from bench_gui.export.view import ExportView
+
+        return ExportView(controller)
+
+    def _make_next(self) -> None:
+        """Make one more page; a turn of the event loop between two keeps the window alive."""
+        missing = [number for number in range(len(TASKS)) if number not in self._pages]
+        if missing:
+            self.page(missing[0])
+            QTimer.singleShot(0, self, self._make_next)
+        else:
+            self.completed.emit()
 
     # Building.
 
@@ -163,9 +246,9 @@ class MainWindow(QMainWindow):
     def _assemble(self) -> None:
         self.stack = QStackedWidget()
         self._inspectors = QStackedWidget()
-        for page in self.pages:
-            self.stack.addWidget(page)
-            self._inspectors.addWidget(page.inspector)
+        for _ in TASKS:
+            self.stack.addWidget(_Holder())
+            self._inspectors.addWidget(_Holder())
         self.work = WorkArea(self.stack)
         self.work.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
         self.work.add("inspector", "Settings", self._inspectors, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -200,7 +283,7 @@ class MainWindow(QMainWindow):
             ActionSpec("&Open session…", self.session.ask_open, "Ctrl+O"),
             ActionSpec("&Import recordings…", self.session.ask_import, "Ctrl+I"),
             ActionSpec("Open the &example", library.open_example),
-            ActionSpec("Open &model file…", self.compare.ask_model),
+            ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
         ):
             menus.add("&File", spec)
         menus.separate("&File")
@@ -238,9 +321,8 @@ class MainWindow(QMainWindow):
         self._themes = self._choices("&View", names, None, self.choose_theme)
         for spec in self.session.actions_offered():
             menus.add("&Session", spec)
-        for page, (name, _, _) in zip(self.pages, TASKS, strict=True):
-            for spec in page.actions_offered():
-                menus.add(f"&Tasks/&{name}", spec)
+        for name, _, _ in TASKS:
+            menus.menu(f"&Tasks/&{name}")
         menus.add("&Help", ActionSpec("&Help on this task", self.show_help, "F1"))
         menus.add("&Help", ActionSpec("&About ServoBench", self.show_about))
 
@@ -291,11 +373,12 @@ class MainWindow(QMainWindow):
 
     def show_task(self, number: int) -> None:
         """Bring a task into sight."""
+        page = self.page(number)
         self.rail.show_task(number)
         self.stack.setCurrentIndex(number)
         self._inspectors.setCurrentIndex(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
-        self.pages[number].entered()
+        page.entered()
 
     def record_four(self) -> None:
         """Record the paper's set, connecting first if need be."""
@@ -323,7 +406,7 @@ class MainWindow(QMainWindow):
         if isinstance(app, QApplication):
             themes.apply(app, theme)
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
-        for part in (*parts, *self.pages):
+        for part in (*parts, *self._pages.values()):
             part.set_theme(theme)
         if self._help is not None:
             self._help.set_theme(theme)
@@ -340,9 +423,11 @@ class MainWindow(QMainWindow):
     def show_help(self) -> None:
         """Open the help page of the task in sight."""
         if self._help is None:
+            from bench_gui.help.window import HelpWindow
+
             self._help = HelpWindow(self)
             self._help.set_theme(themes.load_theme(self._theme_name))
-        self._help.show_page(self.pages[self.stack.currentIndex()].help_page)
+        self._help.show_page(self.page(self.stack.currentIndex()).help_page)
         self._help.show()
         self._help.raise_()
 
@@ -376,6 +461,11 @@ class MainWindow(QMainWindow):
         """Close without a question: the program is being ended from outside."""
         self._asks_before_closing = False
         self.close()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Make the pages that are not there yet once the window is seen."""
+        super().showEvent(event)
+        QTimer.singleShot(AFTER_PAINT, self, self._make_next)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Recordings and sessions may be dropped anywhere."""
@@ -477,6 +567,15 @@ class MainWindow(QMainWindow):
     def _system_theme_changed(self) -> None:
         if self._follow_system:
             self.choose_theme("system")
+
+
+class _Holder(QWidget):
+    """Where a page will be."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(0, 0, 0, 0)
 
 
 class _LayoutEdit(Edit):

@@ -116,6 +116,8 @@ class IdentifyView(TaskPage):
         self._overlaying.changed.connect(self._draw_overlay)
         self._overlaying.problem.connect(lambda text: controller.message.emit("error", text))
         self._offer()
+        if fitting.result is not None:
+            self._show_result(fitting.result)
 
     # What there is to see.
 

@@ -77,7 +77,8 @@ class Chart(pg.PlotWidget):
     def __init__(self, name: str, left: str, left_unit: str, *, bottom: str = "", log: bool = False) -> None:
         """name: for screen readers; left, bottom: what the axes show, bottom empty hides its numbers."""
         axes = {"left": LogAxis("left")} if log else None
-        super().__init__(axisItems=axes)
+        # Made without its menu, which nobody sees and which takes half of the time.
+        super().__init__(axisItems=axes, enableMenu=False)
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
         self._left, self._left_unit, self._bottom = left, left_unit, bottom
@@ -87,7 +88,6 @@ class Chart(pg.PlotWidget):
         self.headroom = 0.0
         """Share of the height kept free for titles when everything is shown."""
         item = self.axes
-        item.setMenuEnabled(False)
         item.hideButtons()
         item.showGrid(x=True, y=True, alpha=0.18)
         item.getAxis("left").setWidth(AXIS_WIDTH)

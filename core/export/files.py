@@ -24,7 +24,7 @@ _MARK = "<!-- servobench export: {} -->"
 _MARK_LINE = re.compile(r"^<!-- servobench export: ([a-z0-9_.-]+) -->$", re.MULTILINE)
 
 CONVENTIONS = """\
-- Units are SI with angles in radians: rad, rad/s, N·m, kg·m², V, A.
+- SI units and radians: rad, rad/s, N·m, kg·m², V, A.
 - Angle 0 hangs down, counter-clockwise is positive, seen onto the output shaft; torques that
   turn the shaft counter-clockwise are positive.
 - Torque constant, armature and friction are at the output shaft: they contain the reducer. The gear ratio between

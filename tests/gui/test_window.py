@@ -19,9 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.main_window import IDENTIFY, RECORD, TASKS
+from bench_gui.controller import Controller
+from bench_gui.main_window import IDENTIFY, RECORD, TASKS, MainWindow
 from bench_gui.theme import THEMES, load_theme
 from core.friction import FRICTION_MODELS
+from tests.gui.conftest import dispose
 
 INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)
 
@@ -239,3 +241,17 @@ def test_the_first_window_loads_no_compiler(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_pages_out_of_sight_are_made_once_the_window_is_seen(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller()
+    window = MainWindow(controller, "dark")
+    assert "Identify" not in {path.split(" › ")[-1] for path, _ in window.menus.everything()}
+    with qtbot.waitSignal(window.completed, timeout=20_000):
+        window.show()
+    assert {name for name, _, _ in TASKS} <= {path.split(" › ")[-1] for path, _ in window.menus.everything()}
+    plots = window.identify.cost
+    assert plots.backgroundBrush().color().name() == load_theme("dark").plot.lower()
+    window.leave()
+    dispose(window, controller)

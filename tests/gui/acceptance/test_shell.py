@@ -270,6 +270,7 @@ def test_undo(person):
 def test_palette(person):
     window = person.window
     window.activateWindow()
+    person.until(window.isActiveWindow)
     QTimer.singleShot(200, lambda: QApplication.activeModalWidget().reject())
     shown = []
     original = CommandPalette.exec
