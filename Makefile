@@ -23,6 +23,7 @@ check: ## lint, format, types, room rules
 bench: ## figures and ratios of this machine
 	@$(SETUP) test
 	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench.window
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -22,13 +22,9 @@ from core.model import build_model
 from core.recording import Recording
 from core.simulation import simulate_recording
 from tests.bench import numpy_reference
+from tests.bench.printing import line
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
-
-
-def line(name: str, value: str, bar: str = "") -> None:
-    """Print one figure with its bar."""
-    print(f"{name:<66} {value:>22}   {bar}", flush=True)
 
 
 def per_step(batch: Batch, candidates: np.ndarray) -> float:

@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.bench.printing import line
+
 TICK = 16
 """Period of the tick that is watched [ms]."""
 RATE = 1000.0
@@ -43,7 +45,7 @@ window.leave()
 """
 
 
-def cold_start(line: Callable[..., None]) -> None:
+def cold_start() -> None:
     """Time from the interpreter's first line to a painted window, against a bare window with one plot."""
     with tempfile.TemporaryDirectory() as folder:
         environment = {**os.environ, "SERVOBENCH_HOME": folder, "QT_QPA_PLATFORM": "offscreen"}
@@ -151,7 +153,7 @@ class Bench:
         self.until(lambda: self.controller.fitting.latest is not None)
 
 
-def smoothness(line: Callable[..., None], seconds: float = 60.0) -> None:
+def smoothness(seconds: float = 60.0) -> None:
     """The window's tick while it streams at 1 kHz and an identification uses every core."""
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder)
@@ -181,7 +183,44 @@ def smoothness(line: Callable[..., None], seconds: float = 60.0) -> None:
         bench.window.leave()
 
 
-def soak(line: Callable[..., None], minutes: float = 30.0, speed: float = 20.0) -> None:
+def stops() -> None:
+    """From Esc to the servo's confirmed release, in every state a person can press it in."""
+    from PySide6.QtCore import QEvent, Qt
+    from PySide6.QtGui import QKeyEvent
+
+    from bench_gui.place.placing import Stage
+    from core.trajectories import make_trajectory
+    from drivers.recorder import Phase
+    from drivers.servo import ServoState
+
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder)
+        controller = bench.controller
+        servo = controller.servo
+        servo.stop_lock = 0.2
+        bench.connect()
+        found: dict[str, float] = {}
+        states = {"ready": None, "approach": Phase.APPROACH, "run": Phase.RUN, "return": Phase.RETURN, "hold": None}
+        for name, phase in states.items():
+            if name == "hold":
+                controller.placing.hold()
+                bench.until(lambda: controller.placing.stage is Stage.MEASURING)
+            elif phase is not None:
+                controller.queue.record([make_trajectory("sin_sin", 0.8 if name == "return" else 20.0)])
+                bench.until(lambda phase=phase: servo.view.phase is phase and servo.view.kind == "moving")
+            key = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier.NoModifier)
+            bench.app.sendEvent(bench.window, key)
+            bench.until(lambda: servo.view.state is ServoState.FAULT and servo.stop_latency is not None)
+            found[name] = 1e3 * float(servo.stop_latency)
+            bench.until(lambda: not servo.busy)
+            servo.acknowledge()
+            bench.until(lambda: servo.view.state is ServoState.READY and servo.locked_for == 0)
+        bench.window.leave()
+    each = ", ".join(f"{name} {value:.1f}" for name, value in found.items())
+    line("Esc to confirmed release, slowest state", f"{max(found.values()):.1f} ms", f"≤ 50; {each}")
+
+
+def soak(minutes: float = 30.0, speed: float = 20.0) -> None:
     """Memory of the window over a stretch of bench time, accelerated."""
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(folder, f"simulated:mx106?speed={speed:g}")
@@ -212,17 +251,17 @@ def _resident() -> float:
 
 def main() -> None:
     """Print the figures; arguments name those wanted."""
-    from tests.bench.__main__ import line
-
-    wanted = sys.argv[1:] or ["start", "smooth", "soak"]
+    wanted = sys.argv[1:] or ["start", "smooth", "stops", "soak"]
     if "start" in wanted:
-        cold_start(line)
+        cold_start()
     if "smooth" in wanted:
-        smoothness(line)
+        smoothness()
     if "quick" in wanted:
-        smoothness(line, 10.0)
+        smoothness(10.0)
+    if "stops" in wanted:
+        stops()
     if "soak" in wanted:
-        soak(line)
+        soak()
 
 
 if __name__ == "__main__":

@@ -65,11 +65,11 @@ def ancestors(widget):
         yield widget
 
 
-def test_everything_a_person_can_use_has_a_name_and_a_tip(person, session):
-    person.open(session)
+def check_names(window):
+    """Everything a person can use has a name for screen readers and a tip."""
     nameless = [
         f"{type(w).__name__} {w.objectName()} {getattr(w, 'text', lambda: '')()}"
-        for w in person.window.findChildren(QWidget)
+        for w in window.findChildren(QWidget)
         if isinstance(w, INTERACTIVE) and not own_parts(w) and not (w.accessibleName() and w.toolTip())
     ]
     assert not nameless, "; ".join(nameless)

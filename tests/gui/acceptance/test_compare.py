@@ -136,8 +136,8 @@ def drag(qtbot, chart, line, to):
     qtbot.mouseMove(viewport, pixel(line.value()))
     qtbot.mousePress(viewport, Qt.MouseButton.LeftButton, pos=pixel(line.value()))
     for place in np.linspace(line.value(), to, 6):
-        move = pixel(float(place))
-        _send_move(viewport, move)
+        qtbot.wait(15)  # pyqtgraph takes no more than a hundred moves a second
+        _send_move(viewport, pixel(float(place)))
     qtbot.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=pixel(to))
 
 

@@ -78,7 +78,12 @@ def test_identify(person, session):
     assert view.results.rowCount() == len(found), "the earlier result is shown again"
     with person.qtbot.waitSignal(fitting.progressed, timeout=120_000):
         person.click(view.resume_button)
-    person.until(lambda: fitting.latest.model > last or fitting.latest.points[-1][0] > found[last].evaluations, 120_000)
+
+    def beyond():
+        latest = fitting.latest
+        return latest.model > last or (latest.model == last and latest.points[-1][0] > found[last].evaluations)
+
+    person.until(beyond, 120_000)
     with person.qtbot.waitSignal(fitting.finished, timeout=10_000):
         person.click(view.stop_button)
     for row in fitting.result.models:

@@ -24,6 +24,7 @@ from bench_gui.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 from tests.gui.conftest import dispose
+from tests.gui.test_window import check_names
 
 LATEST = 0.050
 """From Esc to the servo's confirmed release [s]."""
@@ -358,10 +359,44 @@ def test_help(person):
     assert isinstance(window._help, QDialog) is False, "the help never blocks the work"
 
 
-def test_hygiene(person, session, qtbot):
-    """What every widget owes; names and tips of all are walked in test_window."""
-    person.open(session)
+TWICE = """
+import sys
+from PySide6.QtWidgets import QAbstractButton
+from bench_gui.app import make_application
+from bench_gui.controller import Controller
+from bench_gui.main_window import TASKS, MainWindow
+app = make_application()
+window = MainWindow(Controller(), "light")
+window.resize(1280, 720)
+window.show()
+for number in range(len(TASKS)):
+    window.show_task(number)
+    app.processEvents()
+    picture = window.grab()
+    assert picture.devicePixelRatio() == 2.0
+    assert (picture.width(), picture.height()) == (2560, 1440), picture.size()
+    for button in window.findChildren(QAbstractButton):
+        if button.isVisible() and not button.visibleRegion().isEmpty():
+            needed = button.minimumSizeHint()
+            assert button.width() >= needed.width() and button.height() >= needed.height(), button.text()
+window.leave()
+print("fine")
+"""
+
+
+def test_hygiene(person, session, qtbot, tmp_path):
+    """What every widget owes: a name and a tip; the pages fit small and large windows, also at twice the pixels; an
+    empty page says what to do about it."""
     window = person.window
+    for page in window.pages:
+        if page is window.record or page is window.bench:
+            continue
+        window.show_task(window.pages.index(page))
+        if page is not window.export:  # the catalogue has models for it
+            assert page.is_empty
+            assert page.findChildren(QPushButton)[-1].isEnabled()
+    person.open(session)
+    check_names(window)
     for size in ((1280, 720), (1920, 1080)):
         window.resize(*size)
         for number in range(len(TASKS)):
@@ -370,3 +405,6 @@ def test_hygiene(person, session, qtbot):
             assert (window.width(), window.height()) == size
     assert window.minimumSizeHint().width() <= 1280
     assert window.minimumSizeHint().height() <= 720
+    environment = {**os.environ, "QT_SCALE_FACTOR": "2", "SERVOBENCH_HOME": str(tmp_path / "twice")}
+    done = subprocess.run([sys.executable, "-c", TWICE], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "fine", done.stderr
