@@ -11,7 +11,8 @@ run: ## open the window on the simulated servo and the example session; without 
 
 test: ## all tests, headless
 	@$(SETUP) test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m alone
 
 check: ## lint, format, types, room rules
 	@$(SETUP) test

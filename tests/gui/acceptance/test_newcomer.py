@@ -150,6 +150,7 @@ def newcomer(qtbot, tmp_path, monkeypatch):
     dispose(window, window.controller)
 
 
+@pytest.mark.alone
 def test_newcomer(newcomer, tmp_path):
     """Connect, record four trajectories, place three torques by hand, identify, compare, export."""
     person, begin = newcomer, time.monotonic()

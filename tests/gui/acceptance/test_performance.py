@@ -1,6 +1,7 @@
 """Acceptance: the window stays smooth while a servo streams and an identification uses every core."""
 
 import numpy as np
+import pytest
 
 from core.trajectories import make_trajectory
 from tests.bench.window import Ticks
@@ -11,6 +12,7 @@ LENGTH = 4_000
 """Of one measurement [ms]."""
 
 
+@pytest.mark.alone
 def test_smooth_while_fitting(person, session):
     """The window's 16 ms tick at 1 kHz on three live charts with a fit on both cores; the best of three, since other
     programs of the machine count too."""

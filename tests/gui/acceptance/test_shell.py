@@ -41,7 +41,7 @@ def recover(person):
     person.until(lambda: person.state is ServoState.READY and person.controller.servo.locked_for == 0)
 
 
-@pytest.mark.slow
+@pytest.mark.alone
 def test_e_stop(person):
     window, servo = person.window, person.controller.servo
     for number in range(len(TASKS)):
@@ -85,6 +85,7 @@ def test_e_stop(person):
     assert sorted(latencies.values())[len(latencies) // 2] <= LATEST, latencies
 
 
+@pytest.mark.alone
 def test_dead_gui_is_safe(person):
     person.connect()
     person.record(20.0)
