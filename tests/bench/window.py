@@ -203,6 +203,7 @@ def stops() -> None:
         states = {"ready": None, "approach": Phase.APPROACH, "run": Phase.RUN, "return": Phase.RETURN, "hold": None}
         for name, phase in states.items():
             if name == "hold":
+                bench.run_for(3.0)  # until the pendulum hangs still
                 controller.placing.hold()
                 bench.until(lambda: controller.placing.stage is Stage.MEASURING)
             elif phase is not None:
