@@ -16,7 +16,7 @@ from bench_gui.plots.contents import Array, PlotArea
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
-from core.diagram import DriveBackdriveDiagram, drive_backdrive_diagram
+from core.diagram import CURVE_POINTS, DriveBackdriveDiagram, drive_backdrive_diagram, peak_torque
 from core.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
 
 STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
@@ -80,7 +80,7 @@ class DiagramPlot(QWidget):
         lowest = highest = 0.0
         for z, entry in enumerate(entries, start=2):
             colour = theme.model(entry.model.friction)
-            diagram = drive_backdrive_diagram(entry.model, velocity=tuple(speeds))
+            diagram = drive_backdrive_diagram(entry.model, _torques(entry, points), tuple(speeds))
             torque = diagram.motor_torque
             lowest, highest = min(lowest, float(torque[0])), max(highest, float(torque[-1]))
             for i, speed in enumerate(speeds):
@@ -150,6 +150,13 @@ class DiagramPlot(QWidget):
             if self.legend.shown(model):
                 for area in areas:
                     self.chart.add_area(area)
+
+
+def _torques(entry: ModelEntry, points: Sequence[PlacedPoint]) -> Array:
+    """Motor torques of a curve: over the motor's whole range, and finely where points were placed."""
+    peak = peak_torque(entry.model)
+    near = min(2.0 * max((abs(p.motor_torque) for p in points), default=0.0), peak)
+    return np.unique(np.concatenate([np.linspace(-reach, reach, CURVE_POINTS) for reach in (peak, near)]))
 
 
 def _halves(torque: Array, values: Array) -> tuple[Array, Array]:

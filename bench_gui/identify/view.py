@@ -60,9 +60,9 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from core.model import ServoModel
 
-_BESIDE_COST = (60, 92, 0, 0, 80)
+_BESIDE_COST = (72, 92, 0, 0, 80)
 """Widths of the parameters' columns beside the cost curves; 0 hides."""
-_ALONE = (64, 92, 76, 84, 86, 146)
+_ALONE = (72, 92, 76, 84, 86, 146)
 _RESULT = (98, 118, 118, 104, 82, 112, 118)
 
 

@@ -8,6 +8,7 @@ A short session at a simulated servo is recorded, placed by hand, identified, co
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import time
@@ -23,12 +24,8 @@ SERVO = "simulated:mx106?speed=2"
 TRIALS = 1500
 TORQUES = (0.4, 0.5, 0.6)
 """Placed by hand [N·m]."""
-COMMON = 256
-"""Colours that are kept as they are."""
-LARGEST_FILE = 150_000
-"""[bytes]"""
-SMALLEST = 0
-"""Quality that stands for the hardest compression."""
+COLOURS, SPREAD = 256, 96
+"""In the palette of a picture: all, and those that stand for rare shades."""
 LONGEST_STEP = 180.0
 """[s]"""
 
@@ -43,7 +40,7 @@ def main() -> None:
             tour = Tour(theme, Path(home))
             tour.go()
             for name, picture in tour.pictures.items():
-                _save(picture, folder / f"{name}.png")
+                _save(picture, folder / f"{name}.png", theme)
 
 
 class Tour:
@@ -174,7 +171,7 @@ class Tour:
         self.until(lambda: not comparison.waiting and comparison.picture.overlays is not None, "overlay")
         self.save("compare")
         for tab, name in ((ERRORS, "compare_errors"), (MODELS, "compare_models"), (DIAGRAM, "compare_diagram")):
-            page.tabs.choose(tab)
+            self.click(page.tabs.buttons[tab])
             self.until(lambda: not comparison.waiting, name)
             self.run_for(0.5)
             self.save(name)
@@ -242,32 +239,39 @@ class Tour:
         self.run_for(0.05)
 
 
-def _save(picture: Any, file: Path) -> None:
-    """Write a picture, with fewer shades if it would be large."""
-    area = picture.width() * picture.height() / (SIZES[""][0] * SIZES[""][1])
-    for kept in (0xF0, 0xE0):
-        _few_colours(picture, kept).save(str(file), "PNG", SMALLEST)
-        if file.stat().st_size < LARGEST_FILE * area:
-            break
-
-
-def _few_colours(picture, kept):
-    """The same picture with the rare shades of smoothed edges rounded to the bits that are kept."""
+def _save(picture: Any, file: Path, theme: str) -> None:
+    """Write a picture with a palette of its own: the theme's colours, the most common shades, some of all others."""
     import numpy as np
+    from PIL import Image
     from PySide6.QtGui import QImage
 
-    picture = picture.convertToFormat(QImage.Format.Format_RGB32)
-    words = np.frombuffer(picture.constBits(), np.uint32).reshape(picture.height(), -1).copy()
-    colours, place, counts = np.unique(words, return_inverse=True, return_counts=True)
-    common = counts >= np.sort(counts)[-min(COMMON, len(counts))]
-    rounded = np.where(
-        common, colours, (colours & (0xFF000000 | kept * 0x010101)) | (0x100 - kept) // 2 * 0x010101
-    ).astype(np.uint32)
-    words = np.ascontiguousarray(rounded[place].reshape(words.shape))
-    width, height = picture.width(), picture.height()
-    return QImage(words.tobytes(), width, height, QImage.Format.Format_RGB32).convertToFormat(
-        QImage.Format.Format_RGB888
+    from bench_gui.theme import load_theme
+
+    plain = picture.convertToFormat(QImage.Format.Format_RGBA8888)
+    whole = Image.frombuffer("RGBA", (plain.width(), plain.height()), bytes(plain.constBits())).convert("RGB")
+    named = [text for text in _texts(load_theme(theme).__dict__) if re.fullmatch("#[0-9a-fA-F]{6}", text)]
+    colours, place, counts = np.unique(
+        np.asarray(whole).reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
     )
+    spread = np.reshape(whole.quantize(SPREAD).getpalette(), (-1, 3))
+    common = colours[np.argsort(-counts)]
+    wanted = np.vstack([[tuple(bytes.fromhex(text[1:])) for text in named], spread, common])
+    _, first = np.unique(wanted, axis=0, return_index=True)
+    palette = wanted[np.sort(first)[:COLOURS]].astype(np.int64)
+    nearest = np.concatenate(
+        [((part[:, None, :].astype(np.int64) - palette) ** 2).sum(2).argmin(1) for part in np.array_split(colours, 64)]
+    )
+    few = Image.fromarray(nearest.astype(np.uint8)[place].reshape(whole.height, whole.width), "P")
+    few.putpalette(palette.astype(np.uint8).tobytes())
+    few.save(file, optimize=True)
+
+
+def _texts(value: Any) -> list[str]:
+    """Every text in nested mappings and sequences."""
+    if isinstance(value, str):
+        return [value]
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
+    return [text for part in parts for text in _texts(part)]
 
 
 if __name__ == "__main__":
