@@ -165,7 +165,7 @@ class Controller(QObject):
             left = len(chosen) - len(runs)
             self.message.emit("warning", f"{left} of {len(chosen)} runs are of another servo than {servo}: left out")
         try:
-            self.fitting.start(path, results, runs, settings.request(servo))
+            self.fitting.start(path, results, runs, settings.request(servo, self.placing.points))
         except ServoBenchError as error:
             self._fail(str(error))
 

@@ -63,6 +63,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=LOW:HIGH",
         help="search a parameter between these; may be repeated",
     )
+    parser.add_argument(
+        "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
@@ -73,13 +76,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, save and print."""
+    from dataclasses import replace
     from pathlib import Path
 
     from bench_gui.identify.job import Watch, run_identification
     from bench_gui.interrupt import Interrupt
+    from bench_gui.place.rests import DOCUMENT
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
+    from core.placement import points_from_json
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -107,6 +113,11 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.jobs,
         data_hash=session.data_hash(runs),
     )
+    if arguments.points:
+        placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
+        if not placed:
+            raise InputError(f"{arguments.session}: no points of {request.servo} were placed there; see bench place")
+        request = replace(request, points=tuple(placed))
     folder = Path(arguments.output)
     bar = ProgressBar(arguments.quiet or arguments.json)
 

@@ -17,6 +17,7 @@ from core.identification.request import (
 )
 from core.identification.split import DEFAULT_RULE, SplitError, split_recordings
 from core.parameters import ParameterSet
+from core.placement import PlacedPoint
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -41,6 +42,8 @@ class FitSettings:
     threads: int | None = None
     frozen: tuple[tuple[str, float], ...] = ()
     bounds: tuple[tuple[str, float, float], ...] = ()
+    points: bool = False
+    """Whether the points placed by hand join the runs."""
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -51,8 +54,8 @@ class FitSettings:
         """Everything these models of a servo let a search move, with the catalogue's values and bounds."""
         return tunable_parameters(servo, self.models, self.terms)
 
-    def request(self, servo: str) -> IdentificationRequest:
-        """As the identification takes it; raises ServoBenchError for what cannot be."""
+    def request(self, servo: str, placed: Sequence[PlacedPoint] = ()) -> IdentificationRequest:
+        """As the identification takes it; placed: every point there is. Raises ServoBenchError for what cannot be."""
         return IdentificationRequest(
             servo=servo,
             models=self.models,
@@ -70,6 +73,7 @@ class FitSettings:
             threads=self.threads,
             frozen=self.frozen,
             bounds=self.bounds,
+            points=tuple(point for point in placed if point.servo == servo) if self.points else (),
         )
 
 

@@ -106,6 +106,12 @@ class SettingsForm(QWidget):
             "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released",
         )
         section.wide(self.command_path)
+        self.points = describe(
+            QCheckBox("Use placed points"),
+            "Use placed points",
+            "The drive/backdrive points placed by hand join the runs: their mean error counts as much as the runs'",
+        )
+        section.wide(self.points)
         self.validation: QComboBox = choice(
             "Validation", "Which runs are held out to judge the models; trained on are all others"
         )
@@ -193,6 +199,7 @@ class SettingsForm(QWidget):
         for name, box in self.models.items():
             box.toggled.connect(lambda _, name=name: self._edited("models", name))
         self.command_path.toggled.connect(lambda _: self._edited("command path"))
+        self.points.toggled.connect(lambda _: self._edited("placed points"))
         for text, spin in (
             ("repeats", self.repeats),
             ("parts of a step", self.substeps),
@@ -223,6 +230,7 @@ class SettingsForm(QWidget):
             for name, box in self.models.items():
                 box.setChecked(name in settings.models)
             self.command_path.setChecked(settings.command_path)
+            self.points.setChecked(settings.points)
             self._select_rule(settings.validation)
             self.repeats.setValue(settings.repeats)
             self.trials.setValue(settings.trials or 0)
@@ -297,6 +305,11 @@ class SettingsForm(QWidget):
             self._select_rule(self._default_rule if untouched or before is None else before)
         self._taken()
 
+    def offer_points(self, count: int) -> None:
+        """Offer to use the points placed by hand, of which there are so many for this servo."""
+        self.points.setText(f"Use placed points ({count})" if count else "Use placed points")
+        self.points.setEnabled(count > 0)
+
     # Behind the scenes.
 
     def _edited(self, text: str, detail: str = "") -> None:
@@ -325,6 +338,7 @@ class SettingsForm(QWidget):
             threads=self.threads.value() or None,
             frozen=self._frozen,
             bounds=self._bounds,
+            points=self.points.isChecked(),
         )
 
     def _select_rule(self, rule: str) -> None:
@@ -335,8 +349,8 @@ class SettingsForm(QWidget):
     def _quiet(self):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
-            *self.models.values(), self.command_path, self.validation, self.repeats, self.trials, self.seed,
-            self.substeps, self.dt, self.threads, self.error_metric, self.integrator, self.gate, self.supply,
+            *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
+            self.seed, self.substeps, self.dt, self.threads, self.error_metric, self.integrator, self.gate, self.supply,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

@@ -108,6 +108,7 @@ class IdentifyView(TaskPage):
         library.runs_changed.connect(self._offer)
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
+        controller.placing.points_changed.connect(self._offer)
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
         controller.shelf.changed.connect(self._mark_current)
         controller.shelf.current_changed.connect(self._mark_current)
@@ -479,7 +480,9 @@ class IdentifyView(TaskPage):
 
     def _offer(self) -> None:
         library = self._controller.library
-        self.form.offer(library.for_fit(), self._controller.main_servo())
+        servo = self._controller.main_servo()
+        self.form.offer(library.for_fit(), servo)
+        self.form.offer_points(sum(point.servo == servo for point in self._controller.placing.points))
         self.show_empty(not library.runs)
         self._enable()
         self._choose_overlay()

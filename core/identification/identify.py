@@ -23,6 +23,7 @@ from core.identification.conditions import DivergingError, UnusableRuns, check_r
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
 from core.identification.evidence import Evidence
 from core.identification.objective import Batch
+from core.identification.placed import PlacedResiduals
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -154,6 +155,7 @@ class _Job:
         self.should_stop = should_stop
         self.should_yield = should_yield
         self.stopped = False
+        self._placed = PlacedResiduals(request.points) if request.points else None
         self._started = time.monotonic()
         self._done_before = 0.0
         """Share that was on record already and took no time."""
@@ -176,9 +178,11 @@ class _Job:
         wanted = replace(wanted, dt=float(np.median(batch.steps)))
         starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
         self._check_starts(batch, starts)
-        repeats = []
+        repeats: list[Repeat] = []
+        values: list[float] = []
         for repeat in range(self.request.repeats):
             found = self._search(wanted, batch, repeat, starts)
+            values.append(found.value)
             parameters = wanted.parameters.with_vector(found.best)
             fitted = wanted.with_parameters(parameters)
             held = self._evaluate(fitted, self.validation) if self.validation else None
@@ -195,7 +199,7 @@ class _Job:
             if found.stopped:
                 self.stopped = True
                 break
-        best = min(repeats, key=lambda r: r.train_mae)
+        best = repeats[int(np.argmin(values))] if self._placed is not None else min(repeats, key=lambda r: r.train_mae)
         model = self._finished(wanted.with_parameters(best.parameters), best, repeats, split)
         request = self.request
         evidence = judge(
@@ -232,7 +236,12 @@ class _Job:
         starts = _lifted_starts(template, simpler)
         if not starts:
             return []
-        return [starts[int(batch.scores(np.array(starts)).combined(self.request.metric).argmin())]]
+        return [starts[int(self._values(template, batch, np.array(starts)).argmin())]]
+
+    def _values(self, template: ServoModel, batch: Batch, candidates: Array) -> Array:
+        """What the search makes small, (p,) for candidates (p, n): metric of the runs plus mean error of the points."""
+        values = batch.scores(candidates).combined(self.request.metric)
+        return values if self._placed is None else values + self._placed.errors(template, candidates)
 
     def _seed(self, repeat: int) -> int:
         return int(np.random.SeedSequence([self.request.seed, repeat]).generate_state(1)[0])
@@ -251,7 +260,7 @@ class _Job:
 
         def objective(matrix: Array) -> Array:
             batch.spared = 1 if self.should_yield is not None and self.should_yield() else 0
-            return batch.scores(matrix).combined(self.request.metric)
+            return self._values(template, batch, matrix)
 
         def report(generation: Generation) -> None:
             if record is not None:
@@ -302,6 +311,7 @@ class _Job:
             "trials": budget,
             "recordings": list(batch.ids),
             "data_hash": request.data_hash,
+            **({"points": [point.uid for point in request.points]} if request.points else {}),
         }
 
     def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
@@ -350,4 +360,7 @@ class _Job:
             "versions": {name: version(name) for name in ("servobench", "numpy", "numba", "cmaes", "optuna")}
             | {"python": platform.python_version()},
         }
+        if self._placed is not None:
+            error = float(np.abs(self._placed.of(model)).mean())
+            provenance["placed_points"] = {"count": len(request.points), "mean_error": error}
         return replace(model, provenance=provenance)

@@ -12,11 +12,12 @@ from typing import Any
 
 from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import load_servo
-from core.errors import IdentificationError
+from core.errors import IdentificationError, InputError
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_friction_model
 from core.identification.split import DEFAULT_RULE
 from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
+from core.placement import PlacedPoint
 
 METRICS = ("mae", "rmse", "mae_velocity")
 """Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
@@ -81,6 +82,8 @@ class IdentificationRequest:
     """Parameters held at a value, by name, SI units."""
     bounds: tuple[tuple[str, float, float], ...] = ()
     """Parameters searched between other bounds than the catalogue's: name, lowest, highest, SI units."""
+    points: tuple[PlacedPoint, ...] = ()
+    """Drive/backdrive points placed by hand; their mean error joins that of the runs, see `PlacedResiduals`."""
     threads: int | None = None
     """None: one per processor."""
     data_hash: str = ""
@@ -111,6 +114,9 @@ class IdentificationRequest:
         for name in self.command_path:
             if name not in COMMAND_PATH_TERMS:
                 raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+        others = sorted({point.servo for point in self.points} - {self.servo})
+        if others:
+            raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")
         self._check_parameters()
 
     def _check_parameters(self) -> None:
@@ -133,7 +139,8 @@ class IdentificationRequest:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {**plain, "points": [point.to_json() for point in self.points]}
 
     @classmethod
     def from_json(cls, data: Any) -> IdentificationRequest:
@@ -147,9 +154,10 @@ class IdentificationRequest:
                 "command_path": tuple(data["command_path"]),
                 "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
                 "bounds": tuple((str(name), float(low), float(high)) for name, low, high in data["bounds"]),
+                "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
             }
             return cls(**values)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, InputError) as error:
             raise IdentificationError(f"the request of an identification cannot be read: {error}") from None
 
 

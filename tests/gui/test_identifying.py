@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
+from bench_gui.cli import main
 from bench_gui.identify.job import Watch, run_identification
 from bench_gui.identify.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
 from bench_gui.identify.record import (
@@ -22,11 +23,14 @@ from bench_gui.identify.record import (
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.warning_list import with_symbols
 from bench_gui.main_window import COMPARE, EXPORT, IDENTIFY
+from bench_gui.place.rests import DOCUMENT
 from bench_gui.results import load_latest, new_result_folder
 from bench_gui.units import DEGREES
+from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.request import DEFAULT_COMMAND_PATH
+from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
 from sessions import Annotation, Session
 
 
@@ -357,3 +361,42 @@ def test_a_folder_that_cannot_be_written_is_said(person, session, tmp_path):
         person.click(view.export_button)
     assert "cannot write" in person.message
     assert (tmp_path / "file").read_text() == ""
+
+
+def test_placed_points_join_the_runs(person, session):
+    """Offered once there are points of this servo; edits can be undone; what was used is kept with the models."""
+    view, placing = person.window.identify, person.controller.placing
+    person.window.show_task(IDENTIFY)
+    person.open(session)
+    assert not view.form.points.isEnabled()
+    truth = load_model("mx106", "m6")
+    bench = Bench(mass=2.0, length=0.2)
+    placed = [
+        PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106")
+        for torque in (0.6, 1.0)
+        for side, angle in zip(SIDES, expected_angles(truth, bench, torque), strict=True)
+    ]
+    opened = Session.open(session)
+    opened.set_document(DOCUMENT, points_to_json(placed))
+    person.open(session)
+    person.until(lambda: view.form.points.text() == "Use placed points (4)")
+    assert placing.points == tuple(placed)
+    person.click(view.form.points)
+    assert view.form.settings().points
+    person.controller.undo.undo()
+    assert not view.form.points.isChecked()
+    person.controller.undo.redo()
+    for name, box in view.form.models.items():
+        box.setChecked(name == "m1")
+    view.form.command_path.setChecked(False)
+    view.form.trials.setValue(200)
+    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=120_000):
+        person.click(view.start_button)
+    result = person.controller.fitting.result
+    assert result.request.points == tuple(placed)
+    used = result.models[0].model.provenance["placed_points"]
+    assert used["count"] == 4
+    out = session.parent / "by_command"
+    arguments = ["--model", "m1", "--trials", "200", "--validation", view.form.settings().validation, "--points"]
+    assert main(["identify", str(session), *arguments, "--quiet", "-o", str(out)]) == 0
+    assert (out / "m1.json").read_bytes() == (result.folder / "m1.json").read_bytes()
