@@ -9,6 +9,8 @@ run: ## open the window on the simulated servo and the example session; without 
 	@$(SETUP) run
 	@.setup/start
 
+# Hundreds of processes are started; none should have to compile the program anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: ## all tests, headless
 	@$(SETUP) test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone"

@@ -23,6 +23,8 @@ from drivers.servo import ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
 
+pytestmark = pytest.mark.alone  # a hand that is held up pulls too hard
+
 LONG = 60_000
 """The first start of a process may compile the kernels [ms]."""
 TRUTH = load_model("mx106", "m6")

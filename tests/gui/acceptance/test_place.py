@@ -1,5 +1,6 @@
 """Acceptance: placing drive/backdrive points by hand."""
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -8,6 +9,7 @@ from drivers.servo import ServoState
 from tests.gui.test_placing import hands  # noqa: F401 (a fixture)
 
 
+@pytest.mark.alone
 def test_hand_placing(hands):  # noqa: F811
     """Torque-off confirmed, live gauge and target band, steady detection, per-point redo: a noisy angle that a hand
     moves is not captured, a steady one is, undo removes it, redo brings it back, one point is measured again."""
