@@ -22,6 +22,7 @@ from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
 from tests.gui.conftest import dispose
+from tests.gui.mouse import drag_pendulum
 
 pytestmark = pytest.mark.alone  # a hand that is held up pulls too hard
 
@@ -64,21 +65,8 @@ class Hands:
         self.until(lambda: self.placing.stage is Stage.MEASURING)
 
     def drag_to(self, goal):
-        """Drag the drawn mass until it is at an angle, as far as the eye can tell, and let go."""
-        pendulum = self.pendulum
-        QTest.mousePress(pendulum, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, pendulum.mass.toPoint())
-        lead = 0.0
-        for _ in range(80):
-            QTest.mouseMove(pendulum, pendulum.point_at(goal + lead, 1.1).toPoint())
-            self.qtbot.wait(25)
-            short = goal - self.angle
-            if abs(short) < 0.3 * MOUSE:
-                break
-            # Friction keeps the mass behind the cursor: pull further.
-            lead = min(max(lead + 0.3 * short, -0.3), 0.3)
-        placed = self.angle
-        QTest.mouseRelease(pendulum, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, pendulum.mass.toPoint())
-        return placed
+        """Drag the drawn mass to an angle, let go, and return where it was."""
+        return drag_pendulum(self.qtbot, self.pendulum, lambda: self.angle, goal, MOUSE)
 
     def rest(self):
         """Wait until the pendulum stays where it is."""

@@ -34,6 +34,7 @@ from core.placement import SIDES, points_from_json
 from drivers.recorder import Recorder
 from sessions import Session
 from tests.gui.conftest import dispose
+from tests.gui.mouse import drag_pendulum
 
 LIMIT = 60.0
 """The whole way may take this long [s]."""
@@ -109,19 +110,8 @@ class Newcomer:
         return math.atan2(mass.x() - centre.x(), mass.y() - centre.y())
 
     def drag(self, angle):
-        """Pull the drawn mass beyond an angle and let go when it gets there."""
-        pendulum = self.pendulum
-        button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-        QTest.mousePress(pendulum, button, keys, pendulum.mass.toPoint())
-        lead = 0.0
-        for _ in range(80):
-            QTest.mouseMove(pendulum, pendulum.point_at(angle + lead, 1.1).toPoint())
-            self.qtbot.wait(25)
-            short = angle - self.angle
-            if abs(short) < 0.3 * MOUSE:
-                break
-            lead = min(max(lead + 0.3 * short, -0.3), 0.3)
-        QTest.mouseRelease(pendulum, button, keys, pendulum.mass.toPoint())
+        """Pull the drawn mass to an angle and let go when it gets there."""
+        drag_pendulum(self.qtbot, self.pendulum, lambda: self.angle, angle, MOUSE)
 
     def rest(self):
         self.until(lambda: self.pendulum.level >= 1.0, "the pendulum to rest")
