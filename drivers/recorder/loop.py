@@ -36,6 +36,11 @@ HOLD_RAMP = 0.25
 """A held torque changes by at most this share of the servo's torque limit in a second [1/s]. Slow enough that the
 pendulum follows instead of swinging over, fast enough that a person does not wait."""
 
+UNATTENDED = 120.0
+"""A torque is held no longer than this [s] while nobody moves the pendulum or asks for another torque."""
+ATTENDED_MOTION = 0.02
+"""A pendulum moved by more than this was moved by somebody [rad]."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunJob:
@@ -122,9 +127,16 @@ class Loop(Cycle):
             step = HOLD_RAMP * job.limits.torque / job.header.rate
             self._held_torque = 0.0
             try:
-                wanted = yield self._hold_torque(0.0)
+                sample = self._hold_torque(0.0)
+                wanted = yield sample
+                last, where, since = wanted, sample.reading.position, sample.clock
                 while not math.isnan(wanted):
-                    wanted = yield self._hold_torque(self._towards(job.limits.clamp_torque(wanted), step))
+                    sample = self._hold_torque(self._towards(job.limits.clamp_torque(wanted), step))
+                    if wanted != last or abs(sample.reading.position - where) > ATTENDED_MOTION:
+                        last, where, since = wanted, sample.reading.position, sample.clock
+                    elif sample.clock - since > UNATTENDED:
+                        raise RunStopped("fail", f"nobody moved the pendulum for {UNATTENDED:g} s", gentle=True)
+                    wanted = yield sample
             except RunStopped as stop:
                 if not stop.gentle:
                     raise

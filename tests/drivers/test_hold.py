@@ -17,7 +17,7 @@ from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import HOLD_SPEED_SHARE, Limits
 from drivers.recorder import InlineHold
 from drivers.recorder.link import RunStopped, Unlinked
-from drivers.recorder.loop import HOLD_RAMP, HoldJob, Loop
+from drivers.recorder.loop import HOLD_RAMP, UNATTENDED, HoldJob, Loop
 from drivers.recorder.run import Phase
 from drivers.recorder.storage import Immediately
 from drivers.servo import ServoState, TorqueGoal
@@ -321,3 +321,24 @@ def test_inside_the_dead_zone_a_held_torque_rests_where_the_hand_leaves_it_and_o
         if not rests:
             # Too high falls, too low rises.
             assert math.copysign(1.0, moved) == -math.copysign(1.0, share)
+
+
+def test_a_torque_is_not_held_for_nobody():
+    """A program that lives on while its person has left: the torque goes back along its ramp, the servo is released."""
+    servo = fake()
+    with InlineHold(servo, HEADER) as hold:
+        begin = servo.clock.now()
+        with pytest.raises(DriverError, match="nobody moved the pendulum"):
+            steps(hold, round(2 * UNATTENDED * RATE), 0.4)
+        assert UNATTENDED < servo.clock.now() - begin < UNATTENDED + 10.0
+    assert hold.result.exit_status == "fail"
+    assert servo.state is ServoState.READY
+    assert max(np.abs(np.diff(torques(servo)))) <= STEP * (1 + 1e-9), "it sinks, it does not fall"
+
+
+def test_a_torque_is_held_on_while_somebody_asks_for_others():
+    servo = fake()
+    with InlineHold(servo, HEADER) as hold:
+        for torque in (0.4, 0.5, 0.4, 0.5):
+            steps(hold, round(0.7 * UNATTENDED * RATE), torque)
+    assert hold.result.exit_status == "success"
