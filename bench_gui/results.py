@@ -97,15 +97,19 @@ def new_result_folder(session: Path) -> Path:
     return wanted
 
 
+def result_folders(results: Path) -> list[Path]:
+    """Folders of the identifications kept under a folder, the newest first; none when it cannot be read."""
+    try:
+        return sorted((entry for entry in results.iterdir() if (entry / SUMMARY).is_file()), reverse=True)
+    except OSError:
+        return []
+
+
 def load_latest(session: Path) -> list[ServoModel]:
     """Models of the newest identification a session keeps; none when there is no readable one."""
     from core.model import ServoModel
 
-    try:
-        folders = sorted((f for f in (session / FOLDER).iterdir() if (f / SUMMARY).is_file()), reverse=True)
-    except OSError:
-        return []
-    for folder in folders:
+    for folder in result_folders(session / FOLDER):
         models: list[ServoModel] = []
         for name in FRICTION_MODELS:
             try:

@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench_gui.identify.messages import FitResult
-from bench_gui.results import SUMMARY, load_identification
+from bench_gui.results import load_identification, result_folders
 from core.errors import ServoBenchError
 
 
 def newest_result(results: Path) -> FitResult | None:
     """The result in the newest folder under a results folder that can be read; None when there is none."""
-    try:
-        folders = sorted((entry for entry in results.iterdir() if (entry / SUMMARY).is_file()), reverse=True)
-    except OSError:
-        return None
-    for folder in folders:
+    for folder in result_folders(results):
         try:
             return FitResult.of(load_identification(folder), folder)
         except ServoBenchError:

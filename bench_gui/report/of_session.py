@@ -8,7 +8,7 @@ from pathlib import Path
 from bench_gui.place.rests import DOCUMENT
 from bench_gui.places import results_home
 from bench_gui.report.report import ReportContents, write_report
-from bench_gui.results import FOLDER, SUMMARY, load_identification
+from bench_gui.results import FOLDER, load_identification, result_folders
 from core.errors import IdentificationError, ServoBenchError
 from core.placement import PlacedPoint, points_from_json
 from sessions import Session
@@ -26,33 +26,30 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
     if lost := sorted(used - set(runs)):
         raise IdentificationError(f"{session}: {', '.join(lost)} are gone; the report needs the runs of the fit")
     recordings = opened.load_for_fit(runs)
-    changed = bool(found.request.data_hash) and opened.data_hash(runs) != found.request.data_hash
+    remarks: list[str] = []
+    points: tuple[PlacedPoint, ...] = ()
+    try:
+        points = points_from_json(opened.document(DOCUMENT))
+    except ServoBenchError as error:
+        remarks.append(f"The points placed by hand are left out: {error}")
+    if found.request.data_hash and opened.data_hash(runs) != found.request.data_hash:
+        remarks.append("The runs have changed since the fit (trimmed, replaced or other settings).")
     return write_report(
         path,
         ReportContents(
             title=f"{found.results[0].model.servo} from {opened.title or session.stem}",
             found=found,
             recordings=recordings,
-            points=_placed(opened),
+            points=points,
             command=f"bench report {shlex.quote(str(session))} {shlex.quote(str(folder))}",
-            remarks=("The runs have changed since the fit (trimmed, replaced or other settings).",) if changed else (),
+            remarks=remarks,
         ),
     )
 
 
 def newest_result_folder(session: Path) -> Path:
     """Folder of the newest identification a session keeps; raises IdentificationError when there is none."""
-    try:
-        folders = sorted(entry for entry in (results_home(session) / FOLDER).iterdir() if (entry / SUMMARY).is_file())
-    except OSError:
-        folders = []
+    folders = result_folders(results_home(session) / FOLDER)
     if not folders:
         raise IdentificationError(f"{session}: no identification is kept there; make one, or name its folder")
-    return folders[-1]
-
-
-def _placed(session: Session) -> tuple[PlacedPoint, ...]:
-    try:
-        return points_from_json(session.document(DOCUMENT))
-    except ServoBenchError:
-        return ()
+    return folders[0]
