@@ -70,6 +70,7 @@ class RecordedRun:
     reason: str
     samples: int
     skipped_cycles: int
+    bus_errors: int
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
@@ -163,7 +164,13 @@ def _header(plan: RecordingPlan, servo: str, run: _Run) -> RunHeader:
 
 def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
     return RecordedRun(
-        result.id, trajectory.name, result.exit_status, result.reason, result.samples, result.skipped_cycles
+        result.id,
+        trajectory.name,
+        result.exit_status,
+        result.reason,
+        result.samples,
+        result.skipped_cycles,
+        result.bus_errors,
     )
 
 

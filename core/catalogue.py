@@ -49,6 +49,8 @@ class ServoSpec:
     """[rad]"""
     motor: Mapping[str, tuple[float, float, float]]
     """kt [N·m/A], R [Ω], armature [kg·m²]: start, lowest, highest."""
+    buses: Mapping[str, Mapping[str, Any]]
+    """Bus to what its driver has to know, as the file says it under [bus.NAME]; the driver reads it."""
     sources: Mapping[str, str]
 
     @property
@@ -98,6 +100,7 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
             encoder_counts_per_turn=int(ratings["encoder_counts_per_turn"]),
             position_range=_pair(ratings["position_range"]),
             motor={name: _triple(data["motor"][name]) for name in ("kt", "R", "armature")},
+            buses={name: dict(entries) for name, entries in data.get("bus", {}).items()},
             sources=dict(data.get("sources", {})),
         )
     except KeyError as error:
@@ -155,3 +158,21 @@ def load_model(servo: str, friction: str) -> ServoModel:
         known = ", ".join(shipped_models(servo)) or "none"
         raise ModelError(f"no model {friction!r} is shipped for {spec.name}; there is {known}")
     return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
+
+
+def nominal_model(spec: ServoSpec) -> ServoModel:
+    """Return the best a catalogue servo is known by: its shipped M6, else M6 with the values a fit starts from.
+
+    What a driver converts between torque and current with, and the truth a simulated or emulated servo moves by.
+    """
+    from core.model import ServoModel
+
+    if "m6" in shipped_models(spec.name):
+        return load_model(spec.name, "m6")
+    return ServoModel(
+        servo=spec.name,
+        friction="m6",
+        control=spec.control,
+        supply_voltage=spec.supply_voltage,
+        parameters=spec.parameters("m6"),
+    )

@@ -41,6 +41,7 @@ CHANNELS = (
     Channel("temperature", "degC", "temperature of the servo"),
     Channel("read_duration", "s", "time the read of this sample took on the bus"),
     Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
+    Channel("bus_errors", "1", "reads that failed on the bus since the previous sample", "u4"),
 )
 """Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
 
@@ -200,7 +201,7 @@ class Recording:
         held = np.clip(np.searchsorted(t, grid + 0.5 * dt, side="right") - 1, 0, len(t) - 1)
         channels: dict[str, NDArray[Any]] = {"time": grid}
         for name, values in self.channels.items():
-            if name in ("goal_position", "torque_enable", "skipped_cycles"):
+            if name in ("goal_position", "torque_enable", "skipped_cycles", "bus_errors"):
                 channels[name] = values[held]
             elif name != "time":
                 channels[name] = np.interp(grid, t, values)

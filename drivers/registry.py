@@ -1,7 +1,7 @@
 """Servo addresses: the text a person types, and the picklable description a recorder's process opens.
 
 An address is FAMILY[:PART…][?NAME=VALUE&…], e.g. `simulated`, `simulated:mx106`, `simulated:mx106?seed=3`. Each
-family is one folder; what its parts and options mean is said there. A new family is one line in FAMILIES: a module with
+family is one folder here with a `form.py` in it; what its parts and options mean is said there. The package offers
 
     family() -> Family                                   the form of its addresses; called anew for each form
     from_address(address: ServoAddress) -> ServoSource   raises AddressError
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.resources import files
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlencode
 
@@ -22,6 +23,7 @@ from drivers.servo import Servo
 __all__ = [
     "FAMILIES",
     "AddressField",
+    "BlindlyReleased",
     "Family",
     "ServoAddress",
     "ServoSource",
@@ -32,7 +34,15 @@ __all__ = [
     "resolve",
 ]
 
-FAMILIES = {"simulated": "drivers.simulated"}
+
+def _found() -> dict[str, str]:
+    folders = (entry for entry in files("drivers").iterdir() if entry.is_dir() and (entry / "form.py").is_file())
+    # What needs no hardware comes first.
+    names = sorted((folder.name for folder in folders), key=lambda name: (name != "simulated", name))
+    return {name: f"drivers.{name}" for name in names}
+
+
+FAMILIES = _found()
 """Family to its module, which is imported when it is asked for."""
 
 
@@ -42,6 +52,19 @@ class ServoSource(Protocol):
 
     def open(self) -> Servo:
         """Return a servo in state DISCONNECTED; must not touch the bus yet."""
+        ...
+
+
+@runtime_checkable
+class BlindlyReleased(Protocol):
+    """A ServoSource whose servo can be switched off by somebody who does not own its bus."""
+
+    def release_blindly(self) -> None:
+        """Switch the motor off although the bus has, or had, another owner, who hangs or is gone.
+
+        Opens the bus beside the owner, says what releases the servo whatever its state, and closes; takes less than
+        50 ms. Raises BusError when the bus cannot be reached.
+        """
         ...
 
 

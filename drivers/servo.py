@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING, ClassVar, Self
 
@@ -56,6 +57,12 @@ class ServoIdentity:
     """Address on its bus, as text."""
     position_step: float = 0.0
     """Smallest difference of position the servo can report [rad]; 0 when unknown."""
+    watchdog: float = 0.0
+    """The servo stops by itself when its bus has been silent for this long [s]; 0 when it has no such watchdog."""
+    facts: Mapping[str, str | float] = field(default_factory=dict)
+    """What else it said about itself, raw values and scaling factors, with units in the names; kept with every run."""
+    warnings: tuple[str, ...] = ()
+    """What a person should know or mend, each with its remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,7 @@ class Servo(ABC):
         self._state = ServoState.DISCONNECTED
         self._fault = ""
         self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
+        self._identity: ServoIdentity | None = None
 
     # What a driver fills in.
 
@@ -176,17 +184,19 @@ class Servo(ABC):
         self._require("connect", ServoState.DISCONNECTED)
         try:
             self._connect()
-            identity = self._identify()
+            self._identity = self._identify()
         except BaseException:
             self._close()
             raise
         self._state = ServoState.READY
-        return identity
+        return self._identity
 
-    def identify(self) -> ServoIdentity:
-        """Ask a connected servo again who it is."""
-        self._require("identify", ServoState.READY, ServoState.ENABLED, ServoState.FAULT)
-        return self._identify()
+    @property
+    def identity(self) -> ServoIdentity:
+        """Who answered when it was connected. Raises NotReady before that."""
+        if self._identity is None:
+            raise NotReady("nobody knows who the servo is before it is connected; connect it first")
+        return self._identity
 
     def configure(self, settings: ServoSettings, limits: Limits | None = None) -> None:
         """Write gains and limits into the released servo; limits None keeps those it has.

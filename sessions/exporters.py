@@ -13,7 +13,7 @@ from core.atomic import write_atomically
 from core.recording import Recording
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
-from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS, SERVO_ALIASES
+from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_COUNTS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS, SERVO_ALIASES
 from sessions.importers.own_csv import COLUMNS
 from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.store import Session
@@ -86,7 +86,7 @@ def bam_text(recording: Recording) -> str:
 def _entries(recording: Recording) -> list[dict[str, Any]]:
     """BAM's samples; values the servo did not give are left out."""
     columns: dict[str, list[Any]] = {"torque_enable": recording.torque_enable.tolist()}
-    for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, "skipped_cycles": "skipped_cycles"}.items():
+    for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, **{count: count for count in OWN_COUNTS}}.items():
         if ours in recording.channels:
             columns[theirs] = plain(recording.channels[ours])
     raw = _present_pwm(recording)

@@ -37,7 +37,10 @@ CHUNK_ROWS = 1024
 ROOM = 2**20
 """Room kept free behind the end of a file for HDF5's own needs [bytes]; a chunk and its index take a tenth of it."""
 
-_CHECKED_BYTES = ROW_DTYPE.itemsize - 4
+CHECKSUM_BYTES = 4
+LATER_COUNTS = ("bus_errors",)
+"""Channels that files of earlier versions lack."""
+
 _UNWRITABLE: list[tuple[h5py.File, h5py.Dataset]] = []
 """Files HDF5 failed to write; releasing them would end the process, so they are kept."""
 
@@ -140,7 +143,7 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
     with part_opened(path) as file:
         facts = read_facts(file)
         table = file["samples"]
-        if not isinstance(table, h5py.Dataset) or table.dtype != ROW_DTYPE or table.ndim != 1:
+        if not isinstance(table, h5py.Dataset) or not _holds_rows(table.dtype) or table.ndim != 1:
             raise UnreadableError("the table of samples is missing or of a wrong type")
         if table.shape[0] > MAX_SAMPLES:
             raise UnreadableError(f"{table.shape[0]} samples cannot be")
@@ -148,9 +151,15 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
     wrong = np.flatnonzero(rows["checksum"] != _checksums(rows))
     whole = rows[: wrong[0]] if wrong.size else rows
     result = np.empty(len(whole), SAMPLE_DTYPE)
-    for name in CHANNEL_DTYPES:
-        result[name] = whole[name]
+    for name, kind in CHANNEL_DTYPES.items():
+        result[name] = whole[name] if name in whole.dtype.names else np.zeros((), kind)
     return facts, result
+
+
+def _holds_rows(dtype: np.dtype[Any]) -> bool:
+    """Whether rows are of this version, or of an earlier one that did not count everything yet."""
+    names = [name for name in CHANNEL_DTYPES if name in (dtype.names or ()) or name not in LATER_COUNTS]
+    return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
 
 
 def _lay_out(file: h5py.File, facts: RunFacts) -> None:
@@ -170,5 +179,6 @@ def _lay_out(file: h5py.File, facts: RunFacts) -> None:
 def _checksums(rows: NDArray[Any]) -> NDArray[np.uint32]:
     """CRC-32 of each row's bytes without the checksum."""
     data = memoryview(np.ascontiguousarray(rows).tobytes())
-    starts = range(0, len(data), ROW_DTYPE.itemsize)
-    return np.fromiter((zlib.crc32(data[start : start + _CHECKED_BYTES]) for start in starts), np.uint32, len(rows))
+    size = rows.dtype.itemsize
+    checked = (data[start : start + size - CHECKSUM_BYTES] for start in range(0, len(data), size))
+    return np.fromiter(map(zlib.crc32, checked), np.uint32, len(rows))

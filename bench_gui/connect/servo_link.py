@@ -50,6 +50,8 @@ class ServoView:
     done: int = 0
     length: int = 0
     skipped: int = 0
+    """Cycles of the run without a sample, those with a bus error among them."""
+    bus_errors: int = 0
     position: float = math.nan
     velocity: float = math.nan
     current: float = math.nan
@@ -344,6 +346,7 @@ class ServoLink(QObject):
             done=status.done,
             length=status.length,
             skipped=status.skipped_cycles,
+            bus_errors=status.bus_errors,
             held_torque=status.held_torque,
             **numbers,
         )

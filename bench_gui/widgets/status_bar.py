@@ -104,8 +104,12 @@ class StatusBar(QFrame):
         self.acknowledge_button.setVisible(in_fault)
         if self._connected and not in_fault:
             skipped = f"  ·  {view.skipped} skipped" if view.length else ""
-            self.cycles.setText(f"{rate:.0f} Hz{skipped}")
-            self.cycles.setToolTip(f"Rate of the recorder and cycles it had to skip in this run. {priority}")
+            errors = f", {view.bus_errors} bus errors" if view.bus_errors else ""
+            self.cycles.setText(f"{rate:.0f} Hz{skipped}{errors}")
+            self.cycles.setToolTip(
+                "Rate of the recorder, cycles of this run it has no sample of, and how many of them because the servo's "
+                f"answer was lost. {priority}"
+            )
         else:
             self.cycles.setText("")
 

@@ -29,6 +29,7 @@ _FIELDS = (
     "run_length",
     "run_done",
     "skipped_cycles",
+    "bus_errors",
     "stop_released_at",
     "held_torque",
 )

@@ -14,7 +14,7 @@ from typing import Any
 
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings
-from drivers.errors import CommandError, DriverError, NotReady
+from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
 from drivers.recorder.link import Link, RunStopped
 from drivers.recorder.run import Phase
@@ -24,6 +24,8 @@ CONFIGURE_LIMIT = 10.0
 """Writing a released servo's settings, or rebooting it out of a fault, may take this long [s]."""
 STALL_LIMIT = 0.2
 """A driven servo that was not looked at for this long [s] is released; the machine's time, however fast the clock."""
+BLIND_LIMIT = 0.1
+"""A driven servo whose answers are lost may be driven on for this long [s]: a lost answer or two spoil no run."""
 
 
 class Cycle:
@@ -38,6 +40,7 @@ class Cycle:
         self._phase = Phase.IDLE
         self._held_torque = math.nan
         self._moment = self._clock.now()
+        self._seen: Reading | None = None
         self._restart(1.0)
         self.tell_state()
         self.written = servo.settings()
@@ -113,13 +116,26 @@ class Cycle:
             if servo.state is not self._state:
                 self.tell_state()
             self._heed()
-        reading = self._observe(goal, keep)
+        try:
+            reading = self._seen = self._observe(goal, keep)
+        except NoAnswer as lost:
+            reading = self._bridge(lost)
         self._count += 1
         self._due = self._origin + self._count * self._period
         violation = servo.limits.check(reading, driven=servo.state is ServoState.ENABLED)
         if violation is not None:
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
         return reading
+
+    def _bridge(self, lost: NoAnswer) -> Reading:
+        """What to go on with when an answer was lost: the last reading. Raises what was lost if that is too old."""
+        if self._seen is None or self._clock.now() - self._moment > BLIND_LIMIT * self._clock.speed:
+            raise lost
+        self._lost += 1
+        self._missed += 1
+        self._bus_errors += 1
+        self._skipped += 1
+        return self._seen
 
     def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
         """Read one block and hand out its row, stamped with the middle of the read."""
@@ -141,8 +157,9 @@ class Cycle:
             reading.temperature,
             after - before,
             self._missed,
+            self._lost,
         )
-        self._missed = 0
+        self._missed = self._lost = 0
         self._link.publish((*sample, moment, self._run, self._phase, self._held_torque))
         if keep is not None:
             keep(sample)
@@ -165,8 +182,10 @@ class Cycle:
         self._period = 1.0 / rate
         self._origin = self._due = self._begin_at = self._clock.now()
         self._count = 0
-        self._missed = 0
-        self._skipped = 0
+        self._seen = None
+        # Cycles without a sample, and those of them whose read failed: since the last sample, and in all.
+        self._missed = self._lost = 0
+        self._skipped = self._bus_errors = 0
 
     def _is_fault(self, error: Exception) -> bool:
         """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""

@@ -57,7 +57,7 @@ class Link(Protocol):
         """Tell what the loop is doing."""
         ...
 
-    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+    def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
         """Tell how far the run is, in cycles."""
         ...
 
@@ -89,7 +89,7 @@ class Unlinked:
     def phase(self, phase: Phase) -> None:
         """Nobody watches."""
 
-    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+    def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
         """Nobody watches."""
 
     def held(self, torque: float) -> None:
@@ -197,11 +197,12 @@ class SharedLink:
         """Publish the phase."""
         self._control.set("phase", phase)
 
-    def progress(self, done: int, length: int, skipped_cycles: int) -> None:
+    def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
         """Publish how far the run is."""
         self._control.set("run_length", length)
         self._control.set("run_done", done)
         self._control.set("skipped_cycles", skipped_cycles)
+        self._control.set("bus_errors", bus_errors)
 
     def held(self, torque: float) -> None:
         """Publish the held torque."""

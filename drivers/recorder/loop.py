@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Generator
 from concurrent.futures import Future, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.recording import RunHeader, SinkDescription
 from drivers.errors import CommandError
@@ -72,7 +72,7 @@ class Loop(Cycle):
     def __init__(self, servo: Servo, link: Link, worker: Submits) -> None:
         super().__init__(servo, link)
         self._worker = worker
-        self._band = max(REST_BAND, 2.5 * servo.identify().position_step)
+        self._band = max(REST_BAND, 2.5 * servo.identity.position_step)
 
     def perform(self, job: RunJob) -> RunResult:
         """Make one run and bring the servo back; returns how it went. The servo is released in every case.
@@ -81,7 +81,7 @@ class Loop(Cycle):
         """
         self._run = job.run
         self._restart(job.header.rate)
-        storage = Storage(job.sink, job.header, self._worker)
+        storage = Storage(job.sink, self._signed(job.header), self._worker)
         status, reason, gentle, fault = "success", "", True, False
         try:
             self._prepare(job, storage)
@@ -96,7 +96,7 @@ class Loop(Cycle):
         finally:
             if not gentle:
                 self.let_go(reason if fault else "")
-            skipped = self._skipped
+            skipped, bus_errors = self._skipped, self._bus_errors
             sealed = storage.finish(status, reason)
         if gentle:
             self._link.abort_heeded()
@@ -110,6 +110,7 @@ class Loop(Cycle):
             id=stored,
             samples=storage.samples,
             skipped_cycles=skipped,
+            bus_errors=bus_errors,
         )
 
     def hold(self, job: HoldJob) -> Generator[HeldSample, float, HoldResult]:
@@ -155,6 +156,19 @@ class Loop(Cycle):
             self._enter(Phase.IDLE)
         return HoldResult(exit_status=status, reason=reason)
 
+    def _signed(self, header: RunHeader) -> RunHeader:
+        """The header with what the device said about itself."""
+        identity = self._servo.identity
+        device = {
+            "title": identity.title,
+            "firmware": identity.firmware,
+            "serial": identity.serial,
+            "id": identity.id,
+            "position_step": identity.position_step,
+            **identity.facts,
+        }
+        return replace(header, provenance={**header.provenance, "device": device})
+
     # Phases.
 
     def _hold_torque(self, torque: float) -> HeldSample:
@@ -189,15 +203,15 @@ class Loop(Cycle):
     def _follow(self, plan: RunPlan, storage: Storage) -> None:
         goals, enables = plan.goal.tolist(), plan.torque_enable.tolist()
         self._enter(Phase.RUN)
-        self._skipped = 0
-        self._missed = 0
+        self._skipped = self._bus_errors = 0
+        self._missed = self._lost = 0
         self._begin_at = self._due
         first = self._count
         length = len(plan)
         while (k := self._await_due() - first) < length:
             command = PositionGoal(goals[k]) if enables[k] else Release()
             self._act(command, goals[k], storage.put)
-            self._link.progress(k + 1, length, self._skipped)
+            self._link.progress(k + 1, length, self._skipped, self._bus_errors)
 
     def _bring_back(self) -> None:
         """Hang out if released, go slowly to 0 rad, release. What goes wrong here does not spoil the run."""

@@ -78,6 +78,8 @@ class RecorderStatus:
     length: int
     """Cycles of the whole run."""
     skipped_cycles: int
+    """Cycles of the run without a sample so far, those with a bus error among them."""
+    bus_errors: int
     priority: str
     """How the loop is scheduled, and why not better if so; empty before the servo is connected."""
     held_torque: float
@@ -325,6 +327,7 @@ class Recorder:
             done=view.get("run_done"),
             length=view.get("run_length"),
             skipped_cycles=view.get("skipped_cycles"),
+            bus_errors=view.get("bus_errors"),
             priority=self._priority,
             held_torque=view.number("held_torque") if self.phase is Phase.HOLD else math.nan,
         )

@@ -109,6 +109,8 @@ class RunResult:
     """What the sink's `finish` returned; empty without a sink or when storing failed."""
     samples: int = 0
     skipped_cycles: int = 0
+    """Cycles without a sample, those with a bus error among them."""
+    bus_errors: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,6 +36,17 @@ THERMAL_TIME = 600.0
 CONTINUOUS_SHARE = 0.25
 """This share of the largest current, held for ever, heats the servo to its highest temperature."""
 
+
+@dataclass(frozen=True, slots=True)
+class DutyGoal:
+    """Drive the motor with a share of the supply voltage, whatever the position."""
+
+    duty_cycle: float
+    """−1 … 1"""
+
+
+PlantGoal = PositionGoal | TorqueGoal | DutyGoal
+
 Hand = Callable[[float, float, float], float]
 """Time since the plant was made [s], position [rad], velocity [rad/s] → torque of a hand on the shaft [N·m]."""
 
@@ -102,8 +113,8 @@ class Plant:
         self.temperature = AMBIENT
         self._longest_catch_up = round(LONGEST_CATCH_UP * speed / TICK)
         self._ticks = 0
-        self._goal: PositionGoal | TorqueGoal | None = None
-        self._delayed: deque[tuple[int, PositionGoal | TorqueGoal]] = deque()
+        self._goal: PlantGoal | None = None
+        self._delayed: deque[tuple[int, PlantGoal]] = deque()
         # One position a tick, the newest last: what a velocity estimate looks back on.
         past = round(imperfections.velocity_window / TICK)
         self._positions = deque([0.0] * (past + 1), maxlen=past + 1)
@@ -138,7 +149,7 @@ class Plant:
             self._settings = settings
             self._stepper = self._make_stepper(self.position, self.velocity)
 
-    def command(self, goal: PositionGoal | TorqueGoal) -> None:
+    def command(self, goal: PlantGoal) -> None:
         """Drive towards a goal once the command delay has passed."""
         if self._delay_ticks:
             self._delayed.append((self._ticks + self._delay_ticks, goal))
@@ -172,7 +183,8 @@ class Plant:
         elif isinstance(goal, PositionGoal):
             stepper.step(goal.position, True, supply_voltage=supply, hand_torque=hand)
         else:
-            stepper.step(stepper.position, True, supply_voltage=supply, hand_torque=hand, motor_torque=goal.torque)
+            torque = goal.torque if isinstance(goal, TorqueGoal) else self._voltage_torque(goal.duty_cycle * supply)
+            stepper.step(stepper.position, True, supply_voltage=supply, hand_torque=hand, motor_torque=torque)
         loss = stepper.current**2 * self._resistance
         self.temperature += (
             TICK * (loss - (self.temperature - AMBIENT) / self._thermal_resistance) / self._heat_capacity
@@ -180,6 +192,11 @@ class Plant:
         self._positions.append(stepper.position)
         self._electrics.append((stepper.current, stepper.duty_cycle, stepper.supply_voltage))
         self._ticks += 1
+
+    def _voltage_torque(self, voltage: float) -> float:
+        """Torque of the motor with this voltage on its terminals [N·m], seed 004 eq. (13)."""
+        kt = self._model.values["kt"]
+        return kt * (voltage - kt * self._stepper.velocity) / self._resistance
 
     def position_at(self, time: float) -> float:
         """Position at a time less than a tick after the last one [rad]."""
@@ -199,6 +216,11 @@ class Plant:
     def settings(self) -> ServoSettings:
         """Gains and nominal supply of its position law."""
         return self._settings
+
+    @property
+    def driven(self) -> bool:
+        """Whether the motor is driven."""
+        return self._goal is not None
 
     @property
     def past_positions(self) -> deque[float]:

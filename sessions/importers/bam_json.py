@@ -49,6 +49,8 @@ OPTIONAL_FIELDS = {
     "read_duration": "read_duration",
 }
 """Fields of an entry to channels; the last three are written by our exporter only."""
+OWN_COUNTS = ("skipped_cycles", "bus_errors")
+"""Channels of whole numbers, which only our exporter writes, by their own names."""
 
 OWN_KEY = "servobench"
 """Header key under which our exporter keeps what BAM has no field for."""
@@ -141,14 +143,11 @@ def _channels(entries: list[Any], servo: str) -> tuple[dict[str, NDArray[Any]], 
             channels[ours] = np.array(
                 [np.nan if entry.get(theirs) is None else _value(entry, theirs, index) for index, entry in kept]
             )
-    if any("skipped_cycles" in entry for _, entry in kept):
-        channels["skipped_cycles"] = np.array(
-            [
-                _whole(entry.get("skipped_cycles", 0), f"sample {index}: skipped_cycles", 0, 10**6)
-                for index, entry in kept
-            ],
-            np.uint32,
-        )
+    for count in OWN_COUNTS:
+        if any(count in entry for _, entry in kept):
+            channels[count] = np.array(
+                [_whole(entry.get(count, 0), f"sample {index}: {count}", 0, 10**6) for index, entry in kept], np.uint32
+            )
     if servo in PWM_STEPS and "duty_cycle" not in channels and any("load" in entry for _, entry in kept):
         channels["duty_cycle"] = np.array([_duty_cycle(entry, index, PWM_STEPS[servo]) for index, entry in kept])
     present = {

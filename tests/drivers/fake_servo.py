@@ -48,7 +48,9 @@ class FakeSource:
 
     log: FakeLog = field(default_factory=FakeLog)
     fail_read: int = -1
-    """Driven read with this number raises."""
+    """From this driven read on the servo stays silent."""
+    lost_reads: tuple[int, ...] = ()
+    """Driven reads with these numbers are not answered."""
     mute: bool = False
     """Connecting fails."""
     jump: int = -1
@@ -106,7 +108,8 @@ class FakeServo(Servo):
         position = self.position
         if self.log["driven"]:
             self._driven_reads += 1
-            if self._driven_reads == self.source.fail_read:
+            silent = 0 <= self.source.fail_read <= self._driven_reads
+            if silent or self._driven_reads in self.source.lost_reads:
                 raise NoAnswer("fake servo 1: no answer to a read; check its cable")
             if 0 <= self.source.jump <= self._driven_reads:
                 position = 9.0

@@ -22,7 +22,8 @@ def silent(monkeypatch):
 
 
 def test_every_family_describes_addresses_that_exist_and_can_be_read_back(silent):
-    assert [known.name for known in families()] == list(FAMILIES) == ["simulated", "silent"]
+    assert [known.name for known in families()] == list(FAMILIES)
+    assert {"simulated", "silent"} <= set(FAMILIES)
     for known in families():
         assert known.title
         names = [field.name for field in known.fields]

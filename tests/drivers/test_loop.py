@@ -156,6 +156,26 @@ def test_a_read_that_fails_releases_and_keeps_what_was_recorded():
     assert servo.state is ServoState.FAULT
 
 
+def test_single_lost_answers_spoil_no_run_and_stand_in_the_recording():
+    servo, sink = fake(lost_reads=(70, 71, 90)), MemorySink()
+    result = record_inline(servo, STEPS, HEADER, sink)
+    rows = sink.rows
+    assert (result.exit_status, result.skipped_cycles, result.bus_errors) == ("success", 3, 3)
+    assert len(rows) == 97
+    assert rows["bus_errors"].tolist() == rows["skipped_cycles"].tolist()
+    assert sorted(rows["bus_errors"])[-2:] == [1, 2]
+    # Each row still says in which cycle it was read, and none repeats an old reading.
+    cycle = np.cumsum(rows["skipped_cycles"] + 1) - 1
+    np.testing.assert_allclose(rows["time"], cycle / RATE, atol=1e-9)
+
+
+def test_a_run_keeps_what_the_device_said_about_itself():
+    servo, sink = fake(), MemorySink()
+    record_inline(servo, STEPS, HEADER, sink)
+    assert sink.header.provenance["device"]["title"] == "Fake servo"
+    assert sink.header.provenance["device"]["position_step"] == 0.001
+
+
 def test_a_limit_tripped_on_the_way_back_is_a_fault_but_the_run_is_kept():
     servo, sink = fake(jump=150), MemorySink()
     result = record_inline(servo, STEPS, HEADER, sink)

@@ -47,7 +47,7 @@ def test_a_servo_is_disconnected_then_ready_then_enabled_then_ready_again():
         lambda servo: servo.command(PositionGoal(0.0)),
         lambda servo: servo.command(Release()),
         lambda servo: servo.read(),
-        lambda servo: servo.identify(),
+        lambda servo: servo.identity,
         lambda servo: servo.configure(SETTINGS),
     ],
     ids=["command", "release", "read", "identify", "configure"],

@@ -14,9 +14,12 @@ import h5py
 import numpy as np
 import pytest
 
+import sessions.part as part_module
+from core.recording import SAMPLE_DTYPE
 from sessions import Session, SessionError, schema
 from sessions.facts import RunFacts
 from sessions.part import PART, Part, read_part
+from sessions.schema import CHANNEL_DTYPES
 from sessions.superblock import lookup3
 
 VICTIM = Path(__file__).with_name("victim.py")
@@ -169,6 +172,27 @@ def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
     part.write_bytes(content)
     assert "newer ServoBench" in Session.open(session.path).recovery.postponed[0]
     assert part.read_bytes() == content
+
+
+def test_a_part_of_a_version_that_counted_no_bus_errors_is_recovered(session, header, rows, monkeypatch):
+    names = [name for name in SAMPLE_DTYPE.names if name != "bus_errors"]
+    earlier = np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
+    with monkeypatch.context() as then:
+        then.setattr(part_module, "ROW_DTYPE", earlier)
+        then.setattr(part_module, "CHANNEL_DTYPES", {name: CHANNEL_DTYPES[name] for name in names})
+        sink = session.sink().open(header)
+        sink.append(rows(100))
+        sink.flush()
+        part = session.path / "runs" / f"{sink.id}.h5{PART}"
+        content = part.read_bytes()
+        sink.finish("success")
+    os.remove(session.path / "runs" / f"{sink.id}.h5")
+    part.write_bytes(content)
+    opened = Session.open(session.path)
+    assert opened.recovery.recovered == (sink.id,)
+    kept = opened.load(sink.id)
+    assert kept.samples == 100
+    assert not kept.channels["bus_errors"].any()
 
 
 def test_a_part_without_two_samples_is_set_aside(session, header, rows):

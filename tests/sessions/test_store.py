@@ -45,7 +45,8 @@ def test_a_run_comes_back_as_it_was_appended(session, header, rows):
 def test_channels_without_any_value_are_not_kept(session, header, rows):
     kept = session.load(record(session, header, rows)).channels
     assert set(kept) == {
-        "time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage", "skipped_cycles"
+        "time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage", "skipped_cycles",
+        "bus_errors",
     }  # fmt: skip
 
 

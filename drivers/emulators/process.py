@@ -1,0 +1,198 @@
+"""An emulator in a process of its own: started, told things through its console, ended.
+
+with EmulatorProcess(source) as emulator:
+    address = emulator.addresses[0]
+    emulator.say("drop 3")
+"""
+
+from __future__ import annotations
+
+import select
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Protocol, Self
+
+from core.errors import ServoBenchError
+from drivers.emulators.console import Console
+from drivers.errors import BusError, CommandError
+from drivers.simulated.hand import SharedHand
+
+START_LIMIT = 60.0
+"""A first start may compile the simulation [s]."""
+ANSWER_LIMIT = 5.0
+"""The console answers within this time [s]."""
+LONGEST_REST = 0.005
+"""An emulator looks at its pendulum at least this often [s]."""
+
+
+class Emulator(ABC):
+    """One emulated bus with its devices. Used by one thread."""
+
+    def __init__(self) -> None:
+        self.console = Console()
+
+    @property
+    @abstractmethod
+    def addresses(self) -> tuple[str, ...]:
+        """Servo addresses a person types to reach its devices."""
+
+    @abstractmethod
+    def files(self) -> Collection[int]:
+        """File descriptors whose input it waits for now."""
+
+    @abstractmethod
+    def serve(self, ready: Collection[int]) -> float:
+        """Answer what came in on these descriptors and move on to now; returns how long it can rest then [s]."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Leave the bus. Idempotent."""
+
+
+class EmulatorSource(Protocol):
+    """A picklable description of an emulator."""
+
+    def open(self, hand: SharedHand) -> Emulator:
+        """Enter the bus and return the emulator; hand: what moves the pendulum of its first device."""
+        ...
+
+
+def run(emulator: Emulator, console: int, heed: Callable[[], bool]) -> None:
+    """Serve until `heed` returns False; it is called whenever the descriptor `console` has something to read."""
+    rest = 0.0
+    while True:
+        ready, _, _ = select.select([*emulator.files(), console], (), (), min(max(rest, 0.0), LONGEST_REST))
+        if console in ready and not heed():
+            return
+        rest = emulator.serve([file for file in ready if file != console])
+
+
+class EmulatorProcess:
+    """Holds an emulator's process. It ends with the program that started it."""
+
+    def __init__(self, source: EmulatorSource, hand: SharedHand | None = None) -> None:
+        """hand: shared with the emulator, for moving its pendulum from here."""
+        self._source = source
+        self.hand = SharedHand() if hand is None else hand
+        self._process: SpawnProcess | None = None
+        self._pipe: Connection | None = None
+        self.addresses: tuple[str, ...] = ()
+        """Servo addresses of its devices once it was started."""
+
+    def launch(self) -> None:
+        """Start the process and return at once; `ready` tells when it has entered its bus."""
+        context = get_context("spawn")
+        here, there = context.Pipe()
+        process = context.Process(target=_be, args=(self._source, self.hand, there), name="emulator", daemon=True)
+        process.start()
+        there.close()
+        self._process, self._pipe = process, here
+
+    def ready(self) -> bool:
+        """Whether it has entered its bus. Raises BusError when it could not."""
+        if not self.addresses and self._pipe is not None and self._pipe.poll():
+            self.addresses = self._received()
+        return bool(self.addresses)
+
+    def start(self, timeout: float = START_LIMIT) -> tuple[str, ...]:
+        """Start the process, wait until it has entered its bus, return the addresses. Raises BusError."""
+        self.launch()
+        assert self._pipe is not None
+        if not self._pipe.poll(timeout):
+            self.close()
+            raise BusError(f"the emulator did not start within {timeout:g} s; look at the processor's load")
+        self.ready()
+        return self.addresses
+
+    def say(self, line: str) -> str:
+        """Say a line to the console and return the answer. Raises CommandError, or BusError when nobody is there."""
+        if self._pipe is None:
+            raise BusError("the emulator is not running; start it first")
+        try:
+            self._pipe.send(line)
+            if not self._pipe.poll(ANSWER_LIMIT):
+                raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it anew")
+        except ConnectionError:
+            raise BusError("the emulator is gone; start it anew") from None
+        return self._received()
+
+    @property
+    def alive(self) -> bool:
+        """Whether its process runs."""
+        return self._process is not None and self._process.is_alive()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id; None while it is not launched."""
+        return self._process.pid if self._process is not None else None
+
+    def close(self) -> None:
+        """End it. Idempotent."""
+        process, pipe = self._process, self._pipe
+        self._process = self._pipe = None
+        self.addresses = ()
+        if pipe is not None:
+            pipe.close()
+        if process is not None:
+            process.join(1.0)
+            if process.is_alive():
+                process.kill()
+                process.join()
+            process.close()
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def _received(self):
+        assert self._pipe is not None
+        try:
+            kind, value = self._pipe.recv()
+        except (EOFError, ConnectionError):
+            self.close()
+            raise BusError("the emulator ended; start it anew") from None
+        if kind == "refused":
+            raise CommandError(value)
+        if kind == "failed":
+            self.close()
+            raise BusError(value)
+        return value
+
+
+def _be(source: EmulatorSource, hand: SharedHand, pipe: Connection) -> None:
+    """Be an emulator's process."""
+    # Ctrl+C in a terminal reaches every process there; this one ends when the program that holds it does.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        emulator = source.open(hand)
+    except Exception as error:
+        text = str(error) if isinstance(error, ServoBenchError) else f"{type(error).__name__}: {error}"
+        pipe.send(("failed", f"the emulator could not be started: {text}"))
+        return
+    pipe.send(("answer", emulator.addresses))
+
+    def heed() -> bool:
+        try:
+            pipe.send(_answered(emulator.console, pipe.recv()))
+        except (EOFError, ConnectionError):
+            return False
+        return True
+
+    try:
+        run(emulator, pipe.fileno(), heed)
+    finally:
+        emulator.close()
+
+
+def _answered(console: Console, line: str) -> tuple[str, str]:
+    try:
+        return "answer", console.execute(line)
+    except CommandError as error:
+        return "refused", str(error)
