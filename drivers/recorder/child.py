@@ -1,4 +1,4 @@
-"""The recorder's process as the program sees it: started, spoken to, found dead, ended."""
+"""The recorder's process and its guardian as the program sees them: started, spoken to, found dead, ended."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 from drivers.recorder.control import Control
+from drivers.recorder.guardian import GuardJob, guard
 from drivers.recorder.messages import Event, Request
 from drivers.recorder.process import CONNECT_LIMIT, ServeJob, serve
 from drivers.recorder.ring import Ring
-from drivers.recorder.run import LIVE_DTYPE
-from drivers.registry import ServoSource
+from drivers.recorder.run import LIVE_DTYPE, Phase
+from drivers.registry import BlindlyReleased, ServoSource
 
 RING_CAPACITY = 32768
 """Live rows kept: half a minute at 1 kHz."""
@@ -34,6 +35,7 @@ class Child:
         self.view = self._control.view()
         self.ring = Ring(self._context, LIVE_DTYPE, RING_CAPACITY)
         self._process: SpawnProcess | None = None
+        self._guardian: SpawnProcess | None = None
         self._pipe: Connection | None = None
 
     @property
@@ -58,6 +60,11 @@ class Child:
         process.start()
         there.close()
         self._process, self._pipe = process, here
+        if isinstance(self._source, BlindlyReleased):
+            assert process.pid is not None
+            guarding = GuardJob(self._source, self._control, process.pid)
+            self._guardian = self._context.Process(target=guard, args=(guarding,), name="guardian", daemon=True)
+            self._guardian.start()
 
     def send(self, request: Request) -> None:
         """Send a request. Raises ConnectionError when nobody is there to take it."""
@@ -85,10 +92,11 @@ class Child:
         if process is None:
             return ""
         if not process.is_alive():
-            return (
-                f"the recorder's process ended (exit code {process.exitcode}); "
-                "make sure the servo is released, then connect again"
-            )
+            guarded = self.view.get("guarded_at")
+            released = "its guardian switched the motor off" if guarded else "make sure the servo is released"
+            return f"the recorder's process ended (exit code {process.exitcode}); {released}, then connect again"
+        if self._guardian is not None and not self._guardian.is_alive() and self.view.get("phase") != Phase.CLOSED:
+            return "the process that guards the servo is gone; connect again"
         if self.view.age("quiet_until") < 0:
             return ""
         silence = self.view.age("recorder_beat")
@@ -114,4 +122,11 @@ class Child:
             pipe.close()
         if not process.is_alive():
             process.close()
-        self._process = self._pipe = None
+        if self._guardian is not None:
+            # It ends by itself with the recorder, once it has released what the recorder left driven.
+            self._guardian.join(PATIENCE)
+            if self._guardian.is_alive():
+                self._guardian.kill()
+                self._guardian.join()
+            self._guardian.close()
+        self._process = self._guardian = self._pipe = None

@@ -1,4 +1,4 @@
-"""Flags, heartbeats and state shared by the recorder's process and the program that holds it.
+"""Flags, heartbeats and state shared by the recorder's process, its guardian and the program that holds both.
 
 Every field is one aligned word with one writer, so each is read whole. A torque is a word with the bits of a float.
 Times are nanoseconds of `time.perf_counter_ns`, which is one monotonic clock for all processes of a machine.
@@ -32,6 +32,8 @@ _FIELDS = (
     "bus_errors",
     "stop_released_at",
     "held_torque",
+    # Written by the guardian.
+    "guarded_at",
 )
 _INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}
 """Each field has a cache line to itself, so that the two sides do not slow each other down."""

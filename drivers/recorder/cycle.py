@@ -112,9 +112,12 @@ class Cycle:
         """Command, read, hand out, check."""
         servo = self._servo
         if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
+            if servo.state is ServoState.READY:
+                # Whoever watches has to know before the first byte that may drive it.
+                self._state = ServoState.ENABLED
+                self._link.state(ServoState.ENABLED)
             servo.command(command)
-            if servo.state is not self._state:
-                self.tell_state()
+            self.tell_state()
             self._heed()
         try:
             reading = self._seen = self._observe(goal, keep)

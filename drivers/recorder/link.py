@@ -110,6 +110,7 @@ class SharedLink:
         self._stops_handled = 0
         self._aborts_handled = 0
         self._ends_handled = 0
+        self._guarded = 0
         self._ending = ""
 
     def end(self, reason: str) -> None:
@@ -140,12 +141,14 @@ class SharedLink:
     def begin_run(self, run: int, aborts_seen: int) -> None:
         """Begin a run that was asked for after `aborts_seen` aborts: a later one counts, an older one does not."""
         self._aborts_handled = aborts_seen
+        self._guarded = self._control.get("guarded_at")
         self._control.set("run", run)
 
     def begin_hold(self, aborts_seen: int, ends_seen: int) -> None:
         """Begin a hold that was asked for after so many aborts and ends of holds: only later ones concern it."""
         self._aborts_handled = aborts_seen
         self._ends_handled = ends_seen
+        self._guarded = self._control.get("guarded_at")
 
     def wanted_torque(self) -> float:
         """Torque the program wants held [N·m]; NaN once it wants the hold to end."""
@@ -164,12 +167,14 @@ class SharedLink:
         self._control.announce("quiet_until", seconds)
 
     def pending(self) -> RunStopped | None:
-        """Return the gravest reason to stop: emergency, end of the process, silent program, abort."""
+        """Return the gravest reason to stop: emergency, end of the process, guardian, silent program, abort."""
         self._control.stamp("recorder_beat")
         if self.stop_requested():
             return RunStopped("abort", EMERGENCY, fault=True)
         if ending := self.ending():
             return RunStopped("abort", ending)
+        if self._control.get("guarded_at") != self._guarded:
+            return RunStopped("fail", "the recorder stood still; its guardian switched the motor off", fault=True)
         silence = self._control.age("beat")
         if silence > self.heartbeat_limit:
             return RunStopped(

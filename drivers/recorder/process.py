@@ -9,13 +9,13 @@ from __future__ import annotations
 import atexit
 import gc
 import math
-import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
 from drivers.errors import NoAnswer
+from drivers.priority import raise_priority
 from drivers.recorder.control import Control
 from drivers.recorder.cycle import CONFIGURE_LIMIT, describe
 from drivers.recorder.link import EMERGENCY, SharedLink
@@ -84,7 +84,7 @@ def serve(job: ServeJob, pipe: Connection) -> None:
             link.heartbeat_limit = math.inf
             priority, worker = "virtual clock", Immediately()
         else:
-            priority, worker = raise_priority(), ThreadPoolExecutor(1, "store")
+            priority, worker = raise_priority(FIFO_PRIORITY), ThreadPoolExecutor(1, "store")
         gc.freeze()
         gc.disable()
         loop = Loop(servo, link, worker)
@@ -105,17 +105,6 @@ def serve(job: ServeJob, pipe: Connection) -> None:
         servo.close()
         link.state(servo.state)
         link.phase(Phase.CLOSED)
-
-
-def raise_priority() -> str:
-    """Ask for real-time scheduling; return what was got, in words."""
-    if not hasattr(os, "sched_setscheduler"):
-        return "normal priority: this system has no SCHED_FIFO"
-    try:
-        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(FIFO_PRIORITY))
-    except OSError as error:
-        return f"normal priority: SCHED_FIFO was refused ({error.strerror}); allow it with an rtprio limit"
-    return f"SCHED_FIFO {FIFO_PRIORITY}"
 
 
 class Service:

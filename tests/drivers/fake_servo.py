@@ -13,11 +13,22 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from core.recording import ServoSettings
-from drivers.errors import NoAnswer
+from drivers.errors import BusError, NoAnswer
 from drivers.limits import Limits
 from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
 
-FIELDS = ("pid", "driven", "enables", "releases", "commands", "reads", "closes", "released_at", "commanded_at")
+FIELDS = (
+    "pid",
+    "driven",
+    "enables",
+    "releases",
+    "commands",
+    "reads",
+    "closes",
+    "released_at",
+    "commanded_at",
+    "blind_releases",
+)
 
 
 class FakeLog:
@@ -64,6 +75,21 @@ class FakeSource:
 
     def open(self) -> FakeServo:
         return FakeServo(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GuardedSource(FakeSource):
+    """One whose servo can be released by somebody else."""
+
+    deaf: int = 0
+    """So many blind releases fail first."""
+
+    def release_blindly(self) -> None:
+        self.log["blind_releases"] += 1
+        if self.log["blind_releases"] <= self.deaf:
+            raise BusError("fake servo 1: the bus cannot be reached")
+        self.log["driven"] = 0
+        self.log["released_at"] = time.perf_counter_ns()
 
 
 class FakeServo(Servo):

@@ -1,0 +1,94 @@
+"""The guardian: a small process that switches a servo off when the recorder's process that drives it dies or hangs.
+
+The recorder releases its servo on every way out it lives to see. It does not see SIGKILL, a driver that never returns
+or a debugger that stops it. The guardian looks at the same shared block as the program does, but lives as long as the
+recorder, not as long as the program, and says nothing on the bus until it has to. It is started for every servo whose
+description knows how to release it blindly; what no process can reach, a cable that is out, is left to the servo's
+own watchdog.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+
+from drivers.priority import raise_priority
+from drivers.recorder.control import Control, ControlView
+from drivers.recorder.run import Phase
+from drivers.registry import BlindlyReleased
+from drivers.servo import ServoState
+
+GUARD_LIMIT = 0.15
+"""A recorder that drives a servo and gave no sign of life for this long [s] is taken for dead."""
+LOOK_PERIOD = 0.01
+"""Between two looks [s]."""
+PERSISTENCE = 2.0
+"""A bus that cannot be reached is tried again for this long [s]."""
+PRIORITY = 60
+"""Above the recorder's, which may be what stands in the way."""
+
+
+@dataclass(frozen=True)
+class GuardJob:
+    """What the guardian is started with."""
+
+    source: BlindlyReleased
+    control: Control
+    recorder: int
+    """Process id of the recorder."""
+
+
+def guard(job: GuardJob) -> None:
+    """Watch until the recorder has closed the servo or is gone."""
+    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
+        # Whoever ends the program may end this process with it; its work is then still ahead.
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    raise_priority(PRIORITY)
+    view = job.control.view()
+    life = _Life(job.recorder)
+    while view.get("phase") != Phase.CLOSED:
+        if life.over(LOOK_PERIOD):
+            if view.get("phase") != Phase.CLOSED:
+                _release(job.source, view)
+            return
+        if view.get("servo_state") == ServoState.ENABLED and view.age("recorder_beat") > GUARD_LIMIT:
+            _release(job.source, view)
+            while view.age("recorder_beat") > GUARD_LIMIT and not life.over(LOOK_PERIOD):
+                pass
+
+
+def _release(source: BlindlyReleased, view: ControlView) -> None:
+    deadline = time.monotonic() + PERSISTENCE
+    while time.monotonic() < deadline:
+        with suppress(Exception):
+            source.release_blindly()
+            view.stamp("guarded_at")
+            return
+        time.sleep(LOOK_PERIOD)
+
+
+class _Life:
+    """Whether a process still lives, noticed at once where the system can tell."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._file: int | None = None
+        if hasattr(os, "pidfd_open"):
+            with suppress(OSError):
+                self._file = os.pidfd_open(pid)
+
+    def over(self, wait: float) -> bool:
+        """Whether it is over, known within `wait` [s]."""
+        if self._file is not None:
+            return bool(select.select([self._file], (), (), wait)[0])
+        time.sleep(wait)
+        try:
+            os.kill(self._pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
