@@ -86,6 +86,12 @@ class Child:
             if self._pipe is not None:
                 self._pipe.poll(seconds)
 
+    @property
+    def unguarded(self) -> bool:
+        """Whether the guardian has gone before the recorder."""
+        guardian = self._guardian
+        return guardian is not None and not guardian.is_alive() and self.view.get("phase") != Phase.CLOSED
+
     def death(self) -> str:
         """Why the process counts as dead, or an empty text."""
         process = self._process
@@ -95,7 +101,7 @@ class Child:
             guarded = self.view.get("guarded_at")
             released = "its guardian switched the motor off" if guarded else "make sure the servo is released"
             return f"the recorder's process ended (exit code {process.exitcode}); {released}, then connect again"
-        if self._guardian is not None and not self._guardian.is_alive() and self.view.get("phase") != Phase.CLOSED:
+        if self.unguarded:
             return "the process that guards the servo is gone; connect again"
         if self.view.age("quiet_until") < 0:
             return ""

@@ -287,8 +287,8 @@ class Recorder:
         for event in events:
             self._note(event)
         if reason and not self._dead:
-            # It may be its guardian that is gone, or it may go on after all.
-            self.emergency_stop()
+            if self._child.unguarded:
+                self.emergency_stop()
             self._dead = reason
             self._fault = reason
             doing, self._doing = self._doing, Activity.NONE
