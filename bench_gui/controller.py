@@ -9,6 +9,7 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import ModelShelf
+from bench_gui.connect.emulation import Emulation
 from bench_gui.connect.presets import Presets
 from bench_gui.connect.scanning import Scanning
 from bench_gui.connect.servo_link import ServoLink, ServoView, servo_name
@@ -66,7 +67,9 @@ class Controller(QObject):
         self.presets = Presets(self.undo, lambda save: self.background.submit("presets", save))
         self.presets.notice.connect(lambda text: self.message.emit("warning", text))
         self.scanning = Scanning(self.background)
-        self.servo = ServoLink(servo, self._say_farewell)
+        self.emulation = Emulation(self.setup, lambda process: self.background.submit("emulator", process.close))
+        self.emulation.ended.connect(self._miss_emulation)
+        self.servo = ServoLink(servo, self._say_farewell, self.emulation.hand_at)
         self.library = Library(self.background)
         self.queue = RecordQueue(self.servo, self.setup, self.library)
         self.queue.set_hazardous_countdown(self.settings.countdown)
@@ -237,6 +240,7 @@ class Controller(QObject):
         self._closed = True
         self._timer.stop()
         self.servo.close()
+        self.emulation.close()
         self.fitting.close()
         self.scanning.stop()
         self.desk.close()
@@ -250,6 +254,7 @@ class Controller(QObject):
         self.servo.beat()
         self.servo.tick()
         self.scanning.tick()
+        self.emulation.tick()
         self.background.poll()
         self.fitting.tick()
 
@@ -258,6 +263,10 @@ class Controller(QObject):
 
     def _say_farewell(self, recorder: Recorder) -> None:
         self.background.submit("servo", recorder.close)
+
+    def _miss_emulation(self, reason: str) -> None:
+        if reason:
+            self._fail(reason)
 
     def _suit(self, identity: ServoIdentity) -> None:
         self.setup.suit(load_servo(identity.model))

@@ -7,23 +7,15 @@ import platform
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+
+from drivers.finding import Finding
+from drivers.registry import FAMILIES, family_module
 
 PACKAGES = ("servobench", "numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
 OPTIONAL_PACKAGES = {"mujoco": "pip install 'servobench[mujoco]' lets exports be checked in MuJoCo"}
 SMALLEST_FREE_SPACE = 1e9
 """[bytes]"""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was looked at; status is "ok", "note" or "error"."""
-
-    subject: str
-    status: str
-    text: str
-    remedy: str = ""
 
 
 def examine() -> list[Finding]:
@@ -36,7 +28,13 @@ def examine() -> list[Finding]:
         _priority(),
         _display(),
         _space(),
+        *_buses(),
     ]
+
+
+def _buses() -> list[Finding]:
+    modules = (family_module(name) for name in FAMILIES)
+    return [finding for module in modules if hasattr(module, "examine") for finding in module.examine()]
 
 
 def _python() -> Finding:

@@ -18,6 +18,8 @@ COMMANDS: dict[str, str] = {
     "import": "import recordings of other tools into a session",
     "runs": "list the runs of a session",
     "annotate": "note, tag, exclude or trim runs of a session",
+    "scan": "look for servos on a bus",
+    "emulate": "emulate a servo on its bus, with faults to plant",
     "record": "record trajectories with a servo",
     "place": "place drive/backdrive points by hand into a session",
     "simulate": "simulate the recordings of a session with a model",

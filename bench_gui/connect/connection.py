@@ -13,6 +13,7 @@ from drivers.registry import AddressField, Family, families
 
 FAMILY_TIP = "How the servo is connected"
 SCAN_TIP = "Look for servos, and see what was tried"
+EMULATE_TIP = "Start an emulated servo on its bus, for trying without hardware"
 LARGEST_WHOLE = 2**31 - 1
 LARGEST_NUMBER = 1e9
 
@@ -22,6 +23,7 @@ class ConnectionForm(Section):
 
     edited = Signal()
     scan_asked = Signal()
+    emulation_asked = Signal()
 
     def __init__(self, address: str) -> None:
         super().__init__("Connection")
@@ -37,6 +39,8 @@ class ConnectionForm(Section):
         self.wide(self._body)
         self.scan_button: QPushButton = button("Scan…", SCAN_TIP, self.scan_asked.emit)
         """For whoever shows the form to place beside the button that connects."""
+        self.emulate_button: QPushButton = button("Emulate a servo…", EMULATE_TIP, self.emulation_asked.emit)
+        self.wide(self.emulate_button)
         self.failure: QLabel = label("", "fault")
         self.failure.setWordWrap(True)
         self.failure.setAccessibleName("Why connecting failed")
@@ -97,7 +101,7 @@ class ConnectionForm(Section):
         self._body.clear()
         self.fields, self._read = {}, {}
         for field in self.chosen.fields:
-            widget, read = _make(field, values.get(field.name, field.default), self._changed)
+            widget, read = field_widget(field, values.get(field.name, field.default), self._changed)
             self.fields[field.name], self._read[field.name] = widget, read
             self._body.row(field.title, widget)
         self.scan_button.setVisible(self.chosen.can_scan)
@@ -109,8 +113,8 @@ class ConnectionForm(Section):
         self.edited.emit()
 
 
-def _make(field: AddressField, value: str, changed: Callable[[], object]) -> tuple[QWidget, Callable[[], str]]:
-    """A field's widget and what reads it."""
+def field_widget(field: AddressField, value: str, changed: Callable[[], object]) -> tuple[QWidget, Callable[[], str]]:
+    """Return a field's widget and what reads it."""
     if field.kind == "choice":
         box = choice(field.title, field.tip, list(field.choices))
         box.setFixedWidth(FIELD_WIDTH + 40)

@@ -41,6 +41,7 @@ _FACTS = (
     ("Temperature", "Temperature now"),
     ("Angle", "The servo's own angle now, as recorded"),
     ("Mode", "What the servo is doing"),
+    ("Watchdog", "How soon the servo stops by itself when it hears nothing more"),
 )
 _MODES = {
     Phase.IDLE: "motor off, watched",
@@ -79,7 +80,12 @@ class ServoCard(QFrame):
         self._facts: dict[str, QLabel] = {}
         left.addWidget(self._make_facts())
         self.gains, self.limits = Section("Gains"), Section("Limits")
+        self.warnings: QLabel = label("", "fault")
+        self.warnings.setWordWrap(True)
+        self.warnings.setAccessibleName("What to know about this servo")
+        self.warnings.hide()
         left.addWidget(self.gains)
+        left.addWidget(self.warnings)
         left.addStretch(1)
         right.addWidget(self.limits)
         right.addStretch(1)
@@ -209,7 +215,12 @@ class ServoCard(QFrame):
             "Temperature": fixed(view.temperature, 1, "°C"),
             "Angle": fixed(view.position * unit.per_radian, 3 if fine else 1, unit.symbol),
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
+            "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }
+        warnings = "\n".join(identity.warnings) if identity else ""
+        if self.warnings.text() != warnings:
+            self.warnings.setText(warnings)
+            self.warnings.setVisible(bool(warnings))
         answered = identity.title if identity else "No servo connected"
         if self.title.text() != answered:
             self.title.setText(answered)

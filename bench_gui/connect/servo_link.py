@@ -118,11 +118,20 @@ class ServoLink(QObject):
     acknowledged = Signal()
     problem = Signal(str)
 
-    def __init__(self, address: str, farewell: Callable[[Recorder], None]) -> None:
-        """address: of the servo to connect to; farewell: closes a recorder without keeping the window waiting."""
+    def __init__(
+        self,
+        address: str,
+        farewell: Callable[[Recorder], None],
+        hand_at: Callable[[str], SharedHand | None] = lambda address: None,
+    ) -> None:
+        """address: of the servo to connect to; farewell: closes a recorder without keeping the window waiting.
+
+        hand_at: tells the hand on the pendulum of an emulated servo; None for a real one.
+        """
         super().__init__()
         self.address = address
         self._farewell = farewell
+        self._hand_at = hand_at
         self._recorder: Recorder | None = None
         self._reader: RingReader | None = None
         self._connecting = False
@@ -141,7 +150,7 @@ class ServoLink(QObject):
         if self._recorder is not None:
             return
         try:
-            source, hand = resolve(self.address), None
+            source, hand = resolve(self.address), self._hand_at(self.address)
             if isinstance(source, SimulatedSource):
                 hand = SharedHand()
                 source = replace(source, hand=hand)
@@ -244,7 +253,7 @@ class ServoLink(QObject):
 
     @property
     def hand(self) -> SharedHand | None:
-        """The hand on a connected simulated servo's pendulum; None for a real servo."""
+        """The hand on a connected simulated or emulated servo's pendulum; None for a real servo."""
         return self._hand
 
     @property

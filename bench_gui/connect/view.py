@@ -9,6 +9,7 @@ from bench_gui.actions import ActionSpec
 from bench_gui.connect.bench_form import SetupForm
 from bench_gui.connect.bench_pendulum import BenchPendulum
 from bench_gui.connect.connection import ConnectionForm
+from bench_gui.connect.emulation_dialog import EmulationDialog
 from bench_gui.connect.presets_bar import PresetsBar
 from bench_gui.connect.scan_dialog import ScanDialog
 from bench_gui.connect.servo_card import ServoCard
@@ -39,6 +40,7 @@ class BenchView(TaskPage):
         self.card = ServoCard(controller)
         self.zero = ZeroPanel(controller)
         self.scan_dialog: ScanDialog | None = None
+        self.emulation_dialog: EmulationDialog | None = None
         self._pictures, self._cards = QStackedWidget(), QStackedWidget()
         for picture in (self.pendulum, self.zero.pendulum):
             self._pictures.addWidget(picture)
@@ -53,6 +55,7 @@ class BenchView(TaskPage):
         self.connection = ConnectionForm(controller.servo.address)
         self.connection.edited.connect(self._choose)
         self.connection.scan_asked.connect(self.scan)
+        self.connection.emulation_asked.connect(self.emulate)
         self.presets = PresetsBar(controller.setup, controller.presets)
         self.form = SetupForm(controller.setup, controller.angle_unit)
         self.zero_button: QPushButton = button(
@@ -82,6 +85,7 @@ class BenchView(TaskPage):
         servo = self._controller.servo
         return [
             ActionSpec("&Scan for servos…", self.scan, enabled=lambda: servo.view.kind == "off"),
+            ActionSpec("&Emulate a servo…", self.emulate),
             ActionSpec("&Write to the servo…", self.card.ask_to_write, enabled=lambda: not self.card.refusal()),
             ActionSpec(
                 "&Discard edits of the servo",
@@ -118,6 +122,17 @@ class BenchView(TaskPage):
         self.scan_dialog.taken.connect(self._take)
         self.scan_dialog.finished.connect(lambda _: setattr(self, "scan_dialog", None))
         self.scan_dialog.show()
+
+    def emulate(self) -> None:
+        """Start an emulated servo, or look at the one that runs."""
+        if self.emulation_dialog is not None:
+            self.emulation_dialog.raise_()
+            return
+        self.emulation_dialog = EmulationDialog(self, self._controller.emulation)
+        self.emulation_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.emulation_dialog.chosen.connect(self._take)
+        self.emulation_dialog.finished.connect(lambda _: setattr(self, "emulation_dialog", None))
+        self.emulation_dialog.show()
 
     def measure_zero(self) -> None:
         """Show the steps in the place of the card."""

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 from core.errors import ServoBenchError
 from drivers.emulators.console import Console
@@ -95,7 +95,7 @@ class EmulatorProcess:
     def ready(self) -> bool:
         """Whether it has entered its bus. Raises BusError when it could not."""
         if not self.addresses and self._pipe is not None and self._pipe.poll():
-            self.addresses = self._received()
+            self.addresses = self._received()[1]
         return bool(self.addresses)
 
     def start(self, timeout: float = START_LIMIT) -> tuple[str, ...]:
@@ -110,15 +110,27 @@ class EmulatorProcess:
 
     def say(self, line: str) -> str:
         """Say a line to the console and return the answer. Raises CommandError, or BusError when nobody is there."""
+        pipe = self.send(line)
+        if not pipe.poll(ANSWER_LIMIT):
+            raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it anew")
+        kind, answer = self._received()
+        if kind == "refused":
+            raise CommandError(answer)
+        return answer
+
+    def send(self, line: str) -> Connection:
+        """Say a line to the console without waiting; `answer` brings what it says, in order. Raises BusError."""
         if self._pipe is None:
             raise BusError("the emulator is not running; start it first")
         try:
             self._pipe.send(line)
-            if not self._pipe.poll(ANSWER_LIMIT):
-                raise BusError(f"the emulator's console did not answer within {ANSWER_LIMIT:g} s; start it anew")
         except ConnectionError:
             raise BusError("the emulator is gone; start it anew") from None
-        return self._received()
+        return self._pipe
+
+    def answer(self) -> str | None:
+        """Return the next answer to a line that was sent, a refusal as its reason; None while there is none."""
+        return self._received()[1] if self._pipe is not None and self._pipe.poll() else None
 
     @property
     def alive(self) -> bool:
@@ -151,19 +163,17 @@ class EmulatorProcess:
     def __exit__(self, *exception: object) -> None:
         self.close()
 
-    def _received(self):
+    def _received(self) -> tuple[str, Any]:
         assert self._pipe is not None
         try:
             kind, value = self._pipe.recv()
         except (EOFError, ConnectionError):
             self.close()
             raise BusError("the emulator ended; start it anew") from None
-        if kind == "refused":
-            raise CommandError(value)
         if kind == "failed":
             self.close()
             raise BusError(value)
-        return value
+        return kind, value
 
 
 def _be(source: EmulatorSource, hand: SharedHand, pipe: Connection) -> None:

@@ -1,0 +1,128 @@
+"""Emulate a servo on its bus: drivers talk to it as to hardware. Its console takes faults to plant, see `help`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
+
+from bench_gui.cli.terminal import add_json, print_json
+
+if TYPE_CHECKING:
+    from drivers.emulators.process import Emulator
+
+PROMPT = "> "
+CHUNK = 4096
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench emulate`."""
+    parser.add_argument(
+        "emulator",
+        metavar="BUS[:SERVO][?NAME=VALUE&…]",
+        help="e.g. dynamixel, dynamixel:xl330?id=3, ethercat:erob80_50",
+    )
+    parser.add_argument("--list", action="store_true", help="list what can be given for this bus, and end")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve until the console is closed, or without a terminal until the process is ended."""
+    from drivers.emulators.registry import emulator_families, emulator_source
+    from drivers.simulated.hand import SharedHand
+
+    if arguments.list:
+        chosen = arguments.emulator.partition(":")[0].partition("?")[0]
+        for family in emulator_families():
+            if family.name == chosen:
+                _describe(family)
+        return 0
+    emulator = emulator_source(arguments.emulator).open(SharedHand())
+    try:
+        if arguments.json:
+            print_json({"addresses": list(emulator.addresses)})
+        else:
+            for address in emulator.addresses:
+                print(f"connect to {address}")
+        sys.stdout.flush()
+        _serve(emulator, arguments.json)
+    finally:
+        emulator.close()
+    return 0
+
+
+def _describe(family) -> None:
+    for field in family.fields:
+        given = ", ".join(value for _, value in field.choices) or field.kind
+        print(f"{field.name}: {field.tip} ({given}; default {field.default or 'none'} {field.unit})")
+
+
+def _serve(emulator: Emulator, quiet: bool) -> None:
+    from drivers.emulators.process import run as serve
+
+    terminal = sys.stdin.isatty()
+    console = _Lines(emulator, terminal and not quiet)
+    with suppress(KeyboardInterrupt):
+        if not console.ended:
+            serve(emulator, sys.stdin.fileno(), console.heed)
+        if console.ended and not terminal:
+            # Started by a script with nothing to say: serve until somebody ends it.
+            with _silence() as nothing:
+                serve(emulator, nothing, lambda: True)
+
+
+@contextmanager
+def _silence() -> Iterator[int]:
+    """A descriptor that never has anything to read."""
+    reading, writing = os.pipe()
+    try:
+        yield reading
+    finally:
+        os.close(reading)
+        os.close(writing)
+
+
+class _Lines:
+    """Lines of standard input to the console, answers to standard output."""
+
+    def __init__(self, emulator: Emulator, prompt: bool) -> None:
+        self._console = emulator.console
+        self._prompt = prompt
+        self._rest = b""
+        self.ended = False
+        if prompt:
+            print("type help for what can be planted, Ctrl+D to end")
+            self._ask()
+
+    def heed(self) -> bool:
+        """Do what was typed; False once nothing more can be."""
+        chunk = os.read(sys.stdin.fileno(), CHUNK)
+        if not chunk:
+            self.ended = True
+            return False
+        *lines, self._rest = (self._rest + chunk).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace").strip()
+            if text in ("quit", "exit"):
+                return False
+            self._answer(text)
+        return True
+
+    def _answer(self, line: str) -> None:
+        from drivers.errors import CommandError
+
+        try:
+            answer = self._console.execute(line)
+        except CommandError as error:
+            answer = str(error)
+        if answer:
+            print(answer)
+        if self._prompt:
+            self._ask()
+        sys.stdout.flush()
+
+    def _ask(self) -> None:
+        print(PROMPT, end="", flush=True)

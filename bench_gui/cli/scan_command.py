@@ -1,0 +1,77 @@
+"""Look for servos on a bus and say what was tried; Ctrl+C ends the search and keeps what was found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from drivers.scan import Found, ScanStep
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench scan`."""
+    parser.add_argument("family", metavar="FAMILY", nargs="?", help="e.g. dynamixel; default: every real one")
+    parser.add_argument(
+        "values", metavar="NAME=VALUE", nargs="*", help="where to look, e.g. port=/dev/ttyUSB0 or interface=eth0"
+    )
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Search and list what answered; 1 if nothing did."""
+    from bench_gui.interrupt import Interrupt
+    from drivers.errors import DriverError
+    from drivers.registry import families
+    from drivers.scan import scan
+
+    real = [family.name for family in families() if family.can_scan and family.name != "simulated"]
+    values = _values(arguments.values)
+    found: list[Found] = []
+    problems: list[str] = []
+    tried = 0
+
+    def note(step: ScanStep) -> None:
+        nonlocal tried
+        tried += 1
+        if not (arguments.quiet or arguments.json):
+            print(f"{step.tried}: {step.answer}", file=sys.stderr, flush=True)
+
+    with Interrupt() as interrupt:
+        for name in [arguments.family] if arguments.family else real:
+            if interrupt.asked:
+                break
+            try:
+                found += scan(name, values, note, lambda: interrupt.asked)
+            except DriverError as error:
+                if arguments.family:
+                    raise
+                problems.append(f"{name}: {error}")
+    if arguments.json:
+        print_json({"found": [dict(one.__dict__) for one in found], "tried": tried, "problems": problems})
+        return 0 if found else 1
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    if found:
+        print_table(["address", "servo", ""], [[one.address, one.title, one.detail] for one in found])
+        return 0
+    print(
+        f"no servo answered ({tried} attempts); check power, cable and ID, or try `bench doctor`; "
+        "`bench emulate dynamixel` makes one",
+        file=sys.stderr,
+    )
+    return 1
+
+
+def _values(texts: list[str]) -> dict[str, str]:
+    from core.errors import InputError
+
+    pairs = [text.partition("=") for text in texts]
+    for name, sign, value in pairs:
+        if not (name and sign and value):
+            raise InputError(f"{name or value!r} is not written NAME=VALUE, e.g. port=/dev/ttyUSB0")
+    return {name: value for name, _, value in pairs}

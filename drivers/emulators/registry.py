@@ -1,0 +1,42 @@
+"""Which buses can be emulated, and an emulator as the text a person types.
+
+It is written like a servo's address with the catalogue servo in the place of the port, e.g. `dynamixel:xl330?id=3`.
+A new emulator is one folder here with a `form.py` in it, named as the family it answers to; the package offers
+
+    family() -> Family                                      the form of its emulators
+    from_address(address: ServoAddress) -> EmulatorSource   raises AddressError
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.resources import files
+from typing import Any
+
+from drivers.emulators.process import EmulatorSource
+from drivers.errors import AddressError
+from drivers.family import Family
+from drivers.registry import ServoAddress
+
+
+def emulators() -> list[str]:
+    """Names of the buses that can be emulated."""
+    folders = (entry for entry in files("drivers.emulators").iterdir() if entry.is_dir())
+    return sorted(folder.name for folder in folders if (folder / "form.py").is_file())
+
+
+def emulator_families() -> list[Family]:
+    """The form of every kind of emulator."""
+    return [_module(name).family() for name in emulators()]
+
+
+def emulator_source(text: str) -> EmulatorSource:
+    """Return the emulator a text describes. Raises AddressError."""
+    name = text.partition("?")[0].partition(":")[0]
+    if name not in emulators():
+        raise AddressError(f"there is no emulator of {name!r}; there are {', '.join(emulators())}")
+    return _module(name).from_address(ServoAddress.parse(text))
+
+
+def _module(name: str) -> Any:
+    return import_module(f"drivers.emulators.{name}")
