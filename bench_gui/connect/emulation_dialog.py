@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -24,6 +25,7 @@ from core.errors import ServoBenchError
 from drivers.emulators.registry import emulator_families
 from drivers.family import Family
 
+USAGE_LENGTH = 22
 USAGE_TIP = "A fault puts its words into the line below"
 WHAT = (
     "The emulator is a device on a bus, in a process of its own: the same driver talks to it as to hardware, byte for "
@@ -40,7 +42,7 @@ class EmulationDialog(QDialog):
     def __init__(self, parent: QWidget, emulation: Emulation) -> None:
         super().__init__(parent)
         self.setWindowTitle("Emulated servo")
-        self.resize(620, 520)
+        self.resize(760, 560)
         self._emulation = emulation
         self._families = {family.name: family for family in emulator_families()}
         column = QVBoxLayout(self)
@@ -68,9 +70,12 @@ class EmulationDialog(QDialog):
         column.addLayout(row)
         self.log: QPlainTextEdit = describe(QPlainTextEdit(), "Console", "What was told and answered")
         self.log.setReadOnly(True)
+        self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         column.addWidget(self.log, 1)
         row = QHBoxLayout()
         self.usages: QComboBox = choice("Faults", USAGE_TIP, [])
+        self.usages.setMinimumContentsLength(USAGE_LENGTH)
         self.usages.activated.connect(lambda _: self._take_usage())
         self.line: QLineEdit = describe(QLineEdit(), "Console line", "What the emulator shall do; help lists it all")
         self.line.setPlaceholderText("help")

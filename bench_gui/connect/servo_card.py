@@ -80,14 +80,14 @@ class ServoCard(QFrame):
         self._facts: dict[str, QLabel] = {}
         left.addWidget(self._make_facts())
         self.gains, self.limits = Section("Gains"), Section("Limits")
-        self.warnings: QLabel = label("", "fault")
+        self.warnings: QLabel = label("", "warning")
         self.warnings.setWordWrap(True)
         self.warnings.setAccessibleName("What to know about this servo")
         self.warnings.hide()
         left.addWidget(self.gains)
-        left.addWidget(self.warnings)
         left.addStretch(1)
         right.addWidget(self.limits)
+        right.addWidget(self.warnings)
         right.addStretch(1)
         columns.addLayout(left, 1)
         columns.addLayout(right, 1)
@@ -217,7 +217,7 @@ class ServoCard(QFrame):
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
             "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }
-        warnings = "\n".join(identity.warnings) if identity else ""
+        warnings = "\n".join(text[:1].upper() + text[1:] + "." for text in identity.warnings) if identity else ""
         if self.warnings.text() != warnings:
             self.warnings.setText(warnings)
             self.warnings.setVisible(bool(warnings))
@@ -230,8 +230,11 @@ class ServoCard(QFrame):
         self._enable()
 
     def set_theme(self, theme: Theme) -> None:
-        """Mark edits in the colour of what is not at rest yet."""
-        self.setStyleSheet(f'QLabel[role="edited"] {{ color: {theme.moving}; font-weight: 600; }}')
+        """Mark edits and warnings in the colour of what is not at rest yet."""
+        self.setStyleSheet(
+            f'QLabel[role="edited"] {{ color: {theme.moving}; font-weight: 600; }}'
+            f'QLabel[role="warning"] {{ color: {theme.moving}; }}'
+        )
 
     def _begin(self) -> None:
         """A servo answered: begin with what it has."""
