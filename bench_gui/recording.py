@@ -18,6 +18,7 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 from drivers.recorder import Recorder, RunResult, record_inline
 from drivers.registry import ServoAddress, open_servo
+from drivers.simulated import SimulatedSource
 from sessions import Session
 
 FAST_OPTION = ("clock", "virtual")
@@ -99,7 +100,7 @@ def record_grid(
     """
     address = _address(plan)
     session = Session.open_or_create(session_path)
-    servo = _servo_name(address)
+    servo = servo_at(address)
     missing = grid_status(session, grid, servo).pending
     session.set_document(PLAN_DOCUMENT, grid.to_json())
     runs = [_Run(grid.trajectory(cell), cell.bench(plan.bench), cell.kp) for cell in missing]
@@ -111,6 +112,15 @@ def grid_status(session: Session, grid: GridPlan, servo: str = "") -> PlanStatus
     """What of a grid a session holds; excluded runs do not count. Raises SessionError."""
     excluded = {run for run, note in session.annotations().items() if note.excluded}
     return status(grid, session.runs(), servo, excluded)
+
+
+def servo_at(address: ServoAddress) -> str:
+    """Catalogue name of the servo at an address; a real one is asked. Raises DriverError."""
+    source = address.source()
+    if isinstance(source, SimulatedSource):
+        return source.name
+    with source.open() as servo:
+        return servo.connect().model
 
 
 @dataclass(frozen=True)
@@ -132,11 +142,6 @@ def _address(plan: RecordingPlan) -> ServoAddress:
     if address.family != "simulated":
         raise InputError("only a simulated servo can be recorded faster than real time")
     return replace(address, options=(*address.options, FAST_OPTION))
-
-
-def _servo_name(address: ServoAddress) -> str:
-    """Catalogue name behind an address where it is known before the servo answers, else empty."""
-    return getattr(address.source(), "name", "") if address.family == "simulated" else ""
 
 
 def _nobody(change: str) -> bool:

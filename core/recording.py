@@ -41,7 +41,7 @@ CHANNELS = (
     Channel("temperature", "degC", "temperature of the servo"),
     Channel("read_duration", "s", "time the read of this sample took on the bus"),
     Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
-    Channel("bus_errors", "1", "reads that failed on the bus since the previous sample", "u4"),
+    Channel("bus_errors", "1", "failed transactions on the bus since the previous sample, repeated ones too", "u4"),
 )
 """Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
 

@@ -110,6 +110,7 @@ def _list(results: list[RecordedRun]) -> None:
 
 def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:
     """The grid that was asked for; None without one. Raises InputError."""
+    from bench_gui.recording import servo_at
     from core.catalogue import load_servo
     from core.errors import InputError
     from core.plan import GridPlan, suggested_plan
@@ -121,9 +122,7 @@ def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None
             raise InputError(f"--{next(iter(given))} belongs to a grid; name one with --plan")
         return None
     if arguments.plan == PAPER:
-        address = ServoAddress.parse(arguments.servo)
-        name = getattr(address.source(), "name", "mx106")
-        grid = suggested_plan(load_servo(name))
+        grid = suggested_plan(load_servo(servo_at(ServoAddress.parse(arguments.servo))))
     else:
         try:
             grid = GridPlan.from_json_text(Path(arguments.plan).read_text("utf-8"))

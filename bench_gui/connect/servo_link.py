@@ -50,7 +50,7 @@ class ServoView:
     done: int = 0
     length: int = 0
     skipped: int = 0
-    """Cycles of the run without a sample, those with a bus error among them."""
+    """Cycles of the run without a sample."""
     bus_errors: int = 0
     position: float = math.nan
     velocity: float = math.nan

@@ -107,8 +107,7 @@ class StatusBar(QFrame):
             errors = f", {view.bus_errors} bus errors" if view.bus_errors else ""
             self.cycles.setText(f"{rate:.0f} Hz{skipped}{errors}")
             self.cycles.setToolTip(
-                "Rate of the recorder, cycles of this run without a sample, and how many of them because the servo's "
-                f"answer was lost. {priority}"
+                f"Rate of the recorder, cycles of this run without a sample, and answers that were lost. {priority}"
             )
         else:
             self.cycles.setText("")

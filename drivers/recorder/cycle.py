@@ -136,9 +136,15 @@ class Cycle:
             raise lost
         self._lost += 1
         self._missed += 1
-        self._bus_errors += 1
         self._skipped += 1
         return self._seen
+
+    def _count_errors(self) -> None:
+        """Bring what failed on the bus since the last sample into this one's."""
+        repeats = self._servo.repeats
+        self._lost += repeats - self._repeats
+        self._repeats = repeats
+        self._bus_errors += self._lost
 
     def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
         """Read one block and hand out its row, stamped with the middle of the read."""
@@ -146,6 +152,7 @@ class Cycle:
         before = clock.now()
         reading = self._servo.read()
         after = clock.now()
+        self._count_errors()
         moment = self._moment = 0.5 * (before + after)
         sample = (
             math.nan if keep is None else moment - self._begin_at,
@@ -186,9 +193,10 @@ class Cycle:
         self._origin = self._due = self._begin_at = self._clock.now()
         self._count = 0
         self._seen = None
-        # Cycles without a sample, and those of them whose read failed: since the last sample, and in all.
+        # Cycles without a sample, and what failed on the bus: since the last sample, and in all.
         self._missed = self._lost = 0
         self._skipped = self._bus_errors = 0
+        self._repeats = self._servo.repeats
 
     def _is_fault(self, error: Exception) -> bool:
         """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""

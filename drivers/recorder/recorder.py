@@ -78,7 +78,7 @@ class RecorderStatus:
     length: int
     """Cycles of the whole run."""
     skipped_cycles: int
-    """Cycles of the run without a sample so far, those with a bus error among them."""
+    """Cycles of the run without a sample so far."""
     bus_errors: int
     priority: str
     """How the loop is scheduled, and why not better if so; empty before the servo is connected."""

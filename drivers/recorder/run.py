@@ -109,7 +109,7 @@ class RunResult:
     """What the sink's `finish` returned; empty without a sink or when storing failed."""
     samples: int = 0
     skipped_cycles: int = 0
-    """Cycles without a sample, those with a bus error among them."""
+    """Cycles without a sample."""
     bus_errors: int = 0
 
 
