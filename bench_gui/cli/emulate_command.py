@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until the console is closed, or without a terminal until the process is ended."""
+    """Serve until the console is closed, or without one until the process is ended."""
     from drivers.emulators.registry import emulator_families, emulator_source
     from drivers.simulated.hand import SharedHand
 
@@ -61,15 +62,17 @@ def _describe(family) -> None:
 
 
 def _serve(emulator: Emulator, quiet: bool) -> None:
+    from drivers.emulators.process import hurry
     from drivers.emulators.process import run as serve
 
+    hurry()
     terminal = sys.stdin.isatty()
     console = _Lines(emulator, terminal and not quiet)
     with suppress(KeyboardInterrupt):
         if not console.ended:
             serve(emulator, sys.stdin.fileno(), console.heed)
-        if console.ended and not terminal:
-            # Started by a script with nothing to say: serve until somebody ends it.
+        if console.ended and not terminal and not stat.S_ISFIFO(os.fstat(sys.stdin.fileno()).st_mode):
+            # Nobody is there to say more, e.g. behind `< /dev/null &`: serve until somebody ends it.
             with _silence() as nothing:
                 serve(emulator, nothing, lambda: True)
 

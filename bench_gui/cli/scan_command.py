@@ -33,26 +33,20 @@ def run(arguments: argparse.Namespace) -> int:
     values = _values(arguments.values)
     found: list[Found] = []
     problems: list[str] = []
-    tried = 0
-
-    def note(step: ScanStep) -> None:
-        nonlocal tried
-        tried += 1
-        if not (arguments.quiet or arguments.json):
-            print(f"{step.tried}: {step.answer}", file=sys.stderr, flush=True)
-
+    tried = _Tried(arguments.quiet or arguments.json)
     with Interrupt() as interrupt:
         for name in [arguments.family] if arguments.family else real:
             if interrupt.asked:
                 break
             try:
-                found += scan(name, values, note, lambda: interrupt.asked)
+                found += scan(name, values, tried.note, lambda: interrupt.asked)
             except DriverError as error:
                 if arguments.family:
                     raise
                 problems.append(f"{name}: {error}")
+    tried.end()
     if arguments.json:
-        print_json({"found": [dict(one.__dict__) for one in found], "tried": tried, "problems": problems})
+        print_json({"found": [dict(one.__dict__) for one in found], "tried": tried.count, "problems": problems})
         return 0 if found else 1
     for problem in problems:
         print(problem, file=sys.stderr)
@@ -60,11 +54,37 @@ def run(arguments: argparse.Namespace) -> int:
         print_table(["address", "servo", ""], [[one.address, one.title, one.detail] for one in found])
         return 0
     print(
-        f"no servo answered ({tried} attempts); check power, cable and ID, or try `bench doctor`; "
+        f"no servo answered ({tried.count} attempts); check power, cable and ID, or try `bench doctor`; "
         "`bench emulate dynamixel` makes one",
         file=sys.stderr,
     )
     return 1
+
+
+class _Tried:
+    """Says what was tried; attempts that differ in their last word only and had the same answer share a line."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._where = self._answer = ""
+        self._alike = 0
+        self.count = 0
+
+    def note(self, step: ScanStep) -> None:
+        """One attempt is over."""
+        self.count += 1
+        where = step.tried.rpartition(", ")[0] or step.tried
+        if (where, step.answer) != (self._where, self._answer):
+            self.end()
+        self._where, self._answer = where, step.answer
+        self._alike += 1
+
+    def end(self) -> None:
+        """Say what was not said yet."""
+        if self._alike and not self._quiet:
+            times = f" ({self._alike} times)" if self._alike > 1 else ""
+            print(f"{self._where}: {self._answer}{times}", file=sys.stderr, flush=True)
+        self._alike = 0
 
 
 def _values(texts: list[str]) -> dict[str, str]:

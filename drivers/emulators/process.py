@@ -7,6 +7,7 @@ with EmulatorProcess(source) as emulator:
 
 from __future__ import annotations
 
+import gc
 import select
 import signal
 from abc import ABC, abstractmethod
@@ -19,12 +20,15 @@ from typing import Any, Protocol, Self
 from core.errors import ServoBenchError
 from drivers.emulators.console import Console
 from drivers.errors import BusError, CommandError
+from drivers.priority import raise_priority
 from drivers.simulated.hand import SharedHand
 
 START_LIMIT = 60.0
 """A first start may compile the simulation [s]."""
 ANSWER_LIMIT = 5.0
 """The console answers within this time [s]."""
+PRIORITY = 10
+"""Of real-time scheduling; below what a recorder asks for."""
 LONGEST_REST = 0.005
 """An emulator looks at its pendulum at least this often [s]."""
 
@@ -59,6 +63,13 @@ class EmulatorSource(Protocol):
     def open(self, hand: SharedHand) -> Emulator:
         """Enter the bus and return the emulator; hand: what moves the pendulum of its first device."""
         ...
+
+
+def hurry() -> None:
+    """Be let onto the processor at once and stay there: hardware is not late because a window is busy."""
+    # Looking through what the simulation's compiler left would take a twentieth of a second.
+    gc.freeze()
+    raise_priority(PRIORITY)
 
 
 def run(emulator: Emulator, console: int, heed: Callable[[], bool]) -> None:
@@ -186,6 +197,7 @@ def _be(source: EmulatorSource, hand: SharedHand, pipe: Connection) -> None:
         text = str(error) if isinstance(error, ServoBenchError) else f"{type(error).__name__}: {error}"
         pipe.send(("failed", f"the emulator could not be started: {text}"))
         return
+    hurry()
     pipe.send(("answer", emulator.addresses))
 
     def heed() -> bool:

@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from core.errors import InputError
 from drivers.servo import PositionGoal, TorqueGoal
@@ -45,7 +45,17 @@ class DutyGoal:
     """−1 … 1"""
 
 
-PlantGoal = PositionGoal | TorqueGoal | DutyGoal
+
+class DutyLaw(Protocol):
+    """A loop of an emulated firmware: asked for its duty cycle once in each tick."""
+
+    @property
+    def duty_cycle(self) -> float:
+        """−1 … 1"""
+        ...
+
+
+PlantGoal = PositionGoal | TorqueGoal | DutyGoal | DutyLaw
 
 Hand = Callable[[float, float, float], float]
 """Time since the plant was made [s], position [rad], velocity [rad/s] → torque of a hand on the shaft [N·m]."""

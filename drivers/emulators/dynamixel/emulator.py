@@ -1,0 +1,230 @@
+"""The bus: packets in, status packets out, each at its time; one thread, driven by `process.run`."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+
+from drivers.emulators.console import Console, switch
+from drivers.emulators.dynamixel import instructions1, instructions2
+from drivers.emulators.dynamixel.device import FAULTS, Device
+from drivers.emulators.dynamixel.faults import Faults, options
+from drivers.emulators.dynamixel.line import Line
+from drivers.emulators.dynamixel.packet import Packet, Reader
+from drivers.emulators.dynamixel.protocol1 import Reader1
+from drivers.emulators.dynamixel.protocol2 import Reader2
+from drivers.emulators.dynamixel.reply import Reply
+from drivers.emulators.dynamixel.wire import Timing
+from drivers.emulators.process import LONGEST_REST, Emulator
+
+PING_SLOT = 14
+"""A servo waits for this many byte times and PING_PAUSE per ID before it answers a broadcast ping."""
+PING_PAUSE = 0.001
+"""[s]"""
+_EXECUTORS = {1: instructions1.execute, 2: instructions2.execute}
+
+
+class DynamixelEmulator(Emulator):
+    """Servos on one half duplex line."""
+
+    def __init__(self, line: Line, timing: Timing, devices: Sequence[Device]) -> None:
+        """devices: at least one, the first is the one the console means unless told an ID."""
+        super().__init__()
+        self.line = line
+        self.timing = timing
+        self.devices = list(devices)
+        self.faults = Faults()
+        protocols = sorted({device.protocol for device in devices})
+        # A servo with one protocol reads the packets of the other as well, and makes nothing of them.
+        self._readers: dict[int, Reader] = {protocol: (Reader1, Reader2)[protocol - 1]() for protocol in protocols}
+        self._due: list[tuple[float, int, Callable[[], None]]] = []
+        self._order = itertools.count()
+        self._free = 0.0
+        """When nothing is on the line any more."""
+        self._rate = 0.0
+        self._packets = self._answers = self._unheard = 0
+        self._add_commands()
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """dynamixel:PATH:ID:PROTOCOL:BAUD of each servo."""
+        path = self.line.path
+        return tuple(f"dynamixel:{path}:{device.id}:{device.protocol}:{device.rate}" for device in self.devices)
+
+    def files(self) -> Collection[int]:
+        """The line's end, unless it is unplugged."""
+        return [self.line.file] if self.line.plugged else []
+
+    def serve(self, ready: Collection[int]) -> float:
+        """Take what came in, move on to now, do what is due."""
+        now = time.perf_counter()
+        if self.line.file in ready:
+            self._hear(self.line.receive(), now)
+        for device in self.devices:
+            device.supervise(now)
+        while self._due and self._due[0][0] <= time.perf_counter():
+            heapq.heappop(self._due)[2]()
+        return min(LONGEST_REST, self._due[0][0] - time.perf_counter()) if self._due else LONGEST_REST
+
+    def close(self) -> None:
+        """Leave the bus."""
+        self._due.clear()
+        self.line.unplug()
+
+    # What is on the line.
+
+    def _at(self, when: float, what: Callable[[], None]) -> None:
+        heapq.heappush(self._due, (when, next(self._order), what))
+
+    def _hear(self, data: bytes, now: float) -> None:
+        if not data:
+            return
+        self._rate = self.line.rate
+        # Half duplex: what comes in while something else is on the line has to wait.
+        arrived = max(now, self._free) + self.timing.duration(len(data), self._rate)
+        if self.faults.echo:
+            self._at(arrived, partial(self.line.send, data))
+        self._free = arrived
+        listening = [device for device in self.devices if device.hears(self._rate, now)]
+        if not listening:
+            self._unheard += len(data)
+            for reader in self._readers.values():
+                reader.reset()
+            return
+        for protocol, reader in self._readers.items():
+            for packet in reader.feed(data, now):
+                self._packets += packet.intact
+                self._at(arrived, partial(self._execute, protocol, packet, listening, arrived))
+
+    def _execute(self, protocol: int, packet: Packet, listening: Sequence[Device], arrived: float) -> None:
+        """Let the servos do it. They count their times from when the packet had arrived on a real line."""
+        now = time.perf_counter()
+        hearing = [device for device in listening if device.protocol == protocol and device.powered]
+        for device in hearing:
+            device.mechanism.advance()
+        replies = _EXECUTORS[protocol](packet, hearing, self.faults.muted, now)
+        for reply in replies:
+            self._transmit(reply, arrived)
+
+    def _transmit(self, reply: Reply, asked: float) -> None:
+        timing, rate = self.timing, self._rate
+        self._answers += 1
+        begin = max(self._free, asked)
+        if timing.wire_time:
+            if reply.delayed:
+                begin += reply.device.return_delay
+            slot = PING_SLOT * timing.duration(1, rate) + PING_PAUSE
+            begin = max(begin, asked + reply.slot * slot)
+        self._free = begin + timing.duration(len(reply.packet), rate)
+        for delay, piece in self.faults.befall(reply.device.id, reply.packet):
+            self._at(self._free + timing.latency + delay, partial(self.line.send, piece))
+
+    # The console.
+
+    def _add_commands(self) -> None:
+        console = self.console
+        self.faults.add_commands(console)
+        several = [
+            ("power-cycle", "power-cycle [id=ID]", "switch servos off and on; without ID all", self._power_cycle),
+            ("power", "power on | off [id=ID]", "switch the supply of servos; without ID of all", self._power),
+        ]
+        one = [
+            ("fault", f"fault {' | '.join(FAULTS)} | clear [id=ID]", "let an error appear in a servo", self._fault),
+            ("alert", "alert on | off [id=ID]", "let a servo signal an error without a cause", self._alert),
+            ("get", "get REGISTER [id=ID]", "say what a register holds", self._get),
+            ("set", "set REGISTER VALUE [id=ID]", "put a value into a register, past all checks", self._set),
+        ]
+        for name, usage, help, act in several:
+            console.add(name, usage, help, partial(self._with_devices, act))
+        for name, usage, help, act in one:
+            console.add(name, usage, help, partial(self._with_device, act))
+        console.add("unplug", "unplug", "pull the adapter out of the computer", self._unplug)
+        console.add("plug", "plug", "put it in again; says the new path", self._plug)
+        console.add("bus", "bus", "say what was on the line so far", self._say_bus)
+        self._add_mechanism_commands()
+
+    def _add_mechanism_commands(self) -> None:
+        """Those of each servo's mechanism, told which by "id="."""
+        consoles = []
+        for device in self.devices:
+            inner = Console()
+            device.mechanism.add_commands(inner)
+            consoles.append(inner)
+
+        def forward(name: str, words: list[str]) -> str:
+            plain, id = options(words)
+            device = self._device(id)
+            command = next(c for c in consoles[self.devices.index(device)].commands if c.name == name)
+            return command.act(plain) or "ok"
+
+        for command in consoles[0].commands:
+            if command.name != "help":
+                self.console.add(command.name, f"{command.usage} [id=ID]", command.help, partial(forward, command.name))
+
+    def _device(self, id: int | None) -> Device:
+        if id is None:
+            return self.devices[0]
+        for device in self.devices:
+            if device.id == id:
+                return device
+        raise ValueError(f"no servo with the ID {id}; there are {', '.join(str(d.id) for d in self.devices)}")
+
+    def _with_device(self, act: Callable[[list[str], Device], str | None], words: list[str]) -> str | None:
+        plain, id = options(words)
+        return act(plain, self._device(id))
+
+    def _with_devices(self, act: Callable[[list[str], Device], None], words: list[str]) -> None:
+        plain, id = options(words)
+        for device in self.devices if id is None else [self._device(id)]:
+            act(plain, device)
+
+    def _power_cycle(self, words: list[str], device: Device) -> None:
+        now = time.perf_counter()
+        device.set_power(False, now)
+        device.set_power(True, now)
+
+    def _power(self, words: list[str], device: Device) -> None:
+        device.set_power(switch(words[0]), time.perf_counter())
+
+    def _fault(self, words: list[str], device: Device) -> None:
+        if words[0] == "clear":
+            device.relent()
+        else:
+            device.force(words[0])
+
+    def _alert(self, words: list[str], device: Device) -> None:
+        device.alert = switch(words[0])
+
+    def _get(self, words: list[str], device: Device) -> str:
+        device.mechanism.advance()
+        device.refresh()
+        return str(device.registers[self._register(words[0], device)])
+
+    def _set(self, words: list[str], device: Device) -> None:
+        device.put(self._register(words[0], device), int(words[1], 0))
+
+    def _register(self, name: str, device: Device) -> str:
+        if name not in device.registers:
+            raise ValueError(f"no register {name!r}; there are {', '.join(device.registers.table.registers)}")
+        return name
+
+    def _unplug(self, words: list[str]) -> None:
+        self.line.unplug()
+        self._due.clear()
+        for reader in self._readers.values():
+            reader.reset()
+
+    def _plug(self, words: list[str]) -> str:
+        self.line.plug()
+        return self.line.path
+
+    def _say_bus(self, words: list[str]) -> str:
+        broken = sum(reader.broken for reader in self._readers.values())
+        trips = sum(device.watchdog_trips for device in self.devices)
+        return (
+            f"packets={self._packets} answers={self._answers} broken={broken} unheard_bytes={self._unheard} "
+            f"watchdog_trips={trips} baud={self._rate:g}"
+        )

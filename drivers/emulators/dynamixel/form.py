@@ -1,0 +1,82 @@
+"""An emulated Dynamixel as a text and as a form: `dynamixel[:SERVO][?id=1&baud=1000000&usb_latency=1&link=PATH]`."""
+
+from __future__ import annotations
+
+from core.catalogue import load_servo, servos
+from core.errors import ServoBenchError
+from drivers.emulators.dynamixel.source import DynamixelEmulation, EmulatedDynamixel
+from drivers.errors import AddressError
+from drivers.family import AddressField, Family
+from drivers.registry import ServoAddress
+
+DEFAULT = DynamixelEmulation()
+
+
+def family() -> Family:
+    """Return the form of emulated Dynamixels."""
+    known = [(spec.title, name) for name, spec in servos().items() if "dynamixel" in spec.buses]
+    return Family(
+        name="dynamixel",
+        title="Dynamixel",
+        fields=(
+            AddressField(
+                name="servo",
+                title="Servo",
+                tip="Servo of the catalogue that is emulated",
+                kind="choice",
+                choices=tuple(known),
+                default=DEFAULT.servos[0].servo,
+                part=True,
+            ),
+            AddressField(
+                name="id",
+                title="ID",
+                tip="Of the servo on its bus",
+                kind="whole",
+                default=str(DEFAULT.servos[0].id),
+                lowest=0,
+                highest=252,
+            ),
+            AddressField(
+                name="baud",
+                title="Baud rate",
+                tip="Rate the servo listens at; it is deaf at any other",
+                kind="whole",
+                default=str(DEFAULT.baud),
+                unit="baud",
+                lowest=9600,
+                highest=4_500_000,
+            ),
+            AddressField(
+                name="usb_latency",
+                title="USB latency",
+                tip="Time the adapter holds an answer back: 16 ms as sold, 1 ms as it should be set",
+                kind="number",
+                default=f"{1e3 * DEFAULT.usb_latency:g}",
+                unit="ms",
+                lowest=0.0,
+                highest=100.0,
+            ),
+            AddressField(
+                name="link",
+                title="Link",
+                tip="Path of a symbolic link to the port, which stays the same when it is unplugged; may be empty",
+                kind="text",
+            ),
+        ),
+    )
+
+
+def from_address(address: ServoAddress) -> DynamixelEmulation:
+    """Read an emulated Dynamixel's text. Raises AddressError."""
+    try:
+        values = family().values(str(address))
+        family().address(values | dict(address.options))
+        return DynamixelEmulation(
+            servos=(EmulatedDynamixel(servo=load_servo(values["servo"]).name, id=int(values["id"])),),
+            baud=int(values["baud"]),
+            usb_latency=1e-3 * float(values["usb_latency"]),
+            link=values["link"] or None,
+        )
+    except (ServoBenchError, ValueError) as error:
+        raise AddressError(f"emulated servo {address}: {error}") from None

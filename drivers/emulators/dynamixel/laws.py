@@ -1,0 +1,145 @@
+"""Control laws of the firmware that the plant does not have: limited, profiled, of velocity and of current.
+
+The position law itself is the plant's own (`PositionGoal`), at full voltage and without a profile. The laws here
+replace it once a register asks for more. The plant takes a goal's duty cycle anew in each of its ticks, and these
+compute it then: firmware loops of 1 kHz, whatever the emulator is doing meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+from drivers.simulated.plant import TICK, Plant
+
+VELOCITY_GAIN = 1.0 / 128.0
+"""PWM counts per count of velocity error and per unit of Velocity P Gain."""
+VELOCITY_INTEGRAL_GAIN = 1.0 / 65536.0
+"""PWM counts per millisecond, per count of velocity error and per unit of Velocity I Gain."""
+VELOCITY_COUNT = 0.229 * 2.0 * math.pi / 60.0
+"""Unit of those counts [rad/s]"""
+PWM_COUNTS = 885.0
+"""PWM counts at full duty."""
+
+
+def clamp(value: float, limit: float) -> float:
+    """Into −limit … limit."""
+    return min(max(value, -limit), limit)
+
+
+class Law(ABC):
+    """One loop of the firmware. A `DutyLaw` of the plant."""
+
+    def __init__(self, plant: Plant, duty_limit: float, current_limit: float = math.inf) -> None:
+        """duty_limit: 0 … 1; current_limit [A]."""
+        self.plant = plant
+        self.duty_limit = duty_limit
+        self.current_limit = current_limit
+
+    @property
+    def duty_cycle(self) -> float:
+        """Of the next tick, −1 … 1: the law's, within the limits of duty and current."""
+        duty = clamp(self._output(), self.duty_limit)
+        if math.isfinite(self.current_limit):
+            highest, lowest = self._duty_of(self.current_limit), self._duty_of(-self.current_limit)
+            duty = clamp(min(max(duty, lowest), highest), self.duty_limit)
+        return duty
+
+    def _duty_of(self, current: float) -> float:
+        """Duty cycle that makes this current flow [A] at the present velocity."""
+        values = self.plant.model.values
+        supply = self.plant.electrics[2]
+        return (current * values["R"] + values["kt"] * self.plant.velocity) / max(supply, 1e-3)
+
+    @abstractmethod
+    def _output(self) -> float:
+        """Duty cycle the law asks for; called once a tick."""
+
+
+class CurrentLaw(Law):
+    """Let a current flow as long as the supply can drive it."""
+
+    def __init__(self, plant: Plant, current: float, duty_limit: float = 1.0) -> None:
+        """current [A]"""
+        super().__init__(plant, duty_limit)
+        self.current = current
+
+    def _output(self) -> float:
+        return self._duty_of(self.current)
+
+
+class VelocityLaw(Law):
+    """PI control of the velocity, as in velocity and wheel mode."""
+
+    def __init__(
+        self,
+        plant: Plant,
+        velocity: float,
+        gains: tuple[float, float],
+        duty_limit: float,
+        acceleration: float = math.inf,
+    ) -> None:
+        """velocity [rad/s]; gains: Velocity P and I Gain; acceleration of the goal [rad/s²]."""
+        super().__init__(plant, duty_limit)
+        self.velocity = velocity
+        self.gains = gains
+        self.acceleration = acceleration
+        self.goal_velocity = plant.velocity if math.isfinite(acceleration) else velocity
+        self._integral = 0.0
+
+    def _output(self) -> float:
+        self.goal_velocity += clamp(self.velocity - self.goal_velocity, self.acceleration * TICK)
+        error = (self.goal_velocity - self.plant.velocity) / VELOCITY_COUNT
+        proportional, integral = self.gains
+        self._integral += error * integral * VELOCITY_INTEGRAL_GAIN / PWM_COUNTS * (TICK / 1e-3)
+        self._integral = clamp(self._integral, self.duty_limit)
+        return error * proportional * VELOCITY_GAIN / PWM_COUNTS + self._integral
+
+
+@dataclass
+class Profile:
+    """A goal on its way: no faster than a speed [rad/s], no more abruptly than an acceleration [rad/s²]."""
+
+    position: float
+    """[rad]"""
+    velocity: float = 0.0
+    """[rad/s]"""
+    highest_speed: float = math.inf
+    highest_acceleration: float = math.inf
+
+    def step(self, goal: float) -> float:
+        """Move on by a tick towards a goal [rad] and return the position."""
+        way = goal - self.position
+        if not math.isfinite(self.highest_speed) and not math.isfinite(self.highest_acceleration):
+            self.position, self.velocity = goal, 0.0
+            return goal
+        # As fast as can still be braked, and no further than the goal.
+        braked = math.sqrt(2.0 * self.highest_acceleration * abs(way)) if way else 0.0
+        speed = min(self.highest_speed, braked, abs(way) / TICK)
+        self.velocity += clamp(math.copysign(speed, way) - self.velocity, self.highest_acceleration * TICK)
+        self.position += self.velocity * TICK
+        return self.position
+
+
+class PositionLaw(Law):
+    """PID control of the position with the gains the plant is configured with, behind a profile and within limits."""
+
+    def __init__(
+        self, plant: Plant, goal: float, profile: Profile, duty_limit: float, current_limit: float = math.inf
+    ) -> None:
+        """goal [rad]; current_limit [A]."""
+        super().__init__(plant, duty_limit, current_limit)
+        self.goal = goal
+        self.profile = profile
+        self._integral = 0.0
+        self._error = profile.position - plant.position
+
+    def _output(self) -> float:
+        law, settings = self.plant.model.control, self.plant.settings
+        error = self.profile.step(self.goal) - self.plant.position
+        self._integral += law.error_gain * law.integral_ratio * settings.ki * error * TICK
+        self._integral = clamp(self._integral, law.output_limit)
+        derivative = law.error_gain * law.derivative_ratio * settings.kd * (error - self._error) / TICK
+        self._error = error
+        return clamp(law.error_gain * settings.kp * error + self._integral + derivative, law.output_limit)

@@ -1,0 +1,110 @@
+"""A servo's memory: the registers of its control table, as bytes that packets read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import Enum, auto
+
+from core.catalogue import ServoSpec
+from core.errors import ModelError
+from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
+
+_SIGN_MAGNITUDE_END = 1 << 11
+
+
+class Refusal(Enum):
+    """Why a servo does not do what a packet asks for."""
+
+    ACCESS = auto()
+    """Not writable, not there, or locked."""
+    LENGTH = auto()
+    """A part of a register."""
+    RANGE = auto()
+    """A value the register never takes."""
+    LIMIT = auto()
+    """A value beyond a limit that another register holds."""
+    ANGLE_LIMIT = auto()
+    """As LIMIT, of a goal position."""
+
+
+def table_of(spec: ServoSpec) -> tuple[ControlTable, Mapping[str, object]]:
+    """Control table of a catalogue servo, and what else its file says of this bus. Raises ModelError."""
+    entries = spec.buses.get("dynamixel")
+    if entries is None:
+        raise ModelError(f"{spec.title} is no Dynamixel: its servo file has no section [bus.dynamixel]")
+    table = load_table(str(entries["table"]))
+    return table.with_model(parse_registers(entries.get("registers", {})), entries.get("initial", {})), entries
+
+
+class Registers:
+    """Values by name and bytes by address. Undefined addresses between registers read 0, as on the real servo."""
+
+    def __init__(self, table: ControlTable) -> None:
+        self.table = table
+        self._memory = bytearray(table.end)
+        self._values = dict.fromkeys(table.registers, 0)
+        self.changed: dict[str, int] = {}
+        """Initial values other than the table's."""
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def __getitem__(self, name: str) -> int:
+        """Value of a register."""
+        return self._values[name]
+
+    def __setitem__(self, name: str, value: int) -> None:
+        """Set a register, clamped to what its bytes can hold."""
+        register = self.table[name]
+        self._values[name] = value = min(max(value, register.lowest), register.highest)
+        self._memory[register.address : register.end] = register.encode(value)
+
+    def initial(self, name: str) -> int:
+        """Value of a register when the servo is new."""
+        return self.changed.get(name, self.table[name].initial or 0)
+
+    def reset(self, names: Iterable[str]) -> None:
+        """Give registers their initial values."""
+        for name in names:
+            self[name] = self.initial(name)
+
+    def eeprom(self) -> list[str]:
+        """Names of the registers that are kept without power."""
+        return [register.name for register in self.table.registers.values() if register.eeprom]
+
+    def ram(self) -> list[str]:
+        """Names of the others."""
+        return [register.name for register in self.table.registers.values() if not register.eeprom]
+
+    def read(self, address: int, length: int) -> bytes | Refusal:
+        """Bytes from an address on."""
+        if length == 0 or address + length > len(self._memory):
+            return Refusal.ACCESS
+        return bytes(self._memory[address : address + length])
+
+    def parse(self, address: int, data: bytes) -> list[tuple[Register, int]] | Refusal:
+        """Which registers a write sets to which values."""
+        values = []
+        end = address + len(data)
+        if not data:
+            return Refusal.LENGTH
+        while address < end:
+            register = self._at(address)
+            if register is None:
+                return Refusal.ACCESS
+            if register.address != address or register.end > end:
+                return Refusal.LENGTH
+            raw = data[len(data) - (end - address) :][: register.size]
+            if register.access != "rw":
+                return Refusal.ACCESS
+            if register.signed == "sign_magnitude" and int.from_bytes(raw, "little") >= _SIGN_MAGNITUDE_END:
+                return Refusal.RANGE
+            values.append((register, register.decode(raw)))
+            address = register.end
+        return values
+
+    def _at(self, address: int) -> Register | None:
+        for register in self.table.registers.values():
+            if register.address <= address < register.end:
+                return register
+        return None

@@ -1,0 +1,260 @@
+"""The drive behind the objects: CiA 402's state machine and modes of operation on a moving mechanism."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from enum import IntEnum
+
+from drivers.emulators.ethercat.dictionary import ObjectDictionary
+from drivers.emulators.ethercat.objects import CYCLIC_POSITION, CYCLIC_TORQUE, rated_current
+from drivers.emulators.mechanism import Mechanism
+from drivers.servo import PositionGoal, TorqueGoal
+from drivers.simulated.plant import PlantGoal
+
+POSITION_GAIN = 1000.0
+"""Of the position law, stiff as a drive's is: 1 A for each milliradian of error [A/rad]."""
+SLOW = 0.02
+"""A quick stop is over below this velocity [rad/s]."""
+LONGEST_STOP = 1.0
+"""A quick stop is over after this time [s]."""
+
+_FAULT_BIT = 0x0008
+_VOLTAGE = 0x0010
+_NO_QUICK_STOP = 0x0020
+_WARNING = 0x0080
+_LIMITED = 0x0800
+_ALWAYS = 0x1200
+"""Remote, and bit 12: set in every statusword of this drive that was published."""
+_RESET = 0x0080
+_HALT = 0x0100
+
+
+class DriveState(IntEnum):
+    """Each with its bits of the statusword."""
+
+    SWITCH_ON_DISABLED = 0x0040
+    READY_TO_SWITCH_ON = 0x0001 | _NO_QUICK_STOP
+    SWITCHED_ON = 0x0003 | _NO_QUICK_STOP
+    OPERATION_ENABLED = 0x0007 | _NO_QUICK_STOP
+    QUICK_STOP_ACTIVE = 0x0007
+    FAULT = _FAULT_BIT
+
+
+class DriveFault(IntEnum):
+    """Object 0x603F."""
+
+    OVERVOLTAGE = 0x3210
+    UNDERVOLTAGE = 0x3220
+    TOO_HOT = 0x4310
+    OFFLINE = 0xA000
+    """The master fell silent, lost the rhythm of SYNC0 or left OP while the drive was enabled."""
+
+
+_GENERIC, _VOLTAGE_ERROR, _HEAT_ERROR, _COMMUNICATION = 0x01, 0x04, 0x08, 0x10
+"""Bits of object 0x1001."""
+
+
+class Drive:
+    """One drive, as after power-on: switched off, its targets where it stands.
+
+    Call `step` before every frame and `act` after one that wrote process data: targets take effect when their frame
+    arrives, not at SYNC0. Object 0x6072 limits torque targets; what the position law asks for is limited by the
+    servo's largest current alone.
+    """
+
+    def __init__(self, objects: ObjectDictionary, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.state = DriveState.SWITCH_ON_DISABLED
+        self.operational = False
+        """Whether the slave is in OP; the drive cannot be enabled otherwise."""
+        self.warning = False
+        """Whether the statusword warns."""
+        self.on_fault: Callable[[int, int], None] | None = None
+        """Told code and error register of a new fault."""
+        spec = mechanism.spec
+        self._spec = spec
+        self._counts = spec.encoder_counts_per_turn / (2.0 * math.pi)
+        self._rated = rated_current(spec)
+        self._kt = mechanism.truth.values["kt"]
+        self._limited = False
+        self._last_control = 0
+        self._held = 0.0
+        self._stop_begin = self._stop_velocity = 0.0
+        self._control = objects[0x6040, 0]
+        self._mode = objects[0x6060, 0]
+        self._mode_display = objects[0x6061, 0]
+        self._position = objects[0x607A, 0]
+        self._position_offset = objects[0x60B0, 0]
+        self._position_limits = objects[0x607D, 1], objects[0x607D, 2]
+        self._torque = objects[0x6071, 0]
+        self._torque_offset = objects[0x60B2, 0]
+        self._torque_limits = objects[0x6072, 0], objects[0x60E1, 0], objects[0x60E0, 0]
+        self._deceleration = objects[0x6085, 0]
+        self._error = objects[0x603F, 0]
+        self._register = objects[0x1001, 0]
+        self._measure(objects)
+        mechanism.release()
+        mechanism.configure(replace(mechanism.truth.default_settings(), kp=POSITION_GAIN))
+        self._position.value = self._actual_position()
+
+    def _measure(self, objects: ObjectDictionary) -> None:
+        mechanism = self.mechanism
+        objects[0x6041, 0].measure = lambda: self.statusword
+        objects[0x6064, 0].measure = self._actual_position
+        objects[0x606C, 0].measure = lambda: round(mechanism.velocity * self._counts)
+        for index in (0x6077, 0x6078):
+            objects[index, 0].measure = lambda: round(1000.0 * mechanism.electrics[0] / self._rated)
+        objects[0x6079, 0].measure = lambda: round(1000.0 * mechanism.electrics[2])
+
+    def _actual_position(self) -> int:
+        return round(self.mechanism.position * self._counts)
+
+    @property
+    def statusword(self) -> int:
+        """Object 0x6041."""
+        word = _ALWAYS | self.state
+        if self.state != DriveState.FAULT:
+            word |= _VOLTAGE
+        if self.warning:
+            word |= _WARNING
+        if self._limited:
+            word |= _LIMITED
+        return word
+
+    def step(self) -> None:
+        """Move on to now and do what the objects say."""
+        self.mechanism.advance()
+        reason = self._cause()
+        if reason is not None:
+            self.fail(*reason)
+        self.act()
+
+    def act(self) -> None:
+        """Obey the controlword and drive the motor as the objects say."""
+        self._obey(self._control.number)
+        if self._mode.number in (CYCLIC_POSITION, CYCLIC_TORQUE):
+            self._mode_display.value = self._mode.number
+        goal = self._goal()
+        if goal is not None:
+            self.mechanism.plant.command(goal)
+        elif self.mechanism.driven:
+            self.mechanism.release()
+
+    # The state machine.
+
+    def fail(self, code: int, register: int = _GENERIC) -> None:
+        """Enter the fault state with an error code; an earlier fault keeps its own."""
+        if self.state == DriveState.FAULT:
+            return
+        self.state = DriveState.FAULT
+        self._error.value, self._register.value = code, register
+        self.mechanism.release()
+        if self.on_fault is not None:
+            self.on_fault(code, register)
+
+    def leave_operation(self) -> None:
+        """The slave is no longer in OP; what it was told there is forgotten, lest it acts on it when it is back."""
+        self.operational = False
+        self._control.value = self._torque.value = 0
+        self.lose_master()
+
+    def lose_master(self) -> None:
+        """Nobody tells the drive what to do, which is a fault if it is enabled."""
+        if self.state in (DriveState.OPERATION_ENABLED, DriveState.QUICK_STOP_ACTIVE):
+            self.fail(DriveFault.OFFLINE, _COMMUNICATION)
+
+    def _cause(self) -> tuple[int, int] | None:
+        """What makes operation impossible now: code and error register."""
+        if self.mechanism.temperature > self._spec.max_temperature:
+            return DriveFault.TOO_HOT, _HEAT_ERROR
+        supply = self.mechanism.electrics[2]
+        lowest, highest = self._spec.supply_range
+        if supply < lowest:
+            return DriveFault.UNDERVOLTAGE, _VOLTAGE_ERROR
+        if supply > highest:
+            return DriveFault.OVERVOLTAGE, _VOLTAGE_ERROR
+        return None
+
+    def _obey(self, word: int) -> None:
+        """Do what the controlword asks; a fault is reset by bit 7 rising."""
+        rising = word & ~self._last_control
+        self._last_control = word
+        state = self.state
+        if state == DriveState.FAULT:
+            if rising & _RESET and self._cause() is None:
+                self.state = DriveState.SWITCH_ON_DISABLED
+                self._error.value = self._register.value = 0
+        elif not word & 0x02:
+            self.state = DriveState.SWITCH_ON_DISABLED
+        elif not word & 0x04:
+            if state == DriveState.OPERATION_ENABLED:
+                self._begin_stop()
+            elif state != DriveState.QUICK_STOP_ACTIVE:
+                self.state = DriveState.SWITCH_ON_DISABLED
+        elif state == DriveState.QUICK_STOP_ACTIVE:
+            return
+        elif not word & 0x01:
+            self.state = DriveState.READY_TO_SWITCH_ON
+        elif state == DriveState.SWITCH_ON_DISABLED:
+            return
+        elif not word & 0x08 or state == DriveState.READY_TO_SWITCH_ON:
+            self.state = DriveState.SWITCHED_ON
+        elif self.operational and state != DriveState.OPERATION_ENABLED:
+            self.state = DriveState.OPERATION_ENABLED
+            self._held = self.mechanism.position
+
+    # Motion.
+
+    def _goal(self) -> PlantGoal | None:
+        """What the motor is to do; None lets it go."""
+        self._limited = False
+        if self.state == DriveState.QUICK_STOP_ACTIVE:
+            return self._stopping()
+        if self.state != DriveState.OPERATION_ENABLED:
+            return None
+        halted = self._control.number & _HALT
+        if not halted:
+            self._held = self.mechanism.position
+        if self._mode_display.value == CYCLIC_TORQUE:
+            return TorqueGoal(0.0 if halted else self._kt * self._target_current())
+        return PositionGoal(self._held if halted else self._target_position())
+
+    def _target_position(self) -> float:
+        wanted = self._position.number + self._position_offset.number
+        low, high = (limit.number for limit in self._position_limits)
+        if low < high:
+            wanted = self._within(wanted, low, high)
+        return wanted / self._counts
+
+    def _target_current(self) -> float:
+        """[A]"""
+        largest, negative, positive = (limit.number for limit in self._torque_limits)
+        # 0 in 0x60E0 or 0x60E1 is no limit of its own: the vendor's example writes it and goes on to drive.
+        low, high = -min(largest, negative or largest), min(largest, positive or largest)
+        return self._within(self._torque.number + self._torque_offset.number, low, high) * self._rated / 1000.0
+
+    def _within(self, value: int, low: int, high: int) -> int:
+        allowed = min(max(value, low), high)
+        self._limited = self._limited or allowed != value
+        return allowed
+
+    def _begin_stop(self) -> None:
+        self.state = DriveState.QUICK_STOP_ACTIVE
+        self._stop_begin = time.perf_counter()
+        self._held, self._stop_velocity = self.mechanism.position, self.mechanism.velocity
+
+    def _stopping(self) -> PlantGoal | None:
+        """Follow a ramp of velocity down to rest, then switch off."""
+        since = time.perf_counter() - self._stop_begin
+        speed, deceleration = abs(self._stop_velocity), self._deceleration.number / self._counts
+        duration = speed / deceleration
+        at_rest = since >= duration and abs(self.mechanism.velocity) < SLOW
+        if at_rest or since > LONGEST_STOP + duration:
+            self.state = DriveState.SWITCH_ON_DISABLED
+            return None
+        ramp = min(since, duration)
+        way = speed * ramp - 0.5 * deceleration * ramp**2
+        return PositionGoal(self._held + math.copysign(way, self._stop_velocity))

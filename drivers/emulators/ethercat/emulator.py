@@ -1,0 +1,179 @@
+"""The emulated segment on its network interface: frames in, through every slave, and back."""
+
+from __future__ import annotations
+
+import contextlib
+import heapq
+import socket
+import time
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from core.catalogue import load_servo
+from drivers.emulators.ethercat import veth
+from drivers.emulators.ethercat.commands import add_commands
+from drivers.emulators.ethercat.datagrams import ETHERTYPE, circulate
+from drivers.emulators.ethercat.faults import WireFaults
+from drivers.emulators.ethercat.slave import Slave
+from drivers.emulators.ethercat.states import AlState
+from drivers.emulators.mechanism import Mechanism
+from drivers.emulators.process import LONGEST_REST, Emulator
+from drivers.errors import BusError
+from drivers.simulated.hand import SharedHand
+from drivers.simulated.plant import TICK, Imperfections
+
+if TYPE_CHECKING:
+    from drivers.emulators.ethercat.source import EthercatEmulation
+
+CURRENT_WINDOW = 0.002
+"""Over which a drive filters the current it reports [s]."""
+LONGEST_FRAME = 1514
+MOST_FRAMES = 32
+"""Answered before the console is looked at again."""
+
+
+class EthercatEmulator(Emulator):
+    """Slaves in a row behind one interface."""
+
+    def __init__(self, source: EthercatEmulation, hand: SharedHand) -> None:
+        """Raises BusError when the interface cannot be made or opened."""
+        super().__init__()
+        self._source = source
+        now = time.perf_counter_ns()
+        self.slaves = [self._make_slave(number, hand if number == 1 else SharedHand(), now) for number in self._numbers]
+        for number, slave in zip(self._numbers, self.slaves, strict=True):
+            slave.connect(len(self.slaves) - number)
+        self.faults = WireFaults()
+        self._late: list[tuple[float, int, bytes]] = []
+        self._sent = 0
+        add_commands(self.console, self.slaves, self.faults)
+        # The first tick of a plant compiles the simulation: no frame should wait for that.
+        time.sleep(2.0 * TICK)
+        self._step(time.perf_counter_ns())
+        self._made = False
+        self._claim = _claim(source.interface)
+        try:
+            self._made = veth.make(source.interface, source.master_interface)
+            self._socket = _open(source.interface)
+        except BusError:
+            self._leave()
+            raise
+
+    @property
+    def _numbers(self) -> range:
+        return range(1, len(self._source.servos) + 1)
+
+    def _make_slave(self, number: int, hand: SharedHand, now: int) -> Slave:
+        source = self._source
+        mechanism = Mechanism(
+            load_servo(source.servos[number - 1]),
+            hand,
+            model=source.model if number == 1 else None,
+            bench=source.bench,
+            imperfections=Imperfections(encoder_step=0.0, current_window=CURRENT_WINDOW),
+        )
+        return Slave(
+            mechanism,
+            number=number,
+            strict=source.strict,
+            drift=source.drift,
+            sync_limit=source.sync_limit,
+            now=now,
+        )
+
+    @property
+    def addresses(self) -> tuple[str, ...]:
+        """One servo address for each slave, numbered from 1 in the order of the cable."""
+        place = f"ethercat:{self._source.master_interface}"
+        names = self._source.servos
+        return tuple(f"{place}:{number}?servo={name}" for number, name in zip(self._numbers, names, strict=True))
+
+    def files(self) -> Collection[int]:
+        """The raw socket."""
+        return (self._socket.fileno(),)
+
+    def serve(self, ready: Collection[int]) -> float:
+        """Answer the frames that came in and move on to now."""
+        answered = 0
+        while ready and answered < MOST_FRAMES:
+            try:
+                frame, address = self._socket.recvfrom(LONGEST_FRAME)
+            except OSError:
+                break  # nothing is left, or the interface went down, which may come up again
+            if address[2] != socket.PACKET_OUTGOING:
+                self._answer(bytearray(frame))
+                answered += 1
+        if not answered or self.faults.unplugged:
+            self._step(time.perf_counter_ns())
+        return self._send_late()
+
+    def _step(self, now: int) -> None:
+        for slave in self.slaves:
+            slave.step(now)
+
+    def _answer(self, frame: bytearray) -> None:
+        if self.faults.unplugged:
+            return
+        now = time.perf_counter_ns()
+        self._step(now)
+        if not circulate(frame, [slave.esc for slave in self.slaves if not slave.muted], now):
+            return
+        late, answers = self.faults.apply(frame)
+        for answer in answers:
+            if late > 0.0:
+                self._sent += 1
+                heapq.heappush(self._late, (time.perf_counter() + late, self._sent, answer))
+            else:
+                self._send(answer)
+
+    def _send_late(self) -> float:
+        """Send the delayed frames that are due; returns until when nothing has to be done [s]."""
+        # In operation the plant keeps up by itself, so that a frame has no more than a tick to wait for.
+        rest = TICK if any(slave.states.state == AlState.OP for slave in self.slaves) else LONGEST_REST
+        while self._late:
+            due = self._late[0][0] - time.perf_counter()
+            if due > 0.0:
+                return min(due, rest)
+            self._send(heapq.heappop(self._late)[2])
+        return rest
+
+    def _send(self, frame: bytes) -> None:
+        # A frame that finds no room or no interface is a lost one.
+        with contextlib.suppress(OSError):
+            self._socket.send(frame)
+
+    def close(self) -> None:
+        """Close the socket and remove the interfaces this emulator made."""
+        self._socket.close()
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._made:
+            self._made = False
+            veth.remove(self._source.interface)
+        self._claim.close()
+
+
+def _claim(interface: str) -> socket.socket:
+    """Hold a name no other emulator on this interface can hold: two of them would both answer every frame."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0servobench-ethercat-{interface}")
+    except OSError:
+        claim.close()
+        raise BusError(f"another emulator is on {interface!r} already; end it, or name another interface") from None
+    return claim
+
+
+def _open(interface: str) -> socket.socket:
+    try:
+        opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE))
+    except OSError as error:
+        raise BusError(f"no raw socket for {interface!r}: {error}; {veth.PERMISSION_REMEDY}") from None
+    try:
+        opened.setblocking(False)
+        opened.bind((interface, ETHERTYPE))
+    except OSError as error:
+        opened.close()
+        raise BusError(f"cannot listen on {interface!r}: {error}; see `ip link` for its name and state") from None
+    return opened

@@ -1,0 +1,117 @@
+"""Buses from the command line: an emulated servo in a terminal of its own, found, recorded, told to fail."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from bench_gui.cli import main
+from sessions import Session
+
+pytestmark = pytest.mark.alone
+BENCH = [sys.executable, "-c", "import sys; from bench_gui.cli import main; sys.exit(main())"]
+
+
+@pytest.fixture
+def terminal():
+    """`bench emulate dynamixel:xl330` as somebody's shell runs it, and the address it told."""
+    command = [*BENCH, "emulate", "dynamixel:xl330"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    yield process, process.stdout.readline().removeprefix("connect to ").strip()
+    process.stdin.close()
+    assert process.wait(10) in (0, -15)
+    process.stdout.close()
+
+
+def say(process, line):
+    process.stdin.write(line + "\n")
+    process.stdin.flush()
+    return process.stdout.readline().strip()
+
+
+def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, capsys):
+    process, address = terminal
+    port = address.split(":")[1]
+    assert main(["scan", "dynamixel", f"port={port}", "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)["found"]
+    assert (found["address"], found["title"]) == (address, "Dynamixel XL330-M288")
+
+    session = tmp_path / "session"
+    record = ["record", "--servo", address, "--trajectory", "sin_sin", "--duration", "1", "--mass", "0.05"]
+    assert main([*record, "--length", "0.1", "-o", str(session), "--json"]) == 0
+    [run] = json.loads(capsys.readouterr().out)
+    assert (run["exit_status"], run["id"]) == ("success", "0001_sin_sin_kp400")
+    [recording] = Session.open(session).load_all()
+    assert recording.provenance["device"]["model number"] == 1200
+    assert "driven=0" in say(process, "state")
+
+    assert say(process, "nonsense").startswith("console: no command 'nonsense'")
+    assert say(process, "power off") == "ok"
+    assert main([*record, "--length", "0.1", "-o", str(session)]) == 1
+    assert "no answer to pinging ID 1" in capsys.readouterr().err
+
+
+def test_a_scan_that_finds_nothing_says_what_was_tried(terminal, capsys):
+    process, address = terminal
+    say(process, "power off")
+    assert main(["scan", "dynamixel", f"port={address.split(':')[1]}", "baud=1000000"]) == 1
+    captured = capsys.readouterr()
+    assert "1000000" in captured.err
+    assert "no servo answered" in captured.err
+    assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["scan", "nothing"], "no family 'nothing'"),
+        (["scan", "dynamixel", "port"], "is not written NAME=VALUE"),
+        (["scan", "dynamixel", "port=/dev/nothing"], "there is no such port"),
+        (["emulate", "nothing"], "there is no emulator of 'nothing'"),
+        (["emulate", "dynamixel:nothing"], "nothing"),
+        (["emulate", "dynamixel?baud=7"], "baud"),
+        (["emulate", "dynamixel?colour=red"], "colour"),
+    ],
+)
+def test_what_is_wrong_is_one_line(arguments, reason, capsys):
+    assert main(arguments) == 1
+    captured = capsys.readouterr()
+    assert captured.err.startswith("bench: ")
+    assert captured.err.count("\n") == 1
+    assert reason in captured.err
+
+
+def test_what_an_emulator_can_be_given_is_listed(capsys):
+    assert main(["emulate", "dynamixel", "--list"]) == 0
+    listed = capsys.readouterr().out
+    assert "usb_latency" in listed
+    assert "mx106_2" in listed
+
+
+def test_the_doctor_looks_at_the_buses(capsys):
+    main(["doctor", "--json"])
+    subjects = {finding["subject"] for finding in json.loads(capsys.readouterr().out)}
+    assert {"dynamixel-sdk", "pyserial", "pysoem", "raw network sockets", "network interfaces"} <= subjects
+    assert any(subject.startswith("serial port") for subject in subjects)
+
+
+def test_without_anything_to_read_an_emulator_goes_on_until_it_is_ended():
+    command = [*BENCH, "emulate", "dynamixel:xl330", "--json"]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(5)]
+        [address] = json.loads("".join(lines))["addresses"]
+        assert os.path.exists(address.split(":")[1])
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.5)
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()

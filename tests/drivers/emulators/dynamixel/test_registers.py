@@ -1,0 +1,249 @@
+"""What a servo lets be written: locks, ranges, limits, modes; what survives which kind of reset."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.errors import InputError
+from drivers.dynamixel.table import load_table
+from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
+from drivers.emulators.dynamixel.registers import Refusal, Registers
+
+from .conftest import instruction1, instruction2
+
+RANGE, LENGTH, LIMIT, ACCESS = 4, 5, 6, 7
+ANGLE_LIMIT1, RANGE1, INSTRUCTION1 = 0x02, 0x08, 0x40
+DYNAMIXELS = (
+    ("mx64", 310),
+    ("mx106", 320),
+    ("mx64_2", 311),
+    ("mx106_2", 321),
+    ("xl320", 350),
+    ("xl330", 1200),
+    ("xm430_w350", 1020),
+    ("xh540_w150", 1110),
+    ("xh540_w270", 1100),
+)
+
+
+@pytest.mark.parametrize(("servo", "model_number"), DYNAMIXELS)
+def test_every_dynamixel_of_the_catalogue_hangs_at_its_centre_without_errors(connect, servo, model_number):
+    client = connect(servo)
+    assert client.read("model_number") == model_number
+    assert client.read("present_position") == (512 if servo == "xl320" else 2048)
+    assert client.read("torque_enable") == 0
+    assert client.write("torque_enable", 1) == 0
+    assert client.read("present_temperature") == 25
+
+
+def test_eeprom_is_locked_while_torque_is_on(connect):
+    client = connect("xm430_w350", "xl320", "mx64")
+    for id, locked in ((1, ACCESS), (2, ACCESS), (3, 0)):
+        client.write_all(id, return_delay_time=10)
+        client.write_all(id, torque_enable=1)
+        assert client.write("return_delay_time", 0, id) == locked
+        client.write_all(id, torque_enable=0)
+        assert client.write("return_delay_time", 0, id) == 0
+
+
+def test_lock_of_protocol_1_holds_until_power_is_off(connect):
+    client = connect("mx64")
+    client.write_all(lock=1)
+    assert client.write("cw_angle_limit", 100) == RANGE1
+    assert client.write("lock", 0) == RANGE1
+    client.say("power-cycle")
+    client.run(0.5)
+    assert client.write("cw_angle_limit", 100) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("present_position", 0, ACCESS),
+        ("model_number", 1, ACCESS),
+        ("torque_enable", 2, RANGE),
+        ("operating_mode", 2, RANGE),
+        ("baud_rate", 8, RANGE),
+        ("id", 253, RANGE),
+        ("position_p_gain", 16384, RANGE),
+        ("bus_watchdog", -1, RANGE),
+        ("drive_mode", 4, RANGE),
+        ("protocol_type", 1, RANGE),
+        ("goal_position", 4096, LIMIT),
+        ("goal_velocity", 10_000, LIMIT),
+        ("goal_current", 1194, LIMIT),
+        ("current_limit", 1194, RANGE),
+    ],
+)
+def test_refusals_of_protocol_2(connect, name, value, error):
+    client = connect("xm430_w350")
+    before = client.read(name)
+    assert client.write(name, value) == error
+    assert client.read(name) == before
+
+
+def test_parts_of_registers_and_what_is_not_there(connect):
+    client = connect("xm430_w350")
+    assert client.ask(instruction2(1, 3, 116, 0, 1, 2))[8] == LENGTH
+    assert client.ask(instruction2(1, 3, 117, 0, 1, 2, 3))[8] == LENGTH
+    assert client.ask(instruction2(1, 3, 66, 0, 1))[8] == ACCESS
+    assert client.ask(instruction2(1, 2, 0x00, 0x04, 4, 0))[8] == ACCESS
+    assert client.ask(instruction2(1, 3, 116, 0))[8] == LENGTH
+    assert client.ask(instruction2(1, 0x77))[8] == 2
+    assert client.ask(instruction2(1, 5))[8] == 2
+    assert client.ask(instruction2(1, 0x55, 0)) == b"", "an answer is not answered"
+
+
+def test_a_block_is_written_as_a_whole_or_not_at_all(connect):
+    """Goal PWM 100 and goal current 30 000, which is too much; then both at 100."""
+    client = connect("xm430_w350")
+    assert client.ask(instruction2(1, 3, 100, 0, 100, 0, 0x30, 0x75))[8] == LIMIT
+    assert client.read("goal_pwm") == 885
+    assert client.ask(instruction2(1, 3, 100, 0, 100, 0, 100, 0))[8] == 0
+    assert (client.read("goal_pwm"), client.read("goal_current")) == (100, 100)
+
+
+def test_a_write_is_checked_when_it_is_registered(connect):
+    client = connect("xm430_w350", "mx64")
+    assert client.ask(instruction2(1, 4, 116, 0, 0, 0x20, 0, 0))[8] == LIMIT
+    assert client.ask(instruction1(2, 4, 30, 0, 0x20))[4] == RANGE1
+    assert [client.read("registered_instruction", id) for id in (1, 2)] == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "error"),
+    [
+        ("goal_position", 99, ANGLE_LIMIT1),
+        ("goal_position", 4001, ANGLE_LIMIT1),
+        ("goal_position", 4096, RANGE1),
+        ("torque_enable", 2, RANGE1),
+        ("present_position", 1, RANGE1),
+        ("p_gain", 255, RANGE1),
+        ("moving_speed", -10, RANGE1),
+        ("baud_rate", 253, RANGE1),
+    ],
+)
+def test_refusals_of_protocol_1(connect, name, value, error):
+    client = connect(EmulatedDynamixel(servo="mx64", registers={"cw_angle_limit": 100, "ccw_angle_limit": 4000}))
+    assert client.write(name, value) == error
+
+
+def test_undefined_instruction_and_action_without_registered_write_of_protocol_1(connect):
+    client = connect("mx106")
+    assert client.ask(instruction1(1, 0x77))[4] == INSTRUCTION1
+    assert client.ask(instruction1(1, 5))[4] == INSTRUCTION1
+    assert client.ask(instruction1(1, 2, 250, 20))[4] == RANGE1
+
+
+def test_sign_magnitude_registers_have_eleven_bits():
+    registers = Registers(load_table("mx1"))
+    register = registers.table["goal_torque"]
+    assert registers.parse(register.address, b"\x05\x04") == [(register, -5)]
+    assert registers.parse(register.address, b"\x00\x08") is Refusal.RANGE
+
+
+@pytest.mark.parametrize("servo", ["xl330", "xl320", "mx64"])
+@pytest.mark.parametrize(("level", "answered"), [(0, (True, False, False)), (1, (True, True, False)), (2, (True,) * 3)])
+def test_status_return_level(connect, servo, level, answered):
+    """Ping is always answered, reading from level 1 on, writing at level 2; either way it is done."""
+    client = connect(EmulatedDynamixel(servo=servo, registers={"status_return_level": level}))
+    led = client.emulator.devices[0].registers.table["led"].address
+    if servo == "mx64":
+        packets = (instruction1(1, 1), instruction1(1, 2, 0, 2), instruction1(1, 3, led, 1))
+    else:
+        packets = (instruction2(1, 1), instruction2(1, 2, 0, 0, 2, 0), instruction2(1, 3, led, 0, 1))
+    assert tuple(client.ask(packet) != b"" for packet in packets) == answered
+    assert client.say("get led") == "1"
+
+
+def test_change_of_mode_resets_gains_profile_and_goals(connect):
+    """Goal current ends at its limit: a driver that switches torque on without writing it gets the full current."""
+    client = connect("xm430_w350")
+    client.write_all(position_p_gain=100, position_d_gain=7, profile_velocity=20, goal_current=5, goal_pwm=9)
+    client.write_all(operating_mode=0)
+    expected = {"position_p_gain": 800, "position_d_gain": 0, "profile_velocity": 0}
+    assert {name: client.read(name) for name in expected} == expected
+    assert client.read("goal_current") == client.read("current_limit") == 1193
+    assert client.read("goal_pwm") == client.read("pwm_limit") == 885
+
+
+def test_mode_cannot_change_while_torque_is_on(connect):
+    client = connect("xl330")
+    client.write_all(torque_enable=1)
+    assert client.write("operating_mode", 0) == ACCESS
+
+
+def test_reboot_keeps_the_eeprom_and_nothing_else(connect):
+    client = connect("xm430_w350")
+    client.write_all(return_delay_time=3, position_p_gain=55, torque_enable=1)
+    assert client.ask(instruction2(1, 8)) != b""
+    assert client.ask(instruction2(1, 1)) == b"", "it boots"
+    client.run(0.5)
+    assert (client.read("return_delay_time"), client.read("position_p_gain")) == (3, 800)
+    assert client.read("torque_enable") == 0
+    assert "driven=0" in client.say("state")
+
+
+@pytest.mark.parametrize(("option", "id", "rate"), [(0xFF, 1, 57600), (0x01, 9, 57600), (0x02, 9, 1_000_000)])
+def test_factory_reset_keeps_what_it_is_asked_to(connect, option, id, rate):
+    client = connect(EmulatedDynamixel(servo="xm430_w350", id=9, registers={"return_delay_time": 3}))
+    assert client.ask(instruction2(9, 6, option)) != b""
+    client.run(0.5)
+    client.set_baud(rate)
+    assert client.ask(instruction2(id, 1))[4] == id
+    assert client.read("return_delay_time", id) == 250
+
+
+def test_a_broadcast_does_not_reset_everything(connect):
+    client = connect(EmulatedDynamixel(servo="xl330", id=9))
+    assert client.ask(instruction2(0xFE, 6, 0xFF)) == b""
+    assert client.ask(instruction2(9, 1)) != b""
+
+
+def test_id_and_baud_rate_change_after_the_answer(connect):
+    client = connect("xl330")
+    assert client.write("id", 7) == 0
+    assert client.ask(instruction2(1, 1)) == b""
+    assert client.write("baud_rate", 1, 7) == 0
+    assert client.ask(instruction2(7, 1)) == b""
+    client.set_baud(57600)
+    assert client.ask(instruction2(7, 1))[4] == 7
+
+
+def test_turns_are_counted_and_cleared(connect):
+    """A pendulum turned around twice by hand, seen by a servo in extended position mode."""
+    client = connect(EmulatedDynamixel(servo="xl330", registers={"operating_mode": 4}))
+    client.say("hand angle 720")
+    client.run(12.0)
+    assert client.read("present_position") == pytest.approx(2048 + 8192, abs=200)
+    client.say("hand off")
+    client.run(5.0)
+    assert client.ask(instruction2(1, 0x10, 0x01, 0x44, 0x58, 0x4C, 0x22))[8] == 0
+    assert 0 <= client.read("present_position") < 4096
+    assert client.ask(instruction2(1, 0x10, 0x01, 0x44, 0x58, 0x4C, 0x23))[8] == 1
+
+
+def test_reverse_mode_mirrors_positions(connect):
+    client = connect("xm430_w350")
+    client.say("hand angle 30")
+    client.run(3.0)
+    ahead = client.read("present_position") - 2048
+    client.write_all(drive_mode=1)
+    assert ahead == pytest.approx(4096 / 12, abs=60)
+    assert client.read("present_position") - 2048 == pytest.approx(-ahead, abs=3)
+
+
+def test_descriptions_that_cannot_be(clock):
+    from drivers.simulated.hand import SharedHand
+
+    hand = SharedHand()
+    with pytest.raises(InputError, match="at least one"):
+        DynamixelEmulation(servos=())
+    with pytest.raises(InputError, match="38400"):
+        DynamixelEmulation(baud=38400).open(hand)
+    with pytest.raises(InputError, match="differ"):
+        DynamixelEmulation(servos=(EmulatedDynamixel(), EmulatedDynamixel(servo="xl320"))).open(hand)
+    with pytest.raises(InputError, match="no register 'turbo'"):
+        DynamixelEmulation(servos=(EmulatedDynamixel(registers={"turbo": 1}),)).open(hand)
+    with pytest.raises(InputError, match="cannot hold"):
+        DynamixelEmulation(servos=(EmulatedDynamixel(registers={"led": 300}),)).open(hand)

@@ -1,0 +1,200 @@
+"""The line itself: rates, times of bytes, order of answers, what is lost when the adapter is pulled out."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from core.errors import ServoBenchError
+from drivers.emulators.dynamixel import EmulatedDynamixel
+from drivers.emulators.dynamixel.line import Line
+from drivers.emulators.dynamixel.wire import same_rate
+
+from .conftest import instruction1, instruction2
+
+PING = instruction2(1, 1)
+PONG = 14
+"""Bytes of the answer to a ping."""
+
+
+class Times:
+    """When pieces of answers left the emulator [s]."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+        self.pieces: list[tuple[float, bytes]] = []
+        send = client.emulator.line.send
+
+        def noted(data: bytes) -> None:
+            self.pieces.append((client.now, data))
+            send(data)
+
+        client.emulator.line.send = noted
+
+    def of(self, packet: bytes, patience: float = 0.4) -> list[float]:
+        """Send; when the pieces left, from then on."""
+        begin = self.client.now
+        self.pieces.clear()
+        self.client.ask(packet, patience)
+        return [when - begin for when, _ in self.pieces]
+
+
+@pytest.mark.parametrize("delay", [0, 250])
+@pytest.mark.parametrize("latency", [0.0, 0.001, 0.016])
+@pytest.mark.parametrize("baud", [57600, 1_000_000])
+def test_an_answer_takes_bytes_delay_and_latency(connect, baud, latency, delay):
+    """Ten bits a byte both ways, 2 µs per count of the return delay time, the adapter's latency."""
+    servo = EmulatedDynamixel(registers={"return_delay_time": delay})
+    client = connect(servo, baud=baud, usb_latency=latency)
+    expected = (len(PING) + PONG) * 10 / baud + delay * 2e-6 + latency
+    assert Times(client).of(PING) == [pytest.approx(expected, abs=1e-5)]
+
+
+def test_without_wire_time_everything_is_at_once(connect):
+    client = connect("xl330", wire_time=False)
+    assert Times(client).of(PING) == [pytest.approx(0.0, abs=1e-5)]
+
+
+def test_answers_of_a_group_follow_each_other(connect):
+    """Sync read of two positions: the second status packet begins once the first has ended."""
+    client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
+    times = Times(client).of(instruction2(0xFE, 0x82, 132, 0, 4, 0, 2, 1))
+    byte = 10 / 57600
+    assert times == [
+        pytest.approx(16 * byte + 5e-4 + 15 * byte, abs=1e-5),
+        pytest.approx(16 * byte + 2 * (5e-4 + 15 * byte), abs=1e-5),
+    ]
+    assert client.received() == b""
+
+
+def test_a_broadcast_ping_is_answered_in_slots(connect):
+    client = connect("xl330", EmulatedDynamixel(servo="xl320", id=5), EmulatedDynamixel(servo="xm430_w350", id=30))
+    times = Times(client).of(instruction2(0xFE, 1))
+    assert len(times) == 3
+    assert times == sorted(times)
+    assert times[2] > 30 * PONG * 10 / 1e6
+
+
+def test_the_line_is_half_duplex(connect):
+    """Two pings at once: the second answer waits for the first."""
+    client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
+    times = Times(client).of(PING + instruction2(2, 1))
+    assert times[1] - times[0] == pytest.approx(5e-4 + PONG * 10 / 57600, abs=1e-5)
+
+
+def test_a_client_that_talks_over_an_answer_is_heard_first(connect):
+    """Its bytes keep the line busy; both servos wait for them."""
+    client = connect("xl330", "xm430_w350", baud=57600, usb_latency=0.0)
+    times = Times(client)
+    client.send(PING)
+    first, second = times.of(instruction2(2, 1))
+    byte = 10 / 57600
+    assert first == pytest.approx(2 * len(PING) * byte + 5e-4 + PONG * byte, abs=1e-5)
+    assert second - first == pytest.approx(5e-4 + PONG * byte, abs=1e-5)
+
+
+def test_servos_hear_only_their_own_rate(connect):
+    client = connect("xl330", EmulatedDynamixel(servo="mx64", id=2, baud=57600))
+    assert client.ask(PING) != b""
+    assert client.ask(instruction1(2, 1)) == b""
+    client.set_baud(57600)
+    assert client.ask(PING) == b""
+    assert client.ask(instruction1(2, 1)) != b""
+    client.set_baud(115200)
+    assert client.ask(PING) == client.ask(instruction1(2, 1)) == b""
+    assert f"unheard_bytes={len(PING) + 6}" in client.say("bus")
+
+
+def test_both_protocols_share_a_line(connect):
+    client = connect("xl330", "mx106", "xl320", "mx64")
+    for id in (1, 3):
+        assert client.ask(instruction2(id, 1))[4] == id
+    for id in (2, 4):
+        assert client.ask(instruction1(id, 1))[2] == id
+
+
+def test_silence_of_one_ends_a_group(connect):
+    client = connect("xl330", "xm430_w350", "mx64_2")
+    for instruction, size in ((0x82, 15), (0x8A, 16)):
+        answer = client.ask(instruction2(0xFE, instruction, 132, 0, 4, 0, 1, 9, 3))
+        assert len(answer) == size, "only the first, the one after ID 9 waits for it"
+    client.say("mute on id=2")
+    assert len(client.ask(instruction2(0xFE, 0x92, 1, 132, 0, 4, 0, 2, 132, 0, 4, 0, 3, 132, 0, 4, 0))) == 15
+    client.say("mute off id=2")
+    assert len(client.ask(instruction2(0xFE, 0x82, 132, 0, 4, 0, 1, 2, 3))) == 45
+
+
+def test_unplugging_is_an_error_of_the_clients_port(connect, tmp_path):
+    link = tmp_path / "port"
+    client = connect("xl330", link=str(link))
+    assert client.emulator.addresses == (f"dynamixel:{link}:1:2:1000000",)
+    before = os.readlink(link)
+    client.say("unplug")
+    assert not link.exists()
+    with pytest.raises(OSError, match="Input/output") as caught:
+        os.write(client.file, PING)
+    assert caught.value.errno == errno.EIO
+    client.run(0.1)
+    assert client.say("plug") == str(link)
+    os.close(client.file)
+    client.file = os.open(link, os.O_RDWR | os.O_NOCTTY)
+    client.set_baud(1_000_000)
+    assert client.ask(PING) != b""
+    assert os.readlink(link).startswith("/dev/pts/")
+    assert before.startswith("/dev/pts/")
+    client.emulator.close()
+    assert not link.is_symlink()
+
+
+def test_a_link_belongs_to_the_last_who_made_it(tmp_path):
+    first, second = (Line(str(tmp_path / "port")) for _ in range(2))
+    first.unplug()
+    assert os.path.exists(second.path)
+    second.unplug()
+    assert not os.path.lexists(second.path)
+
+
+def test_a_link_that_cannot_be_made(tmp_path):
+    with pytest.raises(ServoBenchError, match="choose another path"):
+        Line(str(tmp_path / "missing" / "port"))
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    with pytest.raises(ServoBenchError):
+        Line(str(taken))
+    assert taken.read_text() == "mine"
+
+
+def test_a_client_that_does_not_read_stops_nothing(connect):
+    """A stopped client: the line fills up, and what is too much is lost."""
+    client = connect("xl330", wire_time=False)
+    for _ in range(60):
+        client.send(PING * 20)
+        client.run(0.001)
+    while os.read(client.file, 4096):
+        client.run(0.01)
+        if not _readable(client.file):
+            break
+    client._sent = 0
+    assert len(client.ask(PING)) == PONG
+
+
+def _readable(file: int) -> bool:
+    import select
+
+    return bool(select.select((file,), (), (), 0.2)[0])
+
+
+def test_any_rate_can_be_told(connect):
+    import serial
+
+    client = connect("xm430_w350", baud=4_500_000 - 500_000)
+    for rate in (9600, 1_000_000, 4_000_000, 4_500_000, 123_456):
+        with serial.Serial(client.emulator.line.path, rate):
+            assert client.emulator.line.rate == rate
+
+
+@pytest.mark.parametrize(("one", "other", "same"), [(57600, 57142, True), (1e6, 1e6, True), (57600, 60000, False)])
+def test_rates_within_three_percent_are_the_same(one, other, same):
+    assert same_rate(one, other) is same

@@ -1,0 +1,250 @@
+"""CiA 402 with the drive's objects at hand: what each controlword and target does to the motor."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from core.catalogue import load_servo
+from drivers.emulators.ethercat.dictionary import ObjectDictionary
+from drivers.emulators.ethercat.drive import Drive, DriveState
+from drivers.emulators.ethercat.objects import communication_objects, drive_objects
+from drivers.emulators.mechanism import Mechanism
+from drivers.servo import PositionGoal, TorqueGoal
+from drivers.simulated.hand import SharedHand
+
+TURN = 524288
+KT = 4.896769
+RATED = 6.0
+"""[A]"""
+
+
+class Panel:
+    """A drive whose objects are set by hand and whose goals are looked at."""
+
+    def __init__(self) -> None:
+        spec = load_servo("erob80_50")
+        self.mechanism = Mechanism(spec, SharedHand())
+        kt = self.mechanism.truth.values["kt"]
+        self.objects = ObjectDictionary([*communication_objects(1), *drive_objects(spec, kt)], lambda: True)
+        self.drive = Drive(self.objects, self.mechanism)
+        self.drive.operational = True
+        self.faults = []
+        self.drive.on_fault = lambda code, register: self.faults.append((code, register))
+
+    def set(self, index: int, value: int, sub: int = 0) -> None:
+        self.objects[index, sub].value = value
+
+    def control(self, *words: int) -> DriveState:
+        """Send controlwords one after the other; returns the state after them."""
+        for word in words:
+            self.set(0x6040, word)
+            self.drive.step()
+        return self.drive.state
+
+    def enable(self, mode: int) -> None:
+        self.set(0x6060, mode)
+        assert self.control(0x06, 0x07, 0x0F) == DriveState.OPERATION_ENABLED
+
+    @property
+    def goal(self):
+        return self.mechanism.plant._goal
+
+
+@pytest.fixture
+def panel():
+    return Panel()
+
+
+OFF, READY, ON = DriveState.SWITCH_ON_DISABLED, DriveState.READY_TO_SWITCH_ON, DriveState.SWITCHED_ON
+ENABLED, STOPPING = DriveState.OPERATION_ENABLED, DriveState.QUICK_STOP_ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("words", "state"),
+    [
+        ((), OFF),
+        ((0x07,), OFF),
+        ((0x0F,), OFF),
+        ((0x06,), READY),
+        ((0x06, 0x00), OFF),
+        ((0x06, 0x02), OFF),
+        ((0x06, 0x07), ON),
+        ((0x06, 0x0F), ON),
+        ((0x06, 0x07, 0x06), READY),
+        ((0x06, 0x07, 0x0F), ENABLED),
+        ((0x06, 0x07, 0x0F, 0x07), ON),
+        ((0x06, 0x07, 0x0F, 0x06), READY),
+        ((0x06, 0x07, 0x0F, 0x00), OFF),
+        ((0x06, 0x07, 0x0F, 0x0D), OFF),
+        ((0x06, 0x07, 0x0F, 0x80), OFF),
+    ],
+)
+def test_controlwords(panel, words, state):
+    assert panel.control(*words) == state
+    assert panel.mechanism.driven == (state == ENABLED)
+
+
+@pytest.mark.parametrize(
+    ("words", "statusword"),
+    [((), 0x1250), ((0x06,), 0x1231), ((0x06, 0x07), 0x1233), ((0x06, 0x07, 0x0F), 0x1237)],
+)
+def test_statuswords(panel, words, statusword):
+    panel.control(*words)
+    assert panel.drive.statusword == statusword
+    panel.drive.warning = True
+    assert panel.drive.statusword == statusword | 0x80
+
+
+def test_enabling_needs_op(panel):
+    panel.drive.operational = False
+    assert panel.control(0x06, 0x07, 0x0F) == ON
+
+
+def test_leaving_op_while_enabled_is_a_fault(panel):
+    panel.enable(10)
+    panel.drive.leave_operation()
+    assert panel.faults == [(0xA000, 0x10)]
+    assert not panel.mechanism.driven
+    panel.drive.fail(0x2310)
+    assert panel.objects[0x603F, 0].value == 0xA000
+
+
+def test_leaving_op_while_off_is_none(panel):
+    panel.control(0x06)
+    panel.drive.leave_operation()
+    assert panel.faults == []
+
+
+def test_what_was_told_in_op_is_forgotten_outside(panel):
+    panel.set(0x6071, 500)
+    panel.control(0x06, 0x07)
+    panel.set(0x6040, 0x0F)
+    panel.drive.leave_operation()
+    panel.drive.operational = True
+    assert panel.control(panel.objects[0x6040, 0].number) == OFF
+    assert panel.objects[0x6071, 0].number == 0
+
+
+def test_torque_follows_its_definition(panel):
+    """Torque = k_t · per mille / 1000 · rated current; the offset is added."""
+    panel.enable(10)
+    panel.set(0x6071, 500)
+    panel.set(0x60B2, -100)
+    panel.drive.act()
+    assert panel.goal == TorqueGoal(pytest.approx(KT * 0.4 * RATED, rel=1e-6))
+
+
+@pytest.mark.parametrize(
+    ("limits", "wanted", "allowed"),
+    [
+        ({0x6072: 300}, 500, 300),
+        ({0x6072: 300}, -500, -300),
+        ({0x60E0: 200}, 500, 200),
+        ({0x60E0: 200}, -500, -500),
+        ({0x60E1: 100}, -500, -100),
+        ({0x60E0: 0, 0x60E1: 0}, 500, 500),
+        ({0x6072: 0}, 500, 0),
+        ({}, 32767, 2000),
+    ],
+)
+def test_torque_limits(panel, limits, wanted, allowed):
+    panel.enable(10)
+    for index, value in limits.items():
+        panel.set(index, value)
+    panel.set(0x6071, wanted)
+    panel.drive.act()
+    assert panel.goal == TorqueGoal(pytest.approx(KT * allowed / 1000 * RATED, rel=1e-6))
+    assert bool(panel.drive.statusword & 0x0800) == (wanted != allowed)
+
+
+def test_halt_takes_the_torque_away(panel):
+    panel.enable(10)
+    panel.set(0x6071, 500)
+    panel.control(0x10F)
+    assert panel.goal == TorqueGoal(0.0)
+    panel.control(0x0F)
+    assert panel.goal.torque > 0.0
+
+
+def test_position_targets_are_counts_of_the_output(panel):
+    panel.enable(8)
+    panel.set(0x607A, TURN // 4)
+    panel.set(0x60B0, TURN // 8)
+    panel.drive.act()
+    assert panel.goal == PositionGoal(pytest.approx(2 * math.pi * 3 / 8))
+    panel.set(0x607D, -1000, 1)
+    panel.set(0x607D, 1000, 2)
+    panel.drive.act()
+    assert panel.goal == PositionGoal(pytest.approx(2 * math.pi * 1000 / TURN))
+    assert panel.drive.statusword & 0x0800
+
+
+def test_the_first_target_is_where_the_drive_stands(panel):
+    panel.enable(8)
+    assert panel.goal == PositionGoal(pytest.approx(panel.mechanism.position, abs=2 * math.pi / TURN))
+
+
+def run(panel: Panel, done, limit: float = 10.0) -> bool:
+    """Let the drive work until `done()`."""
+    deadline = time.monotonic() + limit
+    while not done():
+        if time.monotonic() > deadline:
+            return False
+        panel.drive.step()
+    return True
+
+
+def test_the_position_law_is_stiff(panel):
+    """Against gravity it holds to a few milliradians."""
+    panel.enable(8)
+    wanted = TURN // 8
+    panel.set(0x607A, wanted)
+    actual = panel.objects[0x6064, 0]
+    assert run(panel, lambda: abs(actual.number - wanted) < 1000 and abs(panel.mechanism.velocity) < 0.01)
+
+
+def test_an_unknown_mode_changes_nothing(panel):
+    panel.enable(10)
+    panel.set(0x6060, 3)
+    panel.drive.act()
+    assert panel.objects[0x6061, 0].value == 10
+    panel.set(0x6060, 0)
+    panel.drive.act()
+    assert isinstance(panel.goal, TorqueGoal)
+    panel.set(0x6060, 8)
+    panel.drive.act()
+    assert panel.objects[0x6061, 0].value == 8
+
+
+def test_a_fault_is_reset_by_bit_7_rising(panel):
+    panel.control(0x80)
+    panel.drive.fail(0x2310)
+    assert panel.control(0x80) == DriveState.FAULT
+    assert panel.control(0x00) == DriveState.FAULT
+    assert panel.control(0x0F) == DriveState.FAULT
+    assert panel.control(0x8F) == OFF
+    assert panel.objects[0x603F, 0].value == 0
+
+
+def test_a_quick_stop_ends_at_rest(panel):
+    panel.enable(10)
+    panel.set(0x6071, 1500)
+    assert run(panel, lambda: panel.mechanism.velocity > 1.0)
+    assert panel.control(0x02) == STOPPING
+    assert isinstance(panel.goal, PositionGoal)
+    assert panel.control(0x0F) == STOPPING
+    assert run(panel, lambda: panel.drive.state == OFF)
+    assert not panel.mechanism.driven
+
+
+def test_measured_values(panel):
+    panel.enable(10)
+    panel.set(0x6071, 800)
+    assert run(panel, lambda: panel.mechanism.electrics[0] == pytest.approx(0.8 * RATED, rel=0.02))
+    assert panel.objects[0x6077, 0].number == panel.objects[0x6078, 0].number == pytest.approx(800, rel=0.02)
+    velocity = panel.objects[0x606C, 0].number
+    assert velocity == pytest.approx(panel.mechanism.velocity * TURN / (2 * math.pi), abs=1)
+    assert panel.objects[0x6079, 0].number == pytest.approx(48_000, rel=0.02)
