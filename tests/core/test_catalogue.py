@@ -45,12 +45,16 @@ armature = [0.003, 0.001, 0.01]
 gains = "made up"
 """
 
+# Dynamixels whose e-manual gives the law, KpP = P/128 from counts to 885 steps of duty.
+PROTOCOL_2 = ("mx64_2", "mx106_2", "xm430_w350", "xh540_w150", "xh540_w270")
+
 # Gains and limits of the reference table of published rollouts, and of the 12 V Feetech servos.
 LAWS = {
     "mx64": (0.158, 0.9625, 15.0),
     "mx106": (0.158, 0.9625, 15.0),
     "xl320": (0.05048199, 1.0, 7.5),
     "xl330": ((4096 / (2 * math.pi)) / (256 * 885), 1.0, 7.5),
+    **dict.fromkeys(PROTOCOL_2, ((4096 / (2 * math.pi)) / (128 * 885), 1.0, 12.0)),
     "sts3215_7v4": (0.166, 0.97, 7.4),
     "sts3215": (0.16489, 0.9965, 12.1),
     "sts3250": (0.16382926, 0.9965, 12.1),
@@ -136,7 +140,7 @@ def test_stored_files_hold_only_known_entries():
     control = set(known["control"]) | {"integral_ratio", "derivative_ratio", "max_current", "damping"}
     for entry in (files("resources") / "servos").iterdir():
         data = tomllib.loads(entry.read_text("utf-8"))
-        assert set(data) <= set(known), entry.name
+        assert set(data) <= set(known) | {"bus"}, entry.name
         assert set(data["control"]) <= control, entry.name
         for table in ("ratings", "motor"):
             assert set(data[table]) == set(known[table]), entry.name

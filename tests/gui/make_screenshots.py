@@ -68,6 +68,7 @@ class Tour:
         self.compare()
         self.export()
         self.go_wrong()
+        self.emulate()
         self.window.leave()
 
     # Steps.
@@ -205,6 +206,37 @@ class Tour:
         window.show_log()
         self.run_for(0.3)
         self.save("fault")
+
+    def emulate(self) -> None:
+        """A servo on an emulated bus that overheats in a run."""
+        from bench_gui.main_window import BENCH
+        from drivers.recorder import Phase
+        from drivers.servo import ServoState
+
+        controller, view = self.controller, self.window.bench
+        self.window.work.docks["log"].close()
+        controller.servo.disconnect_servo()
+        controller.setup.rate = 200.0
+        self.window.show_task(BENCH)
+        view.emulate()
+        dialog = view.emulation_dialog
+        assert dialog is not None
+        self.click(dialog.start_button)
+        self.until(dialog.use_button.isEnabled, "emulator")
+        controller.servo.stop_lock = 0.0
+        self.click(dialog.use_button)
+        self.run_for(5.0)  # the emergency stop before
+        self.click(view.connect_button)
+        self.until(lambda: controller.servo.view.state is ServoState.READY, "connect")
+        self.save("emulated")
+        controller.queue.record_paper_set()
+        self.until(lambda: controller.servo.view.phase is Phase.RUN, "run")
+        for line in ("drop 3", "fault overheating", "state", "bus"):
+            dialog.line.setText(line)
+            dialog.line.returnPressed.emit()
+            self.run_for(0.5)
+        self.pictures[f"emulator_{self.theme}"] = dialog.grab().toImage()
+        dialog.close()
 
     # Tools.
 

@@ -22,7 +22,7 @@ def interfaces() -> set[str]:
 @pytest.mark.own_network
 def test_the_emulator_makes_its_cable_and_removes_it():
     with EmulatorProcess(EthercatEmulation(interface="left0", master_interface="right0")) as emulator:
-        assert emulator.addresses == ("ethercat:right0:1",)
+        assert emulator.addresses == ("ethercat:right0:1?servo=erob80_50",)
         assert interfaces() >= {"left0", "right0"}
     assert not interfaces() & {"left0", "right0"}
 

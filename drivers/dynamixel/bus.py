@@ -1,0 +1,317 @@
+"""One Dynamixel bus: transactions that return what was asked for now, or raise a typed error within a known time.
+
+Neither protocol numbers its packets: an answer that comes late looks like the answer to the next question, with
+another register's data. So the length is the number: a read that was not answered is repeated with another length,
+its own is not asked for again while its answer may still come, and whatever has another length than the last request
+(a late answer, an acknowledgement, an echo of what was sent) is passed over. Reads repeat themselves while the time
+allowed lasts; what must not wait, a goal or a release, goes out without an answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Self
+
+import serial
+from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM_SUCCESS, COMM_TX_ERROR, COMM_TX_FAIL
+
+from drivers.dynamixel.opening import GONE, not_open
+from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
+from drivers.errors import BusError, DriverError, NoAnswer
+
+READ_TIME = 0.031
+"""A read of a driven servo is repeated while this time lasts [s]."""
+LATE = 0.1
+"""An answer that did not come within this time will not come any more [s]."""
+BROADCAST = 254
+ALERT = 0x80
+"""Protocol 2's error byte: the servo has a hardware error; the bits below say why an instruction was refused."""
+DAMAGED_1, DAMAGED_2 = 0x10, 3
+"""A bit of protocol 1's error byte and a number of protocol 2's: the request itself arrived damaged."""
+REFUSED_1 = 0x08 | DAMAGED_1 | 0x40
+"""Protocol 1's error byte: bits that mean that the instruction was not carried out."""
+NONSENSE = (IndexError, ValueError, TypeError)
+"""What the SDK raises for bytes it did not expect."""
+
+REFUSALS_2 = {
+    1: "the servo could not carry it out",
+    2: "the servo does not know the instruction",
+    3: "it arrived with a wrong checksum",
+    4: "the value is out of range, or the bus watchdog has stopped the servo",
+    5: "the servo has no register of this length there",
+    6: "the value is beyond a limit set in the servo",
+    7: "the register cannot be written now (read-only, or locked while torque is on)",
+}
+_RESULTS = {
+    COMM_PORT_BUSY: "the port was in use",
+    COMM_TX_FAIL: "the port did not take the request",
+    COMM_TX_ERROR: "the request is too long",
+    COMM_RX_CORRUPT: "the answer arrived damaged",
+}
+SILENCE = "check the servo's power supply, the cable, its ID, protocol and baud rate, or scan for servos"
+DAMAGE = "check the cable, its plugs and the baud rate, and that no two servos share the ID"
+
+
+class Bus:
+    """One port with one owner. Not thread-safe."""
+
+    def __init__(self, path: str, protocol: int, baud: int) -> None:
+        self.path = path
+        self.protocol = protocol
+        self.baud = baud
+        self.echoes = 0
+        """How often an adapter sent back what it was told."""
+        self.repeats = 0
+        """How often something was asked again since the answer stayed away or arrived damaged."""
+        self._handler = packet_handler(protocol)
+        self._port: Port | None = None
+        self._missing: dict[tuple[int, int], float] = {}
+        """ID and length of answers that may still come to when they were asked for [s]."""
+
+    # The port.
+
+    def open(self, *, exclusive: bool = True) -> None:
+        """Open the port; exclusive: with a lock that keeps other programs out. Raises BusError."""
+        self.close()
+        self._missing = {}
+        try:
+            self._port = Port(self.path, self.baud, exclusive=exclusive)
+        except (*GONE, ValueError) as error:
+            raise not_open(self.path, self.baud, error) from None
+
+    def close(self) -> None:
+        """Give the port back. Idempotent; never raises."""
+        port, self._port = self._port, None
+        if port is not None:
+            try:
+                port.closePort()
+            except GONE:
+                return
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is a port to talk through."""
+        return self._port is not None
+
+    @property
+    def patience(self) -> float:
+        """How long an answer may take besides its time on the wire [s]."""
+        return self._open_port.patience
+
+    @patience.setter
+    def patience(self, seconds: float) -> None:
+        self._open_port.patience = seconds
+
+    @property
+    def serial(self) -> serial.Serial:
+        """The device itself."""
+        return self._open_port.ser
+
+    def wire_time(self, count: int) -> float:
+        """Time a number of bytes takes on the wire [s]."""
+        return 10.0 * count / self.baud
+
+    @property
+    def write_length(self) -> int:
+        """Bytes of a goal without its data."""
+        return self._handler.write_length
+
+    def read_wire_time(self, count: int) -> float:
+        """Time reading a number of bytes takes on the wire [s]."""
+        return self.wire_time(self._handler.read_length + self._handler.overhead + count)
+
+    def forget_unsent(self) -> None:
+        """Take back what nobody took yet: an old goal must not arrive later."""
+        if self._port is not None:
+            try:
+                self._port.ser.reset_output_buffer()
+            except GONE:
+                self.close()
+
+    # Transactions.
+
+    def read(
+        self, id: int, address: int, size: int, windows: Sequence[tuple[int, int]] = (), time_allowed: float = READ_TIME
+    ) -> tuple[bytes, int]:
+        """Return `size` bytes from `address` and the error byte; raises NoAnswer, BusError, DriverError.
+
+        windows: (address, length) of reads that contain these bytes, all of different lengths.
+        """
+        until = time.perf_counter() + time_allowed
+        what = f"reading {size} bytes at address {address} of ID {id}"
+        while True:
+            start, length = self._window(id, windows or ((address, size),), what, until)
+            asked = time.perf_counter()
+            send = partial(self._send_read, id, start, length)
+            try:
+                data, error = self._ask(what, id, length, send)
+            except (NoAnswer, BusError):
+                if self.is_open and time.perf_counter() - asked > self.patience:
+                    self._missing[id, length] = asked
+                if not self.is_open or time.perf_counter() + self.read_wire_time(length) + self.patience > until:
+                    raise
+                self.repeats += 1
+                continue
+            return data[address - start : address - start + size], error
+
+    def _send_read(self, id: int, address: int, length: int) -> int:
+        return self._handler.readTx(self._open_port, id, address, length)
+
+    def _window(self, id: int, windows: Sequence[tuple[int, int]], what: str, until: float) -> tuple[int, int]:
+        """Return the first of these reads that no late answer can be taken for; waits for that if it has to."""
+        now = time.perf_counter()
+        self._missing = {answer: asked for answer, asked in self._missing.items() if now - asked < LATE}
+        for window in windows:
+            if (id, window[1]) not in self._missing:
+                return window
+        window = min(windows, key=lambda window: self._missing[id, window[1]])
+        free = self._missing[id, window[1]] + LATE
+        if free > until:
+            raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
+        time.sleep(max(0.0, free - now))
+        return window
+
+    def write(self, id: int, address: int, data: bytes, attempts: int = 3) -> int:
+        """Write and wait for the acknowledgement; returns the error byte. Raises NoAnswer, BusError, DriverError.
+
+        A late acknowledgement of an earlier write looks the same: read back what matters.
+        """
+        what = f"writing {data.hex(' ')} at address {address} of ID {id}"
+
+        def send() -> int:
+            result = self._handler.writeTxOnly(self._open_port, id, address, len(data), list(data))
+            self._open_port.setPacketTimeout(self._handler.overhead)
+            return result
+
+        while True:
+            attempts -= 1
+            try:
+                return self._ask(what, id, 0, send)[1]
+            except (NoAnswer, BusError):
+                if not attempts or not self.is_open:
+                    raise
+                self.repeats += 1
+
+    def send(self, id: int, address: int, data: bytes) -> None:
+        """Write without an answer, by a group write with one member. Raises BusError."""
+        with self._guarded(f"sending {data.hex(' ')} to address {address} of ID {id}"):
+            port = self._open_port
+            port.is_using = False
+            result = self._handler.syncWriteTxOnly(port, address, len(data), [id, *data], 1 + len(data))
+            if result != COMM_SUCCESS:
+                raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while sending to ID {id}")
+
+    def ping(self, id: int) -> int:
+        """Return the model number of a servo; raises NoAnswer, BusError. Protocol 1 reads it, since its answer to a
+        ping looks like an echo of the question.
+        """
+        if self.protocol == 1:
+            data, _ = self.read(id, 0, 3, [(0, length) for length in range(3, 7)], time_allowed=0.0)
+        else:
+            ping = self._handler.pingTx  # pyright: ignore[reportAttributeAccessIssue]
+            data, _ = self._ask(f"pinging ID {id}", id, 3, lambda: ping(self._open_port, id))
+        return int.from_bytes(data[:2], "little")
+
+    def ping_all(self, heed: Callable[[], bool], seconds: float) -> dict[int, int]:
+        """Protocol 2: ask who is there and listen for so long; returns ID to model number. Raises BusError.
+
+        heed: asked every few milliseconds, True ends the listening.
+        """
+        with self._guarded("pinging all IDs"):
+            port = self._open_port
+            port.is_using = False
+            self._handler.pingTx(port, BROADCAST)  # pyright: ignore[reportAttributeAccessIssue]
+            heard = b""
+            until = time.perf_counter() + seconds
+            while time.perf_counter() < until and not heed():
+                heard += port.ser.read(PING_ANSWER)
+        return self._handler.pinged(heard)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def reboot(self, id: int) -> None:
+        """Protocol 2: restart a servo. Raises BusError; whether it came back is for the caller to see."""
+        with self._guarded(f"rebooting ID {id}"):
+            self._open_port.is_using = False
+            self._handler.reboot(self._open_port, id)
+
+    # Inside.
+
+    @property
+    def _open_port(self) -> Port:
+        if self._port is None:
+            raise BusError(f"the port {self.path} is not open; plug the adapter in and acknowledge, or connect again")
+        return self._port
+
+    def _ask(self, what: str, id: int, length: int, send: Callable[[], int]) -> tuple[bytes, int]:
+        """Send and wait for the answer of this ID with this many bytes of data."""
+        with self._guarded(what):
+            port = self._open_port
+            port.is_using = False
+            result = send()
+            while result == COMM_SUCCESS:
+                port.is_using = True
+                status, result = self._handler.receive(port)
+                if status is None or status.id != id:
+                    continue
+                refusal = self._refusal(status.error) if not status.data else ""
+                if refusal and self._arrived_damaged(status.error):
+                    raise BusError(f"{self.path}: {what}: {refusal}; {DAMAGE}")
+                if refusal:
+                    raise DriverError(f"{self.path}: {what} was refused: {refusal}")
+                if len(status.data) == length:
+                    return status.data, status.error
+                self._missing.pop((id, len(status.data)), None)
+                self.echoes += self._handler.is_echo(status, port.sent)
+        if result == COMM_RX_TIMEOUT:
+            raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
+        raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while {what}; {DAMAGE}")
+
+    def _refusal(self, error: int) -> str:
+        """Why an instruction was not carried out; empty when it was."""
+        if self.protocol == 2:
+            number = error & ~ALERT
+            return REFUSALS_2.get(number, f"error number {number}") if number else ""
+        if not error & REFUSED_1:
+            return ""
+        if error & DAMAGED_1:
+            return "it arrived with a wrong checksum"
+        return "the value is out of range" if error & 0x08 else "the servo does not know the instruction"
+
+    def _arrived_damaged(self, error: int) -> bool:
+        return bool(error & DAMAGED_1) if self.protocol == 1 else error & ~ALERT == DAMAGED_2
+
+    def _guarded(self, what: str) -> _Guard:
+        return _Guard(self, what)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+
+class _Guard:
+    """Turns whatever a broken port makes the SDK raise into a BusError, and closes the port."""
+
+    def __init__(self, bus: Bus, what: str) -> None:
+        self._bus = bus
+        self._what = what
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, serial.SerialTimeoutException):
+            self._bus.forget_unsent()
+            raise BusError(
+                f"{self._bus.path}: nobody took what was sent while {self._what}; check the adapter and its cable"
+            ) from None
+        if isinstance(error, GONE):
+            self._bus.close()
+            raise BusError(
+                f"{self._bus.path}: the port failed while {self._what} ({error}); "
+                "plug the adapter in again, then acknowledge"
+            ) from None
+        if isinstance(error, NONSENSE):
+            raise BusError(f"{self._bus.path}: the answer to {self._what} makes no sense ({error}); {DAMAGE}") from None

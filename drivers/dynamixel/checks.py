@@ -1,0 +1,72 @@
+"""Whether Dynamixel servos can be reached from this machine: the library, the ports, the adapters' latency."""
+
+from __future__ import annotations
+
+import os
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from drivers.dynamixel.adapter import BEST_LATENCY, latency_file, serial_ports
+from drivers.finding import Finding
+
+
+def examine() -> list[Finding]:
+    """Look at the library and at every serial port."""
+    return [_library("dynamixel-sdk"), _library("pyserial"), *_ports()]
+
+
+def _library(name: str) -> Finding:
+    try:
+        return Finding(name, "ok", version(name))
+    except PackageNotFoundError:
+        return Finding(name, "error", "not installed", f"pip install {name}")
+
+
+def _ports() -> list[Finding]:
+    ports = serial_ports()
+    if not ports:
+        return [
+            Finding(
+                "serial ports",
+                "note",
+                "none found",
+                "plug the adapter of a Dynamixel servo in; `bench emulate dynamixel` makes a port without hardware",
+            )
+        ]
+    return [_port(path, title) for path, title in ports]
+
+
+def _port(path: str, title: str) -> Finding:
+    subject = f"serial port {path}"
+    if not os.access(path, os.R_OK | os.W_OK):
+        return Finding(
+            subject,
+            "note",
+            f"{title}: you may not use it",
+            f"sudo usermod -aG {_group(path)} $USER, then log in again",
+        )
+    file = latency_file(path)
+    latency = _number(file) if file is not None else None
+    if latency is None or latency == BEST_LATENCY:
+        return Finding(subject, "ok", title if latency is None else f"{title}: answers are delivered at once")
+    return Finding(
+        subject,
+        "note",
+        f"{title}: answers are held back for {latency} ms, which leaves about {1000 // (2 * latency)} cycles a second",
+        f"echo {BEST_LATENCY} | sudo tee {file}",
+    )
+
+
+def _group(path: str) -> str:
+    """The group a port belongs to."""
+    try:
+        return Path(path).group()
+    except (OSError, KeyError):
+        return "dialout"
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,96 @@
+"""What a connected Dynamixel tells about itself: facts for the recordings, warnings for the person."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from core.catalogue import ServoSpec
+from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.modes import Motor
+from drivers.dynamixel.preparation import Prepared
+from drivers.dynamixel.profile import DynamixelProfile
+from drivers.servo import ServoIdentity
+
+SLOW = 100.0
+"""Fewer cycles a second than this are worth a warning [Hz]."""
+
+
+def identity_of(
+    spec: ServoSpec,
+    profile: DynamixelProfile,
+    bus: Bus,
+    prepared: Prepared,
+    *,
+    id: int,
+    held: Mapping[str, int],
+    delay: float,
+    motor: Motor,
+    latency: str,
+    complaints: Sequence[str],
+) -> ServoIdentity:
+    """Return who answered.
+
+    held: model_number and firmware_version as read; delay: of an answer besides its time on the wire [s]; latency:
+    warning about the adapter; complaints: hardware errors it reports.
+    """
+    rate = cycle_rate(profile, bus, delay)
+    units = {
+        "position unit [rad]": profile.position_unit,
+        "position centre [counts]": profile.position_centre,
+        "velocity unit [rad/s]": profile.velocity_unit,
+        "duty cycle unit": profile.duty_unit,
+        "voltage unit [V]": profile.voltage_unit,
+    }
+    if not math.isnan(profile.current_unit):
+        units["current unit [A]"] = profile.current_unit
+    return ServoIdentity(
+        model=spec.name,
+        title=spec.title,
+        firmware=str(held["firmware_version"]),
+        id=str(id),
+        position_step=profile.position_unit,
+        watchdog=prepared.watchdog * profile.watchdog_unit,
+        facts={
+            "model number": float(held["model_number"]),
+            "port": bus.path,
+            "protocol": float(bus.protocol),
+            "baud rate [1/s]": float(bus.baud),
+            "delay of an answer [s]": round(delay, 6),
+            "highest cycle rate [Hz]": round(rate, 1),
+            **units,
+            "constant torque by": profile.torque_mode,
+            "kt [N·m/A]": motor.kt,
+            "R [Ω]": motor.resistance,
+            **prepared.facts,
+        },
+        warnings=tuple(_warnings(profile, bus, prepared, rate, latency, complaints)),
+    )
+
+
+def cycle_rate(profile: DynamixelProfile, bus: Bus, delay: float) -> float:
+    """Cycles of a goal and a read that fit into a second [Hz]."""
+    goal = bus.wire_time(bus.write_length + profile.table["goal_position"].size)
+    return 1.0 / (goal + bus.read_wire_time(profile.block_size) + delay)
+
+
+def _warnings(
+    profile: DynamixelProfile, bus: Bus, prepared: Prepared, rate: float, latency: str, complaints: Sequence[str]
+) -> list[str]:
+    warnings = [latency] if latency else []
+    warnings += prepared.warnings
+    if complaints:
+        warnings.append(f"the servo reports {' and '.join(complaints)}; acknowledge the fault to restart it")
+    if profile.torque_mode in ("pwm", "wheel"):
+        warnings.append(
+            "a held torque is made from the motor's model (kt, R) and the speed, since this servo does not control its "
+            "current well enough; it is as true as the model"
+        )
+    if rate < SLOW:
+        warnings.append(
+            f"at {bus.baud} baud and with this adapter at most {rate:.0f} cycles fit into a second; set a higher baud "
+            "rate in the servo with the vendor's program, e.g. 1000000"
+        )
+    if bus.echoes:
+        warnings.append("the adapter sends back what it is told (local echo); that is passed over")
+    return warnings

@@ -1,0 +1,76 @@
+"""Ways to drive a Dynamixel: by its position law, or with a constant motor torque in the way its model allows.
+
+X and MX (protocol 2) control current; the XL330 measures it where it says little, and the XL-320 not at all, so these
+get a duty cycle that follows the speed: duty·U = τ·R/kt + kt·ω, the motor equation of seed 004, eq. (13), solved for
+the voltage. MX with protocol 1 firmware have a torque control mode of their own, in units of current.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.catalogue import ServoSpec, nominal_model
+from drivers.dynamixel.profile import DynamixelProfile
+from drivers.errors import ServoFault
+from drivers.servo import PositionGoal, Reading, TorqueGoal
+
+GOAL_REGISTERS = {
+    "position": "goal_position",
+    "current": "goal_current",
+    "pwm": "goal_pwm",
+    "goal_torque": "goal_torque",
+    "wheel": "moving_speed",
+}
+"""Mode to the register that its goals go to."""
+UNHURRIED = ("moving_speed", "goal_acceleration", "profile_acceleration", "profile_velocity")
+"""Registers that shape the way to a goal position; 0 is as fast as the motor can."""
+FULL_OUTPUT = {"goal_pwm": "pwm_limit", "torque_limit": "max_torque"}
+"""Registers that cap the output of the position law, and those that cap them."""
+
+
+@dataclass(frozen=True)
+class Motor:
+    """What converts torque into current and voltage."""
+
+    kt: float
+    """[N·m/A]"""
+    resistance: float
+    """[Ω]"""
+
+    @classmethod
+    def of(cls, spec: ServoSpec) -> Motor:
+        """Return the motor of the best model the catalogue has of a servo."""
+        values = nominal_model(spec).values
+        return cls(values["kt"], values["R"])
+
+    def current(self, torque: float) -> float:
+        """[A]"""
+        return torque / self.kt
+
+    def duty_cycle(self, torque: float, velocity: float, supply_voltage: float) -> float:
+        """Duty cycle that gives a motor torque at a velocity, −1 … 1."""
+        duty = (torque * self.resistance / self.kt + self.kt * velocity) / supply_voltage
+        return min(max(duty, -1.0), 1.0)
+
+
+def mode_of(profile: DynamixelProfile, goal: PositionGoal | TorqueGoal) -> str:
+    """Return the mode that follows this kind of goal."""
+    return "position" if isinstance(goal, PositionGoal) else profile.torque_mode
+
+
+def goal_counts(profile: DynamixelProfile, motor: Motor, goal: PositionGoal | TorqueGoal, seen: Reading) -> int:
+    """Return what a goal is in the goal register of its mode; seen: the servo's last reading.
+
+    Raises ServoFault when the voltage is needed and there is none.
+    """
+    mode = mode_of(profile, goal)
+    register = profile.table[GOAL_REGISTERS[mode]]
+    if isinstance(goal, PositionGoal):
+        return profile.to_counts(register, goal.position)
+    if mode in ("current", "goal_torque"):
+        return round(motor.current(goal.torque) / profile.current_unit)
+    if not seen.supply_voltage > 0.0:
+        raise ServoFault(f"the servo reports a supply voltage of {seen.supply_voltage:g} V; check its power supply")
+    velocity = 0.0 if math.isnan(seen.velocity) else seen.velocity
+    return round(motor.duty_cycle(goal.torque, velocity, seen.supply_voltage) / profile.duty_unit)

@@ -1,0 +1,172 @@
+"""What the driver knows of one model: its control table and its units, from `[bus.dynamixel]` of its servo file.
+
+Adding a model is adding a servo file; see `resources/servos/xm430_w350.toml` for one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from core.catalogue import ServoSpec, servos
+from core.errors import ModelError
+from drivers.dynamixel.table import ControlTable, Register, load_table, parse_registers
+
+TORQUE_MODES = ("current", "pwm", "goal_torque", "wheel")
+RPM = 2.0 * math.pi / 60.0
+_ENTRIES = ("table", "protocol", "model_numbers", "torque_mode", "current_unit", "units", "registers", "initial")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamixelProfile:
+    """One model on the wire."""
+
+    servo: str
+    """Catalogue name."""
+    table: ControlTable
+    """With what this model has besides or otherwise."""
+    model_numbers: tuple[int, ...]
+    torque_mode: str
+    """How a constant motor torque is made: "current" and "goal_torque" by the servo's own current control, "pwm" and
+    "wheel" by a duty cycle that follows the speed by the motor's model."""
+    current_unit: float
+    """[A] per count; NaN when it does not measure current."""
+
+    @property
+    def protocol(self) -> int:
+        """1 or 2."""
+        return self.table.protocol
+
+    @property
+    def position_counts(self) -> float:
+        """Counts per turn."""
+        return self.table.units["position_counts"]
+
+    @property
+    def position_centre(self) -> float:
+        """Count at 0 rad."""
+        return self.table.units["position_centre"]
+
+    @property
+    def position_unit(self) -> float:
+        """[rad] per count."""
+        return 2.0 * math.pi / self.position_counts
+
+    @property
+    def velocity_unit(self) -> float:
+        """[rad/s] per count."""
+        return self.table.units["velocity"] * RPM
+
+    @property
+    def voltage_unit(self) -> float:
+        """[V] per count."""
+        return self.table.units["voltage"]
+
+    @property
+    def duty_unit(self) -> float:
+        """Duty cycle per count."""
+        return 1.0 / self.table.units["duty_steps"]
+
+    @property
+    def current_centre(self) -> float:
+        """Count of the present current at 0 A; goals are centred at 0."""
+        return self.table.units["current_centre"]
+
+    @property
+    def watchdog_unit(self) -> float:
+        """[s] per count; 0 when it has no bus watchdog."""
+        return self.table.units.get("watchdog", 0.0)
+
+    @property
+    def block_size(self) -> int:
+        """Bytes of the block that holds a reading."""
+        registers = [self.table[name] for name in self.table.reading.values()]
+        return max(register.end for register in registers) - min(register.address for register in registers)
+
+    def unit(self, register: Register) -> float:
+        """What one count of a register is, in SI units or °C; 1 for a bare number."""
+        return {
+            "position": self.position_unit,
+            "velocity": self.velocity_unit,
+            "current": self.current_unit,
+            "duty": self.duty_unit,
+            "voltage": self.voltage_unit,
+            "watchdog": self.watchdog_unit,
+        }.get(register.quantity, 1.0)
+
+    def centre(self, register: Register) -> float:
+        """Count of a register that means 0."""
+        if register.quantity == "position":
+            return self.position_centre
+        return self.current_centre if register.name == self.table.reading.get("current") else 0.0
+
+    def from_counts(self, register: Register, counts: int) -> float:
+        """Physical value of a register's content, SI units or °C."""
+        return (counts - self.centre(register)) * self.unit(register)
+
+    def to_counts(self, register: Register, value: float) -> int:
+        """Nearest content of a register for a physical value, clamped to what the register can hold."""
+        counts = round(value / self.unit(register) + self.centre(register))
+        return min(max(counts, register.lowest), register.highest)
+
+
+def profile_of(spec: ServoSpec) -> DynamixelProfile:
+    """Return the profile of a catalogue servo; raises ModelError when it has none or a wrong one."""
+    if "dynamixel" not in spec.buses:
+        raise ModelError(f"{spec.title} is no Dynamixel: its servo file has no section [bus.dynamixel]")
+    try:
+        return _parse(spec, spec.buses["dynamixel"])
+    except KeyError as error:
+        raise ModelError(f"{spec.name}: [bus.dynamixel]: entry {error.args[0]!r} is missing") from None
+    except (TypeError, ValueError, AttributeError, ModelError) as error:
+        raise ModelError(f"{spec.name}: [bus.dynamixel]: {error}") from None
+
+
+def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
+    unknown = sorted(set(entries) - set(_ENTRIES))
+    if unknown:
+        raise ModelError(f"no entry {unknown[0]!r}; there are {', '.join(_ENTRIES)}")
+    mode = entries["torque_mode"]
+    if mode not in TORQUE_MODES:
+        raise ModelError(f"torque_mode = {mode!r} must be one of {', '.join(TORQUE_MODES)}")
+    table = load_table(entries["table"])
+    if mode not in table.modes:
+        raise ModelError(f"torque_mode = {mode!r}: the control table {table.name} has no such mode")
+    if entries["protocol"] != table.protocol:
+        raise ModelError(f"protocol = {entries['protocol']}: the control table {table.name} is of {table.protocol}")
+    units = {name: float(value) for name, value in entries.get("units", {}).items()}
+    table = replace(table, units={**table.units, **units}).with_model(
+        parse_registers(entries.get("registers", {})), entries.get("initial", {})
+    )
+    unit = float(entries.get("current_unit", math.nan))
+    if mode in ("current", "goal_torque") and not unit > 0:
+        raise ModelError(f"current_unit = {unit} must be above 0 for torque_mode = {mode!r}")
+    numbers = tuple(int(number) for number in entries["model_numbers"])
+    if not numbers:
+        raise ModelError("model_numbers must name at least one")
+    return DynamixelProfile(servo=spec.name, table=table, model_numbers=numbers, torque_mode=mode, current_unit=unit)
+
+
+def dynamixels() -> dict[str, ServoSpec]:
+    """Every catalogue servo that is a Dynamixel, by name."""
+    return {name: spec for name, spec in servos().items() if "dynamixel" in spec.buses}
+
+
+def servo_by_model_number(number: int, protocol: int) -> ServoSpec:
+    """Return the catalogue servo that reports a model number; raises ModelError saying how to add one."""
+    for spec in dynamixels().values():
+        profile = profile_of(spec)
+        if profile.protocol == protocol and number in profile.model_numbers:
+            return spec
+        if number in profile.model_numbers:
+            raise ModelError(
+                f"{spec.title} (model number {number}) is driven with protocol {profile.protocol}, not {protocol}; "
+                "choose that protocol, and set it in the servo with the vendor's program"
+            )
+    known = ", ".join(spec.title for spec in dynamixels().values() if profile_of(spec).protocol == protocol)
+    raise ModelError(
+        f"a Dynamixel with model number {number} (protocol {protocol}) is not in the catalogue, which has {known}; "
+        f"add a file like resources/servos/xm430_w350.toml with model_numbers = [{number}] under [bus.dynamixel]"
+    )

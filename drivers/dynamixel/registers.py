@@ -1,0 +1,106 @@
+"""The registers of one servo by name, over its bus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.table import ControlTable, Register
+from drivers.errors import CommandError, DriverError
+
+WINDOWS = 8
+"""Different lengths in which the same registers can be read."""
+RELAXED = 0.5
+"""A released servo may take this long to answer a read [s]."""
+
+
+class Registers:
+    """Reads and writes of one servo. The last answer's error byte is kept in `error`."""
+
+    def __init__(self, bus: Bus, id: int, table: ControlTable) -> None:
+        self.bus = bus
+        self.id = id
+        self.table = table
+        self.error = 0
+        self._windows = cache(self._find_windows)
+
+    def read(self, *names: str, time_allowed: float = RELAXED) -> dict[str, int]:
+        """Return the contents of registers, read as one block. Raises NoAnswer, BusError, DriverError."""
+        registers = [self.table[name] for name in names]
+        begin = min(register.address for register in registers)
+        end = max(register.end for register in registers)
+        data, self.error = self.bus.read(self.id, begin, end - begin, self._windows(begin, end), time_allowed)
+        return {r.name: r.decode(data[r.address - begin : r.end - begin]) for r in registers}
+
+    def read_one(self, name: str, time_allowed: float = RELAXED) -> int:
+        """Return the content of one register."""
+        return self.read(name, time_allowed=time_allowed)[name]
+
+    def write(self, name: str, value: int) -> None:
+        """Write a register and read it back. Raises CommandError, NoAnswer, BusError, DriverError."""
+        register = self.table[name]
+        self.error = self.bus.write(self.id, register.address, self._encoded(register, value))
+        self.confirm({name: value})
+
+    def change(self, name: str, value: int) -> bool:
+        """Write a register if it holds something else, which spares its EEPROM; returns whether it did."""
+        if self.read_one(name) == value:
+            return False
+        self.write(name, value)
+        return True
+
+    def send(self, values: Mapping[str, int]) -> None:
+        """Write registers in the order of their addresses without waiting for an answer, adjacent ones in one packet.
+
+        Raises CommandError, BusError.
+        """
+        packets: list[tuple[int, bytes]] = []
+        for register in sorted((self.table[name] for name in values), key=lambda register: register.address):
+            data = self._encoded(register, values[register.name])
+            before, bytes_before = packets[-1] if packets else (-1, b"")
+            if before + len(bytes_before) == register.address:
+                packets[-1] = (before, bytes_before + data)
+            else:
+                packets.append((register.address, data))
+        for address, data in packets:
+            self.bus.send(self.id, address, data)
+
+    def confirm(self, values: Mapping[str, int], time_allowed: float = RELAXED) -> None:
+        """Read registers back; raises DriverError when one does not hold what it should."""
+        held = self.read(*values, time_allowed=time_allowed)
+        for name, value in values.items():
+            if held[name] != value:
+                locked = "switch its power off and on, which unlocks its EEPROM, and " * self.table[name].eeprom
+                raise DriverError(
+                    f"ID {self.id} holds {held[name]} in {name} after {value} was written; "
+                    f"{locked}look for a second program or controller on the bus"
+                )
+
+    @staticmethod
+    def _encoded(register: Register, value: int) -> bytes:
+        try:
+            return register.encode(value)
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+
+    def _find_windows(self, begin: int, end: int) -> Sequence[tuple[int, int]]:
+        """Reads of different lengths that contain these bytes and otherwise only registers that exist, unless what is
+        read anyway has gaps. In protocol 1 none has a length of 2, as an echo of the request to read would.
+        """
+        known = {byte for register in self.table.registers.values() for byte in range(register.address, register.end)}
+        if not known.issuperset(range(begin, end)):
+            known = set(range(self.table.end))
+        found = []
+        while True:
+            if not (self.table.protocol == 1 and end - begin == 2):
+                found.append((begin, end - begin))
+            if len(found) == WINDOWS:
+                break
+            if begin - 1 in known:
+                begin -= 1
+            elif end in known:
+                end += 1
+            else:
+                break
+        return tuple(found) or ((begin, end - begin),)

@@ -1,0 +1,348 @@
+"""A Dynamixel as the recorder sees it; what its series has to say about itself stands in tables, not here."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from statistics import median
+
+from core.catalogue import ServoSpec
+from core.errors import ModelError
+from core.recording import ServoSettings
+from drivers.dynamixel.adapter import shorten_latency
+from drivers.dynamixel.bus import READ_TIME, Bus
+from drivers.dynamixel.identity import identity_of
+from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
+from drivers.dynamixel.preparation import ANSWERS_ALL, Prepared, hardware_errors, narrowed, prepare, restart
+from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_model_number
+from drivers.dynamixel.registers import Registers
+from drivers.dynamixel.samples import Speedometer, TickCheck
+from drivers.dynamixel.table import load_table
+from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
+from drivers.limits import Limits
+from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, ServoState, TorqueGoal
+
+FIND_TIME = 1.0
+"""A servo that was just switched on answers within this time [s]."""
+MEASURED_READS = 8
+"""Reads by which the adapter's delay is measured."""
+BUSY = 0.006
+"""What a busy machine may add to twice an answer's usual delay [s]."""
+SHORTEST_PATIENCE = 0.008
+"""An answer may always be so late [s]."""
+GAP = 0.06
+"""After so long without an answer a driven servo is asked whether it still is [s]."""
+NOTHING_SEEN = Reading(math.nan)
+
+
+class DynamixelServo(Servo):
+    """One Dynamixel on a serial bus of its own."""
+
+    def __init__(self, port: str, id: int, protocol: int, baud: int) -> None:
+        super().__init__()
+        self._bus = Bus(port, protocol, baud)
+        self._id = id
+        self._spec: ServoSpec | None = None
+        self._profile: DynamixelProfile | None = None
+        self._registers_: Registers | None = None
+        self._motor = Motor(math.nan, math.nan)
+        self._prepared = Prepared(position_limits=(0, 0))
+        self._delay = math.nan
+        self._latency = ""
+        self._mode = ""
+        self._written: ServoSettings | None = None
+        self._seen = NOTHING_SEEN
+        self._counts = 0
+        self._switched_on = False
+        """Whether the servo confirmed that its torque is on, so that it has to stay on."""
+        self._answered = -math.inf
+        self._ticks = TickCheck()
+        self._speed = Speedometer()
+
+    @property
+    def spec(self) -> ServoSpec:
+        """The catalogue servo that answered. Raises NotReady before one did."""
+        if self._spec is None:
+            self._require("look into", ServoState.READY)
+        assert self._spec is not None
+        return self._spec
+
+    @property
+    def profile(self) -> DynamixelProfile:
+        """Its control table and units."""
+        assert self._profile is not None
+        return self._profile
+
+    @property
+    def registers(self) -> Registers:
+        """Its registers."""
+        assert self._registers_ is not None
+        return self._registers_
+
+    # Connecting.
+
+    def _connect(self) -> None:
+        bus = self._bus
+        bus.open()
+        self._latency = shorten_latency(bus.path, bus.serial)
+        try:
+            self._spec = servo_by_model_number(self._find(), bus.protocol)
+            self._profile = profile_of(self._spec)
+        except ModelError as error:
+            raise DriverError(f"{bus.path}, ID {self._id}: {error}") from None
+        self._registers_ = Registers(bus, self._id, self._profile.table)
+        self._motor = Motor.of(self._spec)
+        self.ratings = self.limits = Limits.for_spec(self._spec)
+        self._prepare()
+        self._measure_delay()
+
+    def _find(self) -> int:
+        """Return the model number of whoever has this ID."""
+        bus = self._bus
+        until = time.perf_counter() + FIND_TIME
+        while True:
+            try:
+                return bus.ping(self._id)
+            except (NoAnswer, BusError):
+                if not bus.is_open or time.perf_counter() > until:
+                    raise
+            if bus.protocol == 1:
+                # It may have been told to answer pings only, which in this protocol do not say who answers. All of
+                # these servos have the register at the same place.
+                level = load_table("mx1")["status_return_level"]
+                bus.send(self._id, level.address, level.encode(ANSWERS_ALL))
+
+    def _prepare(self) -> None:
+        """Bring the servo, just found or just restarted, into a known state."""
+        self._mode = ""
+        self._ticks.forget()
+        self._prepared = prepare(self.registers, self.profile)
+        self._mode = "position"
+        self.ratings = narrowed(self.ratings, self.profile, self._prepared)
+        self.limits = narrowed(self.limits, self.profile, self._prepared)
+
+    def _measure_delay(self) -> None:
+        """Wait for answers as long as this adapter needs, not as long as the slowest one."""
+        names = tuple(self.profile.table.reading.values())
+        wire = self._bus.read_wire_time(self.profile.block_size)
+        took = []
+        for _ in range(MEASURED_READS):
+            begin = time.perf_counter()
+            self.registers.read(*names)
+            took.append(time.perf_counter() - begin - wire)
+        self._delay = max(median(took), 0.0)
+        self._bus.patience = max(SHORTEST_PATIENCE, min(2.0 * self._delay + BUSY, READ_TIME - wire))
+
+    def _identify(self) -> ServoIdentity:
+        held = self.registers.read("model_number", "firmware_version")
+        return identity_of(
+            self.spec,
+            self.profile,
+            self._bus,
+            self._prepared,
+            id=self._id,
+            held=held,
+            delay=self._delay,
+            motor=self._motor,
+            latency=self._latency,
+            complaints=hardware_errors(self.registers, self.registers.error),
+        )
+
+    # Settings.
+
+    def _configure(self, settings: ServoSettings) -> None:
+        self._set_mode("position")
+        self._write_gains(settings)
+        self._written = settings
+
+    def _set_mode(self, mode: str) -> None:
+        """Choose a mode; torque is off. A protocol 2 servo then forgets its gains."""
+        if self._mode == mode:
+            return
+        self._mode = ""
+        self.registers.write(self.profile.table.mode_register, self.profile.table.modes[mode])
+        self._mode = mode
+        if mode == "position" and self._written is not None:
+            self._write_gains(self._written)
+
+    def _write_gains(self, settings: ServoSettings) -> None:
+        table = self.profile.table
+        wanted = {"kp": settings.kp, "ki": settings.ki, "kd": settings.kd}
+        for gain, value in wanted.items():
+            if not math.isfinite(value):
+                raise CommandError(f"{gain} = {value} is not a number; enter a finite one")
+        gains = {table.gains[gain]: round(value) for gain, value in wanted.items()}
+        for name, value in gains.items():
+            self.registers.write(name, value)
+        for name in ("feedforward_1st_gain", "feedforward_2nd_gain"):
+            if name in table:
+                self.registers.change(name, 0)
+        self.registers.confirm(gains)
+
+    def _settings(self) -> ServoSettings | None:
+        gains = self.profile.table.gains
+        held = self.registers.read(*gains.values())
+        nominal = self.spec.supply_voltage if self._written is None else self._written.supply_voltage
+        return ServoSettings(
+            servo=self.spec.name,
+            supply_voltage=nominal,
+            **{gain: float(held[name]) for gain, name in gains.items()},
+        )
+
+    # Driving.
+
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        registers, table = self.registers, self.profile.table
+        mode = mode_of(self.profile, goal)
+        self._set_mode(mode)
+        self._speed.forget()
+        if self._prepared.watchdog:
+            registers.send({"bus_watchdog": 0})
+        self._read()
+        caps = {name: self._prepared.caps[cap] for name, cap in FULL_OUTPUT.items() if name in table}
+        if mode == "position":
+            unhurried = {name: 0 for name in UNHURRIED if name in table}
+            registers.send({**caps, **unhurried, "goal_position": self._present_goal()})
+        else:
+            registers.send({**caps, GOAL_REGISTERS[mode]: 0})
+        if self._prepared.watchdog:
+            registers.send({"bus_watchdog": self._prepared.watchdog})
+        registers.send({"torque_enable": 1})
+        registers.confirm({"torque_enable": 1}, READ_TIME)
+        self._switched_on = True
+        self._answered = time.perf_counter()
+
+    def _present_goal(self) -> int:
+        """Goal that keeps the shaft where it is; a servo that was turned by hand counts on past a turn."""
+        low, high = self._prepared.position_limits
+        counts = self._counts
+        if not low <= counts <= high:
+            counts %= round(self.profile.position_counts)
+        if not low <= counts <= high:
+            raise DriverError(
+                f"the servo stands at {self._seen.position:.3f} rad, beyond the position limits set in it; "
+                "move the pendulum inside them by hand"
+            )
+        return counts
+
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        mode = mode_of(self.profile, goal)
+        name = GOAL_REGISTERS[mode]
+        counts = goal_counts(self.profile, self._motor, goal, self._seen)
+        if mode == "position":
+            low, high = self._prepared.position_limits
+        else:
+            high = self._highest_output(mode)
+            low = -high
+        self.registers.send({name: min(max(counts, low), high)})
+
+    def _highest_output(self, mode: str) -> int:
+        caps = self._prepared.caps
+        if mode == "current":
+            return caps["current_limit"]
+        return caps["pwm_limit"] if mode == "pwm" else caps["max_torque"]
+
+    # Reading.
+
+    def _read(self) -> Reading:
+        reading = self._block()
+        complaints = hardware_errors(self.registers, self.registers.error)
+        if complaints:
+            raise ServoFault(
+                f"the servo reports {' and '.join(complaints)}; look for a blocked or overloaded arm, heat and the "
+                "supply voltage, then acknowledge, which restarts it"
+            )
+        if self._switched_on:
+            self._check_still_driven()
+        self._answered = time.perf_counter()
+        return reading
+
+    def _block(self) -> Reading:
+        """Read one block, and make sure that it is not an old one."""
+        table = self.profile.table
+        names = table.reading
+        held, moment, fresh = self._look()
+        if not fresh:
+            held, moment, fresh = self._look()
+        if not fresh:
+            # Its clock jumped: it restarted, or the pause was a long one.
+            self._check_restart()
+            self._ticks.forget()
+        found = {
+            what: self.profile.from_counts(table[name], held[name]) for what, name in names.items() if what != "tick"
+        }
+        self._counts = held[names["position"]]
+        reading = Reading(**found)
+        if self._mode == "wheel":
+            reading = replace(reading, velocity=self._speed.velocity(moment, reading.position))
+        self._seen = reading
+        return reading
+
+    def _look(self) -> tuple[dict[str, int], float, bool]:
+        """Return one block's registers, the middle of the read [s], and whether the servo's clock agrees with that."""
+        names = self.profile.table.reading
+        asked = time.perf_counter()
+        held = self.registers.read(*names.values(), time_allowed=READ_TIME)
+        answered = time.perf_counter()
+        tick = held.get(names.get("tick", ""), 0)
+        # Firmware without the counter reports 0 for ever.
+        fresh = not tick or self._ticks.plausible(tick, asked, answered)
+        return held, 0.5 * (asked + answered), fresh
+
+    def _check_still_driven(self) -> None:
+        """After a gap, raise ServoFault when the servo stopped by itself or restarted meanwhile."""
+        if time.perf_counter() - self._answered < GAP:
+            return
+        self._check_restart()
+        if self._prepared.watchdog and self.registers.read_one("bus_watchdog", READ_TIME) < 0:
+            limit = 1e3 * self._prepared.watchdog * self.profile.watchdog_unit
+            raise ServoFault(
+                f"the servo stopped by itself since it heard nothing for {limit:.0f} ms; check the cable and the "
+                "computer's load, then acknowledge"
+            )
+
+    def _check_restart(self) -> None:
+        """Raise ServoFault when a driven servo forgot that it is driven."""
+        if self._switched_on and not self.registers.read_one("torque_enable", READ_TIME):
+            raise ServoFault(
+                "the servo restarted while it was driven; check that its power supply is strong enough and its plugs "
+                "are tight, then acknowledge"
+            )
+
+    # Letting go.
+
+    def _release(self) -> None:
+        self._switched_on = False
+        if not self._bus.is_open:
+            self._bus.open()
+        registers = self.registers
+        registers.send({"torque_enable": 0})
+        if registers.read_one("torque_enable", READ_TIME):
+            raise DriverError("torque stayed on")
+        if self._prepared.watchdog:
+            registers.send({"bus_watchdog": 0})
+
+    def _acknowledge(self) -> None:
+        registers = self.registers
+        registers.read_one("torque_enable")
+        if hardware_errors(registers, registers.error):
+            self._mode = ""
+            restart(registers)
+        self._prepare()
+        if self._written is not None:
+            self._write_gains(self._written)
+        self._measure_delay()
+        registers.read_one("torque_enable")
+        complaints = hardware_errors(registers, registers.error)
+        if complaints:
+            raise ServoFault(
+                f"the servo still reports {' and '.join(complaints)}; let it cool down or check its supply, then "
+                "acknowledge again"
+            )
+
+    def _repeats(self) -> int:
+        return self._bus.repeats
+
+    def _close(self) -> None:
+        self._bus.close()

@@ -1,0 +1,80 @@
+"""A Dynamixel as a picklable description, as an address a person types, and its release by somebody else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.errors import ModelError
+from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.form import family
+from drivers.dynamixel.profile import dynamixels, profile_of, servo_by_model_number
+from drivers.dynamixel.servo import DynamixelServo
+from drivers.dynamixel.table import Register, load_table
+from drivers.errors import AddressError, BusError, NoAnswer
+
+if TYPE_CHECKING:
+    from drivers.registry import ServoAddress
+
+BLIND_PATIENCE = 0.018
+"""How long a blind release waits to hear which model it releases [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DynamixelSource:
+    """Which servo on which port."""
+
+    port: str
+    id: int = 1
+    protocol: int = 2
+    baud: int = 57600
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Be unpickled, and ready to release at once: the catalogue is read now, not then."""
+        self.__dict__.update(state)
+        dynamixels()
+
+    def open(self) -> DynamixelServo:
+        """Return the servo, not yet connected."""
+        return DynamixelServo(self.port, self.id, self.protocol, self.baud)
+
+    def release_blindly(self) -> None:
+        """Switch the motor off although somebody else owns the port. Raises BusError when it cannot be opened."""
+        with Bus(self.port, self.protocol, self.baud) as bus:
+            bus.open(exclusive=False)
+            bus.patience = BLIND_PATIENCE
+            for register in self._torque_registers(bus):
+                for _ in range(2):
+                    bus.send(self.id, register.address, register.encode(0))
+
+    def _torque_registers(self, bus: Bus) -> list[Register]:
+        """Where this servo's torque is switched; all places there are if it does not say what it is.
+
+        The XL-320's comes first: there a driven servo of the X series has a register that is locked while it is
+        driven, whereas a released one would lose its moving threshold.
+        """
+        if self.protocol == 1:
+            return [load_table("mx1")["torque_enable"]]
+        try:
+            spec = servo_by_model_number(bus.ping(self.id), self.protocol)
+        except (NoAnswer, BusError, ModelError):
+            return [load_table(name)["torque_enable"] for name in ("xl320", "x")]
+        return [profile_of(spec).table["torque_enable"]]
+
+
+def from_address(address: ServoAddress) -> DynamixelSource:
+    """Read `dynamixel:PORT:ID[:PROTOCOL[:BAUD]]`; raises AddressError."""
+    form = family()
+    if not 2 <= len(address.parts) <= len(form.fields) or address.options:
+        raise AddressError(
+            f"servo address {address}: a Dynamixel is written dynamixel:PORT:ID[:PROTOCOL[:BAUD]], "
+            "e.g. dynamixel:/dev/ttyUSB0:1:2:1000000"
+        )
+    values = form.values(str(address))
+    try:
+        form.address(values)
+    except AddressError as error:
+        raise AddressError(f"servo address {address}: {error}") from None
+    return DynamixelSource(
+        port=values["port"], id=int(values["id"]), protocol=int(values["protocol"]), baud=int(values["baud"])
+    )

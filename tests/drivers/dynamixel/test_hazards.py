@@ -1,0 +1,349 @@
+"""What happens on a real bus, one by one, with a servo of each series: no wrong data, a typed error, still usable.
+
+Each row is one of what dynamixel-sdk was measured to report as success, as nonsense, or not at all.
+"""
+
+import os
+import signal
+import time
+
+import pytest
+
+from drivers.dynamixel import preparation
+from drivers.dynamixel.bus import LATE, Bus
+from drivers.errors import BusError, DriverError, NoAnswer, ServoFault
+from drivers.servo import ANSWER_LIMIT, PositionGoal, Release, ServoState, TorqueGoal
+from tests.drivers.dynamixel.bench import NOISE, connected, cycles, driven, look, settings, source_of, truth
+
+
+@pytest.mark.parametrize("fault", ["drop", "corrupt", "truncate", "split", "duplicate", "garbage", "fake-header"])
+def test_a_single_disturbance_is_not_even_noticed(emulator, servo, fault):
+    """A packet lost, damaged, cut, split, doubled or behind garbage: the read is repeated within its time."""
+    wanted = truth(emulator)["position"]
+    unnoticed, before = 0, servo.repeats
+    for _ in range(5):
+        emulator.say(fault)
+        begin = time.perf_counter()
+        try:
+            reading = servo.read()
+        except (NoAnswer, BusError):  # the emulator's machine was busy besides
+            continue
+        finally:
+            assert time.perf_counter() - begin < NOISE * ANSWER_LIMIT
+        assert reading.position == pytest.approx(wanted, abs=0.02)
+        unnoticed += 1
+    assert unnoticed >= 3
+    # But it is counted.
+    if fault in ("drop", "corrupt", "truncate", "fake-header"):
+        assert servo.repeats >= before + 3
+
+
+def test_silence_is_no_answer_within_its_time_and_nothing_else_is_broken(emulator, servo):
+    emulator.say("drop 1000")
+    for _ in range(5):
+        begin = time.perf_counter()
+        with pytest.raises(NoAnswer, match=r"no answer to reading .* check the servo's power supply"):
+            servo.read()
+        assert time.perf_counter() - begin < NOISE * ANSWER_LIMIT
+    emulator.say("drop 0")
+    look(servo)
+
+
+def test_damage_that_lasts_is_a_bus_error(emulator, servo):
+    emulator.say("corrupt 1000")
+    with pytest.raises(BusError, match=r"the answer arrived damaged .* check the cable"):
+        servo.read()
+    emulator.say("corrupt 0")
+    look(servo)
+
+
+def test_late_answers_are_never_taken_for_others(emulator, servo):
+    """The SDK returns the old register's bytes as success; here every value belongs to what was asked."""
+    registers = servo.registers
+    known = {name: registers.read_one(name) for name in ("model_number", "id", "firmware_version", "torque_enable")}
+    # Some of them later than an answer may be, some within the time.
+    for milliseconds in (5, 10, 20, 40, 60):
+        for name in known:
+            emulator.say(f"delay {milliseconds} 1")
+            for asked in (name, *known):
+                try:
+                    assert registers.read_one(asked) == known[asked], (milliseconds, name, asked)
+                except NoAnswer:
+                    continue
+    time.sleep(0.1)
+    assert {name: registers.read_one(name) for name in known} == known
+
+
+def test_late_samples_are_never_taken_for_new_ones(emulator, servo):
+    """Each answer held back by more than the patience: what is read is new or nothing."""
+    servo.configure(settings(servo.spec.name))
+    emulator.say("hand angle 40")
+    time.sleep(1.0)
+    before = look(servo).position
+    emulator.say("delay 30 3")
+    emulator.say("hand off")
+    fresh = []
+    for _ in range(10):
+        try:
+            fresh.append((servo.read().position, truth(emulator)["position"]))
+        except NoAnswer:
+            continue
+    assert before == pytest.approx(0.7, abs=0.2)
+    assert len(fresh) >= 5
+    # The truth is asked a moment later, while the pendulum falls.
+    assert all(abs(read - true) < 0.25 for read, true in fresh)
+
+
+def test_an_acknowledgement_that_comes_late_is_not_a_sample(emulator, servo):
+    """The SDK takes a write's late status for the next read's answer in half of all cycles."""
+    servo.registers.send({"led": 0})
+    table = servo.profile.table
+    kp = table.gains["kp"]
+    for value in (10, 20, 30):
+        emulator.say("delay 15 1")
+        servo.registers.write(kp, value)
+        assert servo.settings().kp == value
+        look(servo)
+
+
+def test_an_adapter_that_echoes_does_no_harm(emulator):
+    """Protocol 1 cannot tell an instruction from an answer: the SDK reads 542 where 777 stands."""
+    emulator.say("echo on")
+    with connected(emulator) as servo:
+        name = servo.spec.name
+        servo.configure(settings(name))
+        assert servo.settings().kp == settings(name).kp
+        assert look(servo).position == pytest.approx(truth(emulator)["position"], abs=0.02)
+        reading = cycles(servo, PositionGoal(0.2), 60)
+        assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.02)
+        assert driven(emulator)
+        assert servo.release()
+        assert not driven(emulator)
+        if servo.profile.protocol == 1:
+            assert any("local echo" in warning for warning in servo.identity.warnings)
+
+
+def test_a_servo_that_obeys_without_answering_is_released(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say("mute on")
+    begin = time.perf_counter()
+    assert not servo.release()
+    assert time.perf_counter() - begin < NOISE * 3 * ANSWER_LIMIT
+    # Nobody could confirm it, but it was said at once and done.
+    assert servo.state is ServoState.FAULT
+    assert "cut the servo's power supply" in servo.fault_reason
+    assert not driven(emulator)
+    emulator.say("mute off")
+    # No answer of before can be taken for one of now any more.
+    time.sleep(LATE)
+    servo.acknowledge()
+    assert servo.state is ServoState.READY
+
+
+@pytest.mark.parametrize("fault", ["overload", "overheating", "voltage"])
+def test_a_servo_that_protects_itself_is_a_fault_until_it_was_restarted(emulator, servo, fault):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say(f"fault {fault}")
+    with pytest.raises(ServoFault, match=r"the servo reports .*; look for .* then acknowledge"):
+        cycles(servo, PositionGoal(0.1), 5)
+    servo.fault("overload")
+    assert not driven(emulator)
+    emulator.say("fault clear")
+    servo.acknowledge()
+    assert servo.state is ServoState.READY
+    assert servo.settings().kp == settings(servo.spec.name).kp
+    reading = cycles(servo, PositionGoal(0.2), 100)
+    assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.02)
+    assert driven(emulator)
+    assert servo.release()
+
+
+def test_a_fault_whose_cause_lasts_is_not_acknowledged(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say("temperature 95")
+    with pytest.raises(ServoFault, match="the servo reports overheating"):
+        cycles(servo, PositionGoal(0.1), 100)
+    servo.fault("overheating")
+    assert not driven(emulator)
+    with pytest.raises(ServoFault, match="still reports overheating; let it cool down"):
+        servo.acknowledge()
+    assert servo.state is ServoState.FAULT
+    emulator.say("temperature off")
+    servo.acknowledge()
+    assert servo.state is ServoState.READY
+
+
+def test_a_fault_that_was_there_before_is_told_and_acknowledged(emulator):
+    emulator.say("fault overload")
+    with connected(emulator) as servo:
+        assert any("the servo reports overload" in warning for warning in servo.identity.warnings)
+        with pytest.raises(ServoFault, match="overload"):
+            look(servo)
+        servo.fault("overload")
+        emulator.say("fault clear")
+        servo.acknowledge()
+        look(servo)
+
+
+def test_a_servo_that_restarts_while_it_is_driven_is_a_fault(emulator, servo):
+    """A dip of the supply: torque off, gains forgotten, and it answers as if nothing had happened."""
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.3), 60)
+    emulator.say("power-cycle")
+    time.sleep(1.0)
+    with pytest.raises(ServoFault, match="restarted while it was driven; check that its power supply"):
+        look(servo)
+    servo.fault("restarted")
+    assert not driven(emulator)
+    servo.acknowledge()
+    assert servo.settings().kp == settings(servo.spec.name).kp
+    look(servo)
+
+
+def test_a_servo_without_power_is_no_answer(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.3), 10)
+    emulator.say("power off")
+    with pytest.raises(NoAnswer):
+        servo.read()
+    assert not servo.release()
+    emulator.say("power on")
+    time.sleep(1.0)
+    servo.acknowledge()
+    look(servo)
+
+
+def test_a_refused_write_says_why(x_series):
+    with connected(x_series) as servo:
+        registers = servo.registers
+        servo.command(PositionGoal(0.0))
+        with pytest.raises(DriverError, match="was refused: the register cannot be written now"):
+            registers.bus.write(1, 11, b"\x00")
+        servo.command(Release())
+        with pytest.raises(DriverError, match="was refused: the value"):
+            registers.bus.write(1, 36, (5000).to_bytes(2, "little"))
+
+
+def test_a_payload_like_a_header_arrives(x_series):
+    with connected(x_series) as servo:
+        registers = servo.registers
+        # −131073 is FF FF FD FF; extended positions are not clamped by the register.
+        registers.write("homing_offset", -131073)
+        assert x_series.say("get homing_offset") == "-131073"
+        registers.write("homing_offset", 0)
+
+
+def test_the_watchdog_stops_a_servo_nobody_talks_to_and_that_is_a_fault(x_series, monkeypatch):
+    monkeypatch.setattr(preparation, "WATCHDOG", 0.4)
+    with connected(x_series) as servo:
+        assert servo.identity.watchdog == pytest.approx(0.4)
+        servo.configure(settings("xm430_w350"))
+        cycles(servo, PositionGoal(0.2), 40)
+        time.sleep(0.8)
+        assert x_series.say("get bus_watchdog") == "-1"
+        with pytest.raises(ServoFault, match="stopped by itself since it heard nothing for 400 ms"):
+            cycles(servo, PositionGoal(0.2), 2)
+        servo.fault("watchdog")
+        assert not driven(x_series)
+        servo.acknowledge()
+        assert cycles(servo, PositionGoal(0.2), 60).position == pytest.approx(0.2, abs=0.05)
+        assert servo.release()
+        look(servo)
+        assert x_series.say("get bus_watchdog") == "0"
+
+
+def test_servos_without_a_watchdog_say_so(old_mx, xl320):
+    for emulator in (old_mx, xl320):
+        with connected(emulator) as servo:
+            assert servo.identity.watchdog == 0.0
+            assert any("no bus watchdog" in warning for warning in servo.identity.warnings)
+
+
+def test_unplugging_is_a_bus_error_and_plugging_in_again_is_enough(x_series):
+    with connected(x_series) as servo:
+        servo.configure(settings("xm430_w350"))
+        cycles(servo, TorqueGoal(0.1), 5)
+        x_series.say("unplug")
+        begin = time.perf_counter()
+        with pytest.raises(BusError, match="plug the adapter in again, then acknowledge"):
+            servo.read()
+        assert not servo.release()
+        assert time.perf_counter() - begin < NOISE * ANSWER_LIMIT
+        with pytest.raises(BusError, match="not open"):
+            servo.read()
+        with pytest.raises(DriverError, match="there is no such port"):
+            servo.acknowledge()
+        x_series.say("plug")
+        servo.acknowledge()
+        assert servo.state is ServoState.READY
+        assert not driven(x_series)
+        assert servo.settings().kp == settings("xm430_w350").kp
+        look(servo)
+
+
+def test_a_bus_on_which_nobody_takes_anything_does_not_hold_the_program(x_series):
+    """An adapter that hangs: writes must end, and what could not be sent must not arrive later."""
+    with connected(x_series) as servo:
+        servo.configure(settings("xm430_w350"))
+        os.kill(x_series.pid, signal.SIGSTOP)
+        try:
+            begin, tries, problem = time.perf_counter(), 0, None
+            while not isinstance(problem, BusError):
+                tries += 1
+                assert tries < 2000
+                try:
+                    servo.registers.send({"led": 0})
+                except BusError as error:
+                    problem = error
+            assert "nobody took what was sent" in str(problem)
+            assert (time.perf_counter() - begin) < NOISE * (0.001 * tries + ANSWER_LIMIT)
+        finally:
+            os.kill(x_series.pid, signal.SIGCONT)
+        time.sleep(0.2)
+        assert servo.release()
+        look(servo)
+
+
+def test_a_blind_release_works_beside_the_owner(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    assert driven(emulator)
+    begin = time.perf_counter()
+    source_of(emulator).release_blindly()
+    assert time.perf_counter() - begin < NOISE * 0.05
+    time.sleep(0.02)
+    assert not driven(emulator)
+
+
+def test_a_blind_release_of_a_silent_servo_works_too(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say("mute on")
+    source_of(emulator).release_blindly()
+    time.sleep(0.02)
+    assert not driven(emulator)
+    emulator.say("mute off")
+    if servo.profile.table.name == "x":
+        # The XL-320's torque switch is the moving threshold here, locked while the servo was driven.
+        assert emulator.say("get moving_threshold") == "10"
+
+
+def test_a_second_program_is_kept_away(emulator, servo):
+    with pytest.raises(BusError, match="another program uses the port"):
+        source_of(emulator).open().connect()
+    servo.read()
+
+
+def test_the_servo_at_another_baud_rate_or_id_stays_silent(x_series):
+    port = source_of(x_series).port
+    with Bus(port, 2, 57600) as bus:
+        bus.open()
+        with pytest.raises(NoAnswer, match="no answer to pinging ID 1 at 57600 baud"):
+            bus.ping(1)
+    with Bus(port, 2, 1_000_000) as bus:
+        bus.open()
+        with pytest.raises(NoAnswer, match="ID 3"):
+            bus.ping(3)

@@ -1,0 +1,218 @@
+"""Every Dynamixel of the catalogue from connecting to releasing, over its own control table."""
+
+import math
+import pickle
+import time
+
+import pytest
+
+from core.catalogue import load_servo, nominal_model
+from drivers.dynamixel.profile import dynamixels, profile_of
+from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
+from drivers.emulators.process import EmulatorProcess
+from drivers.errors import CommandError, DriverError
+from drivers.limits import Limits
+from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
+from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, look, settings, source_of, truth
+
+NAMES = tuple(dynamixels())
+HELD = 0.08
+"""Held torque as a share of the stall torque."""
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def model(request):
+    """Catalogue name and an emulator of it."""
+    with EmulatorProcess(emulation(request.param)) as emulator:
+        emulator.say("state")
+        yield request.param, emulator
+
+
+def test_it_says_who_it_is(model):
+    name, emulator = model
+    spec = load_servo(name)
+    profile = profile_of(spec)
+    source = source_of(emulator)
+    with pickle.loads(pickle.dumps(source)).open() as servo:
+        identity = servo.connect()
+        assert identity is servo.identity
+        assert (identity.model, identity.title, identity.id) == (name, spec.title, "1")
+        assert identity.position_step == pytest.approx(spec.encoder_step, rel=1e-3)
+        assert identity.facts["model number"] == spec.model_number
+        assert identity.facts["position unit [rad]"] == profile.position_unit
+        assert ("current unit [A]" in identity.facts) == (not math.isnan(profile.current_unit))
+        assert (identity.watchdog > 0) == ("watchdog" in profile.table.units)
+        assert any("motor's model" in w for w in identity.warnings) == (profile.torque_mode in ("pwm", "wheel"))
+        assert servo.limits == servo.ratings == Limits.for_spec(spec)
+        assert servo.state is ServoState.READY
+        assert not driven(emulator)
+        # A new servo waits half a millisecond before it answers; that was changed, once.
+        assert emulator.say("get return_delay_time") == "0"
+        assert emulator.say("get status_return_level") == "2"
+    with connected(emulator) as servo:
+        assert "return_delay_time set to" not in servo.identity.facts
+
+
+def test_gains_are_written_and_read_back(model):
+    name, emulator = model
+    with connected(emulator) as servo:
+        gains = servo.profile.table.gains
+        wanted = settings(name)
+        servo.configure(wanted)
+        assert servo.settings() == wanted
+        other = type(wanted)(servo=name, kp=wanted.kp + 4, ki=3.0, kd=7.0, supply_voltage=wanted.supply_voltage)
+        servo.configure(other)
+        assert servo.settings() == other
+        assert [int(emulator.say(f"get {gains[gain]}")) for gain in ("kp", "ki", "kd")] == [wanted.kp + 4, 3, 7]
+        for wrong in (1e6, -1.0, math.nan):
+            with pytest.raises((CommandError, DriverError)):
+                servo.configure(type(wanted)(servo=name, kp=wrong, supply_voltage=12.0))
+        # A torque in between makes the servo forget its gains; the next position has them again.
+        servo.configure(wanted)
+        cycles(servo, TorqueGoal(0.0), 3)
+        cycles(servo, PositionGoal(0.0), 3)
+        assert servo.settings() == wanted
+        assert servo.release()
+
+
+def test_it_goes_where_it_is_told_without_a_jump(model):
+    name, emulator = model
+    with connected(emulator) as servo:
+        servo.configure(settings(name))
+        emulator.say("hand angle 25")
+        time.sleep(1.0)
+        before = look(servo).position
+        assert before == pytest.approx(math.radians(25.0), abs=0.2)
+        emulator.say("hand off")
+        # Switched on where it is, whatever goal it had before.
+        servo.command(PositionGoal(before))
+        reading = cycles(servo, PositionGoal(before), 20)
+        assert driven(emulator)
+        assert reading.position == pytest.approx(before, abs=0.15)
+        reading = cycles(servo, PositionGoal(0.0), 100)
+        true = truth(emulator)
+        assert reading.position == pytest.approx(true["position"], abs=1.5 * servo.identity.position_step)
+        assert abs(true["position"]) < 0.3
+        assert reading.supply_voltage == pytest.approx(true["supply"], abs=0.15)
+        assert reading.temperature == pytest.approx(true["temperature"], abs=1.1)
+        assert reading.duty_cycle == pytest.approx(true["duty_cycle"], abs=0.05)
+        if not math.isnan(reading.current):
+            assert reading.current == pytest.approx(true["current"], abs=0.05)
+        servo.command(Release())
+        assert not driven(emulator)
+        assert servo.state is ServoState.READY
+
+
+def test_it_holds_a_torque_while_a_hand_moves_it(model):
+    name, emulator = model
+    spec = load_servo(name)
+    kt = nominal_model(spec).values["kt"]
+    torque = HELD * spec.stall_torque
+    with connected(emulator) as servo:
+        servo.configure(settings(name))
+        emulator.say("hand angle 10")
+        time.sleep(0.5)
+        for sign, angle in ((1.0, 15.0), (-1.0, 5.0)):
+            emulator.say(f"hand angle {angle}")
+            cycles(servo, TorqueGoal(sign * torque), 150)
+            # The motor's torque is kt times its current, whatever the servo measures.
+            found = []
+            for _ in range(5):
+                cycles(servo, TorqueGoal(sign * torque), 10)
+                found.append(truth(emulator)["current"] * kt)
+            assert sorted(found)[2] == pytest.approx(sign * torque, rel=0.15)
+        assert driven(emulator)
+        assert servo.release()
+        emulator.say("hand off")
+        assert not driven(emulator)
+
+
+def test_a_velocity_is_told_in_every_mode(model):
+    name, emulator = model
+    with connected(emulator) as servo:
+        servo.configure(settings(name))
+        emulator.say("hand angle -30")
+        time.sleep(0.5)
+        for goal in (PositionGoal(0.0), TorqueGoal(0.0)):
+            emulator.say("hand off" if isinstance(goal, PositionGoal) else "hand angle -30")
+            reading = cycles(servo, goal, 100)
+            assert reading.velocity == pytest.approx(truth(emulator)["velocity"], abs=0.4)
+        servo.release()
+        emulator.say("hand off")
+
+
+def test_factory_settings_of_other_programs_are_put_right():
+    """Wheel mode, a slow profile, a cut output, silence: what somebody else may have left in the servo."""
+    servos = (
+        EmulatedDynamixel(servo="mx64", id=1, registers={"cw_angle_limit": 0, "ccw_angle_limit": 0}),
+        EmulatedDynamixel(servo="xm430_w350", id=2, registers={"operating_mode": 1}),
+        EmulatedDynamixel(servo="xl320", id=3, registers={"control_mode": 1}),
+    )
+    left = (
+        ["set moving_speed 10 id=1", "set torque_limit 100 id=1", "set status_return_level 0 id=1"],
+        ["set profile_velocity 3 id=2", "set goal_pwm 20 id=2", "set status_return_level 0 id=2"],
+        ["set moving_speed 5 id=3", "set torque_limit 10 id=3", "set status_return_level 0 id=3"],
+    )
+    with EmulatorProcess(DynamixelEmulation(servos=servos)) as emulator:
+        emulator.say("state")
+        for index, lines in enumerate(left):
+            for line in lines:
+                emulator.say(line)
+            with connected(emulator, index) as servo:
+                name = servo.spec.name
+                servo.configure(settings(name))
+                reading = cycles(servo, PositionGoal(0.5), 150)
+                assert reading.position == pytest.approx(0.5, abs=0.2), name
+
+
+def test_narrow_limits_in_the_servo_become_its_ratings():
+    limits = {"min_position_limit": 1024, "max_position_limit": 3072}
+    servo = EmulatedDynamixel(servo="xm430_w350", registers=limits)
+    with EmulatorProcess(DynamixelEmulation(servos=(servo,))) as emulator:
+        emulator.say("state")
+        with connected(emulator) as servo:
+            assert servo.ratings.highest_position == pytest.approx(math.pi / 2)
+            assert servo.ratings.lowest_position == pytest.approx(-math.pi / 2)
+            servo.configure(settings("xm430_w350"))
+            with pytest.raises(CommandError, match="wider than the servo's rating"):
+                servo.configure(settings("xm430_w350"), Limits())
+            emulator.say("hand angle 120")
+            time.sleep(1.5)
+            with pytest.raises(DriverError, match="beyond the position limits set in it; move the pendulum"):
+                servo.command(PositionGoal(1.0))
+            assert servo.release()
+
+
+def test_a_servo_that_is_not_in_the_catalogue_is_refused_by_its_number(x_series):
+    x_series.say("set model_number 1060")
+    try:
+        with pytest.raises(DriverError, match=r"ID 1: a Dynamixel with model number 1060 .*add a file"):
+            connected(x_series)
+    finally:
+        x_series.say("set model_number 1020")
+
+
+def test_a_cut_output_is_a_warning(x_series):
+    x_series.say("set pwm_limit 400")
+    try:
+        with connected(x_series) as servo:
+            assert any("pwm_limit is set to 400 of 885" in warning for warning in servo.identity.warnings)
+    finally:
+        x_series.say("set pwm_limit 885")
+
+
+def test_a_slow_bus_works_and_says_how_slow_it_is():
+    """A new servo's 57600 baud through an adapter that was left as it comes."""
+    with EmulatorProcess(emulation("xm430_w350", baud=57600, usb_latency=0.016)) as emulator:
+        emulator.say("state")
+        with connected(emulator) as servo:
+            # 19 bytes of goal, 14 + 38 of a read, 10 bits each at 57600 baud, and the adapter's 16 ms.
+            highest = 1.0 / (71 * 10 / 57600 + 0.016)
+            told = servo.identity.facts["highest cycle rate [Hz]"]
+            assert 0.6 * highest < told < 1.05 * highest
+            assert any("set a higher baud rate" in warning for warning in servo.identity.warnings)
+            servo.configure(settings("xm430_w350"))
+            reading = cycles(servo, PositionGoal(0.2), 40, period=0.01)
+            assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.05)
+            assert servo.release()
+            assert not driven(emulator)

@@ -1,0 +1,149 @@
+"""Ports, adapters and addresses: what a person may have typed, plugged or forgotten."""
+
+import os
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from serial import SerialException
+
+import drivers.dynamixel.bus as bus_module
+from drivers.dynamixel import DynamixelSource, family
+from drivers.dynamixel.adapter import latency_file, shorten_latency
+from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.opening import BaudRateRefused
+from drivers.errors import AddressError, BusError, NoAnswer
+from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
+
+
+class Adapter:
+    """A device whose driver may heed the wish to deliver at once."""
+
+    def __init__(self, file=None):
+        self.file = file
+
+    def set_low_latency_mode(self, wanted):
+        if self.file is None:
+            raise ValueError("not supported")
+        self.file.write_text("1\n")
+
+
+def test_a_slow_adapter_is_told_to_be_prompt_or_named_with_the_remedy(tmp_path):
+    link = tmp_path / "by-id"
+    link.symlink_to("/dev/ttyUSB7")
+    (tmp_path / "ttyUSB7").mkdir()
+    file = tmp_path / "ttyUSB7" / "latency_timer"
+    file.write_text("16\n")
+    assert latency_file("/dev/ttyUSB7", tmp_path) == latency_file(str(link), tmp_path) == file
+    warning = shorten_latency(str(link), Adapter(), tmp_path)
+    assert "holds answers back for 16 ms" in warning
+    assert f"echo 1 | sudo tee {file}" in warning
+    assert shorten_latency(str(link), Adapter(file), tmp_path) == ""
+    assert file.read_text() == "1\n"
+    # Ports without the file, e.g. pseudo terminals, deliver when they like.
+    assert shorten_latency("/dev/pts/7", Adapter(), tmp_path) == ""
+
+
+def test_a_missing_port_names_those_there_are():
+    with pytest.raises(BusError, match="/dev/nowhere: there is no such port; plug the adapter in, or choose"):
+        Bus("/dev/nowhere", 2, 57600).open()
+
+
+def test_what_is_no_serial_port_says_so(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("")
+    for path in (file, tmp_path):
+        with pytest.raises(BusError, match=r"is not a serial port|cannot be opened"):
+            Bus(str(path), 2, 57600).open()
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind", "message"),
+    [
+        (SerialException(13, "denied"), BusError, "usermod -aG dialout"),
+        (SerialException(16, "busy"), BusError, "another program uses the port"),
+        (SerialException(11, "lock"), BusError, "another program uses the port"),
+        (ValueError("custom baud"), BaudRateRefused, "does not offer 57600 baud"),
+        (SerialException(5, "odd"), BusError, "unplug the adapter and plug it in again"),
+    ],
+)
+def test_each_reason_has_its_remedy(monkeypatch, tmp_path, raised, kind, message):
+    def refuse(*arguments, **options):
+        raise raised
+
+    monkeypatch.setattr(bus_module, "Port", refuse)
+    path = tmp_path / "port"
+    path.write_text("")
+    with pytest.raises(kind, match=message):
+        Bus(str(path), 2, 57600).open()
+
+
+def test_addresses():
+    assert resolve("dynamixel:/dev/ttyUSB0:1") == DynamixelSource(port="/dev/ttyUSB0")
+    full = resolve("dynamixel:/dev/serial/by-id/usb-FTDI-if00:7:1:1000000")
+    assert full == DynamixelSource(port="/dev/serial/by-id/usb-FTDI-if00", id=7, protocol=1, baud=1_000_000)
+    assert isinstance(full, ServoSource)
+    assert isinstance(full, BlindlyReleased)
+    assert pickle.loads(pickle.dumps(full)) == full
+    assert full.open().hazardous
+    assert str(ServoAddress.parse("dynamixel:COM3:1")) == "dynamixel:COM3:1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("dynamixel", r"is written dynamixel:PORT:ID\[:PROTOCOL\[:BAUD\]\]"),
+        ("dynamixel:/dev/ttyUSB0", "is written"),
+        ("dynamixel:/dev/ttyUSB0:1:2:57600:3", "is written"),
+        ("dynamixel:/dev/ttyUSB0:1?speed=2", "is written"),
+        ("dynamixel:/dev/ttyUSB0:one", "ID: 'one' is not a whole number"),
+        ("dynamixel:/dev/ttyUSB0:253", "ID: 253 .* enter 0 to 252"),
+        ("dynamixel:/dev/ttyUSB0:1:3", "Protocol: there is no '3'"),
+        ("dynamixel:/dev/ttyUSB0:1:2:fast", "Baud rate: 'fast' is not a whole number"),
+    ],
+)
+def test_wrong_addresses_say_what_is_wrong(text, message):
+    with pytest.raises(AddressError, match=message):
+        resolve(text)
+
+
+@given(
+    st.sampled_from(["/dev/ttyUSB0", "COM12", "/tmp/port with spaces"]),
+    st.integers(0, 252),
+    st.sampled_from(["1", "2"]),
+    st.integers(9600, 4_500_000),
+)
+def test_the_form_makes_addresses_and_reads_them_back(port, id, protocol, baud):
+    form = family()
+    values = {"port": port, "id": str(id), "protocol": protocol, "baud": str(baud)}
+    text = form.address(values)
+    assert form.values(text) == values
+    assert resolve(text) == DynamixelSource(port=port, id=id, protocol=int(protocol), baud=baud)
+
+
+def test_parts_left_out_of_an_address_are_defaults_in_the_form():
+    values = family().values("dynamixel:/dev/ttyUSB3:4")
+    assert values == {"port": "/dev/ttyUSB3", "id": "4", "protocol": "2", "baud": "57600"}
+
+
+def test_the_form_offers_the_ports_there_are(monkeypatch):
+    monkeypatch.setattr("drivers.dynamixel.form.serial_ports", lambda: [("/dev/ttyACM5", "OpenRB-150")])
+    port = family().fields[0]
+    assert port.default == "/dev/ttyACM5"
+    assert port.choices == (("/dev/ttyACM5 (OpenRB-150)", "/dev/ttyACM5"),)
+    # Links and pseudo terminals are typed.
+    port.check("/dev/pts/3")
+
+
+def test_a_port_nobody_listens_at_does_not_block():
+    ours, theirs = os.openpty()
+    try:
+        with Bus(os.ttyname(theirs), 2, 57600) as bus:
+            bus.open()
+            with pytest.raises(NoAnswer):
+                bus.ping(1)
+            bus.send(1, 64, b"\x00")
+    finally:
+        os.close(ours)
+        os.close(theirs)

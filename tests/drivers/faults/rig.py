@@ -1,0 +1,195 @@
+"""An emulated servo, the real driver in the recorder's process, and a session on disk: what a fault is planted into."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.recording import RunHeader, ServoSettings
+from core.trajectories import make_trajectory
+from drivers.emulators.process import EmulatorProcess
+from drivers.emulators.registry import emulator_source
+from drivers.recorder import Recorder, RunResult
+from drivers.recorder.messages import HoldEnded
+from drivers.recorder.run import Phase
+from drivers.registry import ServoAddress
+from sessions import Session
+
+DEADLINE = 0.25
+"""Bar: the motor is off this long after a fault where the wire still works [s]."""
+RATE = 200.0
+CONTEXT = get_context("spawn")
+LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
+PATIENCE = 30.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a fault."""
+
+    status: str
+    """How the run ended."""
+    seen: str
+    """What a person reads."""
+    samples: int
+    """In the session afterwards."""
+    bus_errors: int
+    off_after: float
+    """From the fault to the motor being off, as the emulator knows it [s]; infinite when it stayed on."""
+
+
+class Rig:
+    """One servo in a run or holding a torque."""
+
+    def __init__(self, emulator: EmulatorProcess, servo: str, folder: Path) -> None:
+        mass, length = LOADS[servo]
+        self.emulator, self.servo, self.folder = emulator, servo, folder
+        self.bench = Bench(mass=mass, length=length)
+        emulator.say(f"load {mass} {length}")
+        self.recorder = Recorder(self.address, stop_lock=0.1)
+        self._last: RunResult | None = None
+        self._held: HoldEnded | None = None
+
+    @property
+    def address(self) -> str:
+        [address, *_] = self.emulator.addresses
+        return address
+
+    @property
+    def header(self) -> RunHeader:
+        spec = load_servo(self.servo)
+        settings = ServoSettings(servo=self.servo, kp=spec.default_kp, supply_voltage=spec.supply_voltage)
+        return RunHeader(trajectory="sin_sin", bench=self.bench, settings=settings, rate=RATE)
+
+    def truth(self) -> dict[str, float]:
+        """What the emulator knows of its servo."""
+        return {name: float(value) for name, value in re.findall(r"(\w+)=(\S+)", self.emulator.say("state"))}
+
+    def driven(self) -> bool:
+        return bool(self.truth()["driven"])
+
+    def begin(self, seconds: float = 60.0, sink: Any = None) -> None:
+        """Start a run and wait until a third of a second of it is recorded."""
+        self.recorder.start()
+        self.session = Session.open_or_create(self.folder / "session")
+        self.recorder.record(make_trajectory("sin_sin", seconds), self.header, sink or self.session.sink())
+        self.until(lambda: self.recorder.status.done > 0.35 * RATE)
+
+    def begin_hold(self, torque: float) -> None:
+        """Start holding a torque and wait until it is there."""
+        self.recorder.start()
+        self.recorder.hold(torque, self.header)
+        self.until(lambda: abs(self.recorder.status.held_torque - torque) < 1e-9)
+
+    def until(self, true: Callable[[], Any], patience: float = PATIENCE, beat: bool = True) -> float:
+        """Go on as the window does until something is true; returns how long that took [s]. Raises TimeoutError."""
+        begin = time.perf_counter()
+        while not true():
+            if time.perf_counter() - begin > patience:
+                raise TimeoutError(f"not reached; {self.recorder.status}, {self.emulator.say('state')}")
+            if beat:
+                self.recorder.beat()
+            for event in self.recorder.poll():
+                self._last = getattr(event, "result", None) or self._last
+                self._held = event if isinstance(event, HoldEnded) else self._held
+            time.sleep(0.002)
+        return time.perf_counter() - begin
+
+    def off_after(self, limit: float = 2.0, beat: bool = True) -> float:
+        """Wait until the motor is off; returns how long that took [s], infinity when it stayed on."""
+        try:
+            return self.until(lambda: not self.driven(), limit, beat)
+        except TimeoutError:
+            return float("inf")
+
+    def ended(self) -> RunResult:
+        """Wait for the run's result."""
+        self.until(lambda: self._last is not None)
+        assert self._last is not None
+        return self._last
+
+    def kept(self) -> int:
+        """Samples in the session, a crashed run recovered as it is when somebody opens it."""
+        runs = Session.open(self.folder / "session").load_all()
+        return runs[-1].samples if runs else 0
+
+
+@contextmanager
+def rig(what: str, folder: Path):
+    """An emulated servo and a recorder that is not started yet."""
+    servo = ServoAddress.parse(what).parts[0]
+    if what.startswith("dynamixel"):
+        what = f"{what}?link={folder / 'port'}"
+    with EmulatorProcess(emulator_source(what)) as emulator:
+        emulator.say("state")  # the first look compiles the simulation
+        made = Rig(emulator, servo, folder)
+        try:
+            yield made
+        finally:
+            made.recorder.close()
+
+
+def run_with(made: Rig, fault: Callable[[Rig], None], off: bool = True) -> Outcome:
+    """Plant a fault into a run and see what comes of it."""
+    made.begin()
+    fault(made)
+    off_after = made.off_after() if off else float("nan")
+    result = made.ended()
+    return Outcome(
+        result.exit_status,
+        f"{result.reason} | {made.recorder.fault}",
+        made.kept(),
+        result.bus_errors,
+        off_after,
+    )
+
+
+@dataclass(frozen=True)
+class ProgramJob:
+    """What the window's stand-in needs."""
+
+    address: str
+    header: RunHeader
+    folder: Path
+
+
+def program(job: ProgramJob) -> None:
+    """Record a minute as the window does, for a test that kills or stops this process."""
+    recorder = Recorder(job.address)
+    recorder.start()
+    session = Session.open_or_create(job.folder / "session")
+    recorder.record(make_trajectory("sin_sin", 60.0), job.header, session.sink())
+    told = job.folder / "pids"
+    while True:
+        recorder.beat()
+        recorder.poll()
+        if recorder.phase is Phase.RUN and recorder.status.done > 0.35 * RATE and not told.exists():
+            (job.folder / "fresh").write_text(f"{os.getpid()} {recorder._child.pid}", "utf-8")
+            (job.folder / "fresh").rename(told)
+        time.sleep(0.02)
+
+
+@contextmanager
+def another_program(made: Rig):
+    """The window's stand-in in a process of its own, in a run; yields its process id and its recorder's."""
+    job = ProgramJob(made.address, replace(made.header), made.folder)
+    owner = CONTEXT.Process(target=program, args=(job,))
+    owner.start()
+    told = made.folder / "pids"
+    try:
+        made.until(told.exists, beat=False)
+        yield tuple(int(word) for word in told.read_text("utf-8").split())
+    finally:
+        for number in (signal.SIGCONT, signal.SIGKILL):
+            os.kill(owner.pid, number)
+        owner.join()
