@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from core.bench import Bench
 
 ANSWER_LIMIT = 0.035
-"""A driver's read, command and release return or raise within this time [s]; an emergency stop waits for them."""
+"""A driver's read, command and each attempt to release return or raise within this time [s]; an emergency stop waits
+for them. A release says "motor off" first and waits for the confirmation afterwards."""
 RELEASE_ATTEMPTS = 3
 
 

@@ -207,6 +207,7 @@ class Recorder:
         """
         self._require_ready("record")
         limits = self.limits
+        check_rate(header.rate, self._watchdog)
         plan = RunPlan.sample(trajectory, header.rate)
         plan.check(limits)
         run = self._runs + 1
@@ -247,7 +248,7 @@ class Recorder:
         limits without one, RecorderDied.
         """
         self._require_ready("hold a torque")
-        check_rate(header.rate)
+        check_rate(header.rate, self._watchdog)
         job = HoldJob(header=header, limits=self.limits)
         job.check()
         self._want_torque(torque)
@@ -405,6 +406,10 @@ class Recorder:
             self._fault = event.reason
         elif isinstance(event, Acknowledged):
             self._fault = ""
+
+    @property
+    def _watchdog(self) -> float:
+        return self._identity.watchdog if self._identity is not None else 0.0
 
     def _require_ready(self, act: str) -> None:
         """Raise unless something that may drive the servo may begin now."""

@@ -17,6 +17,8 @@ from drivers.servo import Reading
 
 HIGHEST_RATE = 5000.0
 """[Hz]"""
+CYCLES_IN_WATCHDOG = 2.0
+"""A servo's watchdog has to see more than one cycle, since one may be late."""
 
 
 class Phase(IntEnum):
@@ -49,10 +51,15 @@ LIVE_DTYPE = np.dtype(
 `time` is NaN outside the phase RUN, `held_torque` [N·m] outside HOLD."""
 
 
-def check_rate(rate: float) -> None:
-    """Raise CommandError for a rate [Hz] no loop can keep."""
+def check_rate(rate: float, watchdog: float = 0.0) -> None:
+    """Raise CommandError for a rate [Hz] no loop can keep, or that a servo's watchdog [s] takes for silence."""
     if not 0 < rate <= HIGHEST_RATE:
         raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
+    if rate * watchdog < CYCLES_IN_WATCHDOG and watchdog:
+        raise CommandError(
+            f"at {rate:g} Hz the servo would stop by itself, since it hears nothing for almost {1e3 * watchdog:.0f} ms; "
+            f"choose at least {CYCLES_IN_WATCHDOG / watchdog:.0f} Hz"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,7 +45,6 @@ class DutyGoal:
     """−1 … 1"""
 
 
-
 class DutyLaw(Protocol):
     """A loop of an emulated firmware: asked for its duty cycle once in each tick."""
 

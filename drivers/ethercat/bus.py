@@ -1,0 +1,156 @@
+"""The thread that keeps a bus alive: one frame a cycle from SAFEOP until the end, whoever else is busy.
+
+A drive wants its frames also while nobody records, while settings are written and while a run is stored; its watchdog
+ends them otherwise. So the frames have a thread of their own, next to the one the servo is used by. The two do not
+disturb each other: the servo's thread waits on `BusClock` for the cycle that came back, works for some 0.1 ms and waits
+again, while this one sleeps. A servo's thread that hangs is noticed by `Drive`, a process that hangs or is gone by the
+drive's own watchdog.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotDone
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from drivers.errors import BusError, DriverError, ServoFault
+from drivers.ethercat.dc import BusClock, PhaseLock
+from drivers.ethercat.drive import Drive
+from drivers.ethercat.master import OP, AlState, Master
+from drivers.ethercat.pdo import Image
+from drivers.priority import raise_priority
+
+FIFO_PRIORITY = 51
+"""Above the recorder's own loop: this thread works for a tenth of each cycle."""
+WATCH_PERIOD = 0.1
+"""Between two looks at the slave's own state and its mailbox [s]."""
+LATEST = 0.5
+"""A frame that would be later than this share of a cycle is left out."""
+REQUEST_LIMIT = 0.5
+MOST_MESSAGES = 16
+STOP_LIMIT = 1.0
+"""The thread ends within this time [s]."""
+
+T = TypeVar("T")
+
+
+class Bus:
+    """Cycles of one master with one drive."""
+
+    def __init__(
+        self, master: Master, drive: Drive, clock: BusClock, outputs: Image, inputs: Image, *, pulses: bool
+    ) -> None:
+        """pulses: whether the drive runs by SYNC0, so that frames have to keep in step with it."""
+        self.lock = PhaseLock(clock.cycle) if pulses else None
+        self._looked_at = 0.0
+        self._master = master
+        self._drive = drive
+        self._clock = clock
+        self._outputs, self._inputs = outputs, inputs
+        self._jobs: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="ethercat", daemon=True)
+
+    def start(self) -> None:
+        """Begin the cycles."""
+        self._thread.start()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the cycles go on."""
+        return self._thread.is_alive()
+
+    def stop(self) -> bool:
+        """End the cycles; returns whether they have ended."""
+        self._ending.set()
+        if self._thread.ident is not None:
+            self._thread.join(STOP_LIMIT)
+        return not self._thread.is_alive()
+
+    def look(self, limit: float) -> AlState:
+        """Ask the slave for its state now. Raises BusError when there is no answer in time [s]."""
+        return self._do(self._look, limit)
+
+    def request(self, state: int) -> None:
+        """Ask the slave for another state. Raises BusError."""
+        self._do(lambda: self._master.request(state), REQUEST_LIMIT)
+
+    def empty_mailbox(self) -> None:
+        """Hear what the slave has to say about errors that are over. Raises BusError."""
+        self._do(lambda: any(not self._master.fetch_emergency() for _ in range(MOST_MESSAGES)), REQUEST_LIMIT)
+
+    def _do(self, job: Callable[[], T], limit: float) -> T:
+        """Have something asked of the master between two cycles; returns or raises what it does."""
+        future: Future[T] = Future()
+        self._jobs.put((future, job))
+        try:
+            return future.result(limit)
+        except NotDone:
+            raise BusError(f"the bus was not free for {1e3 * limit:.0f} ms; look at the processor's load") from None
+
+    def _run(self) -> None:
+        raise_priority(FIFO_PRIORITY)
+        cycle = self._clock.cycle
+        deadline = time.perf_counter() + cycle
+        lasting = cycle
+        in_place = self.lock is None
+        while not self._ending.is_set():
+            left = deadline - time.perf_counter()
+            if left > 0.0:
+                time.sleep(left)
+            late = time.perf_counter() - deadline
+            moment = self._clock.begin(deadline, lasting)
+            try:
+                came = self._exchange()
+                self._clock.complete(moment)
+                if came and self.lock is not None:
+                    bus_time = self._master.bus_time(cycle)
+                    if not in_place:
+                        deadline += self.lock.first_shift(bus_time, late)
+                        in_place = True
+                    else:
+                        lasting = cycle + self.lock.correction(bus_time, late)
+                self._attend(came)
+            except Exception as error:  # the thread has to go on, or the drive could not be let go any more
+                known = error if isinstance(error, DriverError) else BusError(f"{type(error).__name__}: {error}")
+                self._drive.fail(known)
+                self._clock.complete(moment)
+            deadline += lasting
+            while time.perf_counter() - deadline > LATEST * cycle:
+                deadline += cycle
+
+    def _exchange(self) -> bool:
+        """One frame; returns whether it came back from every slave."""
+        begun = time.perf_counter()
+        told = self._drive.outputs(begun)
+        data = self._master.exchange(self._outputs.pack(told))
+        back = time.perf_counter()
+        self._drive.take(None if data is None else self._inputs.unpack(data), 0.5 * (begun + back), told)
+        return data is not None
+
+    def _attend(self, came: bool) -> None:
+        """What is not done every cycle."""
+        with suppress(Empty):
+            future, job = self._jobs.get_nowait()
+            try:
+                future.set_result(job())
+            except Exception as error:
+                future.set_exception(error)
+            return
+        # On a dead wire a look takes 14 ms with every other thread waiting; lost frames are counted by the drive.
+        if not came or not self._drive.in_service or time.perf_counter() - self._looked_at < WATCH_PERIOD:
+            return
+        state = self._look()
+        if state.base and (state.base != OP or state.code):
+            self._drive.fail(ServoFault(f"the drive left OP: it is in {state}; acknowledge to start it anew"))
+        self._master.fetch_emergency()
+
+    def _look(self) -> AlState:
+        state = self._master.al_state()
+        self._looked_at = time.perf_counter()
+        return state

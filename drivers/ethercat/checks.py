@@ -1,0 +1,49 @@
+"""Whether EtherCAT drives can be reached from this machine: the library, the rights, the interfaces."""
+
+from __future__ import annotations
+
+import socket
+from importlib.metadata import PackageNotFoundError, version
+
+from drivers.ethercat.nic import ETHERTYPE, interfaces
+from drivers.finding import Finding
+
+
+def examine() -> list[Finding]:
+    """Look at the library, the right to send raw frames, and the interfaces."""
+    return [_library(), _rights(), _interfaces()]
+
+
+def _library() -> Finding:
+    try:
+        return Finding("pysoem", "ok", version("pysoem"))
+    except PackageNotFoundError:
+        return Finding("pysoem", "note", "not installed; EtherCAT drives cannot be used", "pip install pysoem")
+
+
+def _rights() -> Finding:
+    subject = "raw network sockets"
+    if not hasattr(socket, "AF_PACKET"):
+        return Finding(subject, "note", "not offered by this system; EtherCAT drives need Linux")
+    try:
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE)).close()
+    except PermissionError:
+        return Finding(
+            subject,
+            "note",
+            "not allowed; EtherCAT drives cannot be reached",
+            "sudo setcap cap_net_raw,cap_net_admin+ep on a copy of the Python that runs ServoBench, or run it as root; "
+            "for emulated drives: unshare -Urn bench",
+        )
+    except OSError as error:
+        return Finding(subject, "note", f"not usable: {error.strerror}", "run outside of the container or sandbox")
+    return Finding(subject, "ok", "allowed; EtherCAT drives can be reached")
+
+
+def _interfaces() -> Finding:
+    found = interfaces()
+    if found:
+        return Finding("network interfaces", "ok", f"{', '.join(found)}; a drive needs one of its own")
+    return Finding(
+        "network interfaces", "note", "none for EtherCAT", "plug in an adapter; `bench emulate ethercat` makes its own"
+    )

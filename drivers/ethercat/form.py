@@ -1,0 +1,135 @@
+"""The addresses of EtherCAT drives as a form, and the look for drives on the network interfaces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from drivers.errors import BusError, NoAnswer
+from drivers.ethercat import nic
+from drivers.ethercat.profile import LONGEST_CYCLE, SHORTEST_CYCLE, drives, fitting
+from drivers.family import AddressField, Family
+from drivers.scan import Found, OnStep, ScanStep, ShouldStop
+
+FALLBACK = "eth0"
+
+
+def family() -> Family:
+    """Return the form of EtherCAT drives' addresses."""
+    names = nic.interfaces()
+    return Family(
+        name="ethercat",
+        title="EtherCAT drive",
+        can_scan=True,
+        fields=(
+            AddressField(
+                name="interface",
+                title="Network interface",
+                tip="Where the drive's cable is plugged in; nothing else may use it",
+                kind="text",
+                choices=tuple((name, name) for name in names),
+                default=next(iter(names), FALLBACK),
+                part=True,
+            ),
+            AddressField(
+                name="slave",
+                title="Slave",
+                tip="Place of the drive on the cable, from 1",
+                kind="whole",
+                default="1",
+                lowest=1,
+                highest=200,
+                part=True,
+            ),
+            AddressField(
+                name="servo",
+                title="Servo",
+                tip="What the drive is, where several announce themselves alike",
+                kind="choice",
+                choices=(("as it says", ""), *((spec.title, name) for name, (spec, _) in drives().items())),
+            ),
+            AddressField(
+                name="mode",
+                title="Position law",
+                tip="Computed here, with the gains of the settings, or by the drive with its own",
+                kind="choice",
+                choices=(("computed here (CST)", "cst"), ("the drive's own (CSP)", "csp")),
+                default="cst",
+            ),
+            AddressField(
+                name="cycle",
+                title="Bus cycle",
+                tip="Time between two frames",
+                kind="number",
+                default="2",
+                unit="ms",
+                lowest=1e3 * SHORTEST_CYCLE,
+                highest=1e3 * LONGEST_CYCLE,
+            ),
+            AddressField(
+                name="dc",
+                title="Clock pulses",
+                tip="When the drive's SYNC0 pulses begin; another choice helps drives that refuse to start",
+                kind="choice",
+                choices=(
+                    ("as the catalogue says", ""),
+                    ("before SAFEOP", "preop"),
+                    ("in SAFEOP", "safeop"),
+                    ("none", "off"),
+                ),
+            ),
+            AddressField(
+                name="zero",
+                title="Zero",
+                tip="What the encoder counts where the pendulum hangs down",
+                kind="whole",
+                default="0",
+                lowest=-(2**31),
+                highest=2**31 - 1,
+            ),
+        ),
+    )
+
+
+def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
+    """Look for drives on the form's interface, on all of them if it has none.
+
+    An interface somebody else uses is left alone; that, and every other reason why nothing was found, is told.
+    """
+    wanted = values.get("interface", "").strip()
+    found: list[Found] = []
+    for name in [wanted] if wanted else nic.interfaces():
+        if should_stop():
+            break
+        try:
+            here = _look(name)
+        except (BusError, NoAnswer) as error:
+            on_step(ScanStep(name, str(error)))
+            continue
+        for servo in here:
+            on_step(ScanStep(servo.address, servo.title))
+        found += here
+    return found
+
+
+def _look(interface: str) -> list[Found]:
+    from drivers.ethercat.master import Master
+
+    master = Master(interface, 1)
+    try:
+        slaves = master.open(searches=1)
+        return [
+            Found(
+                f"ethercat:{interface}:{slave.number}",
+                _title(fitting(slave.vendor, slave.product)) or slave.name or "unknown slave",
+                f"{slave.name}, vendor 0x{slave.vendor:08X}, product 0x{slave.product:08X}, "
+                f"revision 0x{slave.revision:08X}, in {state}",
+            )
+            for slave, state in zip(slaves, master.al_states(), strict=True)
+        ]
+    finally:
+        master.close()
+
+
+def _title(names: list[str]) -> str:
+    known = drives()
+    return " or ".join(known[name][0].title for name in names)

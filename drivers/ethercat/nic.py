@@ -1,0 +1,186 @@
+"""The network interface: one owner at a time, no other master on its wire, and errors that say what is wrong with it.
+
+The owner is known by a socket in the kernel's abstract name space: it belongs to the network name space the interface
+belongs to, vanishes with its process however that ends, and tells a second one who came first.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import select
+import socket
+import struct
+import sys
+import time
+
+from drivers.errors import BusError
+
+ETHERTYPE = 0x88A4
+LISTEN = 0.03
+ROUNDS = 3
+"""A master at work sends several frames within LISTEN [s], so many times in a row."""
+
+_BROADCAST = b"\xff" * 6
+_SENDER = b"\x02SERVO"
+"""Locally administered; slaves change a bit of it in frames they send back."""
+_STRANGE_INDEX = 0xFF
+"""Of datagrams; masters on this library number theirs below 16 and drop answers with any other number."""
+_BROADCAST_WRITE = 8
+_AL_CONTROL = 0x0120
+_TO_INIT = 0x0011
+"""Request INIT and acknowledge an error, which a slave may be in."""
+_SOL_PACKET = 263
+_PACKET_IGNORE_OUTGOING = 23
+_GET_INTERFACE_FLAGS = 0x8913
+_IS_UP = 1
+"""From <linux/socket.h>, <linux/if_packet.h>, <linux/sockios.h> and <linux/if.h>; Python has no names for them."""
+_ATTEMPTS = 3
+_ANSWER = 0.008
+"""Per attempt [s]"""
+
+
+class Lock:
+    """The right to be the one master on an interface."""
+
+    def __init__(self, interface: str) -> None:
+        """Take it. Raises BusError naming the process that has it."""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        name = f"\0servobench-ethercat-{interface}"
+        try:
+            self._socket.bind(name)
+            self._socket.listen(1)
+        except OSError as error:
+            self._socket.close()
+            if error.errno != errno.EADDRINUSE:
+                raise BusError(f"locking network interface {interface} failed: {error}") from None
+            raise BusError(
+                f"network interface {interface} is in use by {_owner(name)}; disconnect the servo there first"
+            ) from None
+
+    def release(self) -> None:
+        """Give it back. Idempotent."""
+        self._socket.close()
+
+
+def _owner(name: str) -> str:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.settimeout(0.2)
+        try:
+            other.connect(name)
+            pid, _, _ = struct.unpack("3i", other.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        except OSError:
+            return "another program"
+    return "this program" if pid == os.getpid() else f"process {pid}"
+
+
+def interfaces() -> list[str]:
+    """Names of the network interfaces a drive may hang on; those that cannot carry EtherCAT are left out."""
+    try:
+        names = [name for _, name in socket.if_nameindex()]
+    except OSError:
+        return []
+    return [name for name in names if name != "lo" and not os.path.isdir(f"/sys/class/net/{name}/wireless")]
+
+
+def listen(interface: str) -> None:
+    """Make sure that nobody else is master on the wire. Raises BusError, also when the interface cannot be used."""
+    with _open(interface) as raw:
+        # Frames of a master that has just ended may still be on their way.
+        if all(_hears(raw) for _ in range(ROUNDS)):
+            raise BusError(
+                f"somebody else is sending EtherCAT frames on network interface {interface}; "
+                "end the other master first, two on one wire reset each other's drives"
+            )
+
+
+def _hears(raw: socket.socket) -> bool:
+    deadline = time.monotonic() + LISTEN
+    heard = False
+    while (left := deadline - time.monotonic()) > 0.0:
+        if select.select([raw], (), (), left)[0]:
+            raw.recv(2048)
+            heard = True
+    return heard
+
+
+def release_blindly(interface: str) -> None:
+    """Make every slave on an interface leave OP, whoever is their master. Takes less than 50 ms.
+
+    Raises BusError when the interface cannot be used or no slave confirms it.
+    """
+    frame = all_to_init()
+    with _open(interface) as raw:
+        for _ in range(_ATTEMPTS):
+            try:
+                raw.send(frame)
+            except OSError as error:
+                raise BusError(f"sending on network interface {interface} failed: {error.strerror}") from None
+            deadline = time.monotonic() + _ANSWER
+            while (left := deadline - time.monotonic()) > 0.0 and select.select([raw], (), (), left)[0]:
+                if _heeded(raw.recv(2048)):
+                    return
+    raise BusError(f"no drive on network interface {interface} heard that it shall stop; cut its power supply")
+
+
+def all_to_init() -> bytes:
+    """The frame that asks every slave for INIT: one broadcast write to the AL control register."""
+    datagram = struct.pack("<BBHHHHHH", _BROADCAST_WRITE, _STRANGE_INDEX, 0, _AL_CONTROL, 2, 0, _TO_INIT, 0)
+    frame = _BROADCAST + _SENDER + struct.pack(">H", ETHERTYPE) + struct.pack("<H", len(datagram) | 0x1000) + datagram
+    return frame.ljust(60, b"\0")
+
+
+def _heeded(frame: bytes) -> bool:
+    """Whether a frame is ours, come back with a slave's working counter in it."""
+    return (
+        len(frame) >= 30
+        and frame[16:18] == bytes((_BROADCAST_WRITE, _STRANGE_INDEX))
+        and int.from_bytes(frame[28:30], "little") > 0
+    )
+
+
+def _open(interface: str) -> socket.socket:
+    """A raw socket that hears what comes in on an interface."""
+    require(interface)
+    try:
+        raw = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    except PermissionError:
+        raise BusError(refused(interface)) from None
+    try:
+        # What this machine itself sends is not to be heard; nothing is before `bind` names the protocol.
+        raw.setsockopt(_SOL_PACKET, _PACKET_IGNORE_OUTGOING, 1)
+        raw.bind((interface, ETHERTYPE))
+    except OSError as error:
+        raw.close()
+        raise BusError(f"opening network interface {interface} failed: {error.strerror}; set it up first") from None
+    return raw
+
+
+def require(interface: str) -> None:
+    """Raise BusError for an interface that does not exist or is down."""
+    if not sys.platform.startswith("linux"):
+        raise BusError("EtherCAT drives can be used on Linux only; this system has no raw network sockets for it")
+    try:
+        socket.if_nametoindex(interface)
+    except OSError:
+        known = ", ".join(interfaces()) or "none"
+        raise BusError(f"no network interface {interface!r}; there are {known}; correct the address") from None
+    if not _is_up(interface):
+        raise BusError(f"network interface {interface} is switched off; run: ip link set {interface} up")
+
+
+def _is_up(interface: str) -> bool:
+    import fcntl  # not on every system
+
+    request = struct.pack("16sH14x", interface.encode(), 0)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        flags = fcntl.ioctl(any_socket, _GET_INTERFACE_FLAGS, request)
+    return bool(struct.unpack("16xH14x", flags)[0] & _IS_UP)
+
+
+def refused(interface: str) -> str:
+    """What to tell a person who may not use an interface."""
+    return (
+        f"no right to send raw frames on network interface {interface}; run as root or give the program's Python "
+        "the capability cap_net_raw"
+    )

@@ -1,0 +1,106 @@
+"""Process data: which objects travel every cycle, how they are mapped, and their bytes.
+
+A drive of this kind takes only images with an even number of bytes, so every 8-bit object is followed by 8 bits of
+padding. The order is that of the vendor's own torque example.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+_CODES = {(8, True): "b", (16, False): "H", (16, True): "h", (32, False): "I", (32, True): "i"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One object in an image."""
+
+    name: str
+    """Field of `Outputs` or `Inputs`; empty for padding."""
+    index: int
+    bits: int
+    signed: bool = True
+
+    @property
+    def mapping(self) -> bytes:
+        """Its entry in 0x1600 or 0x1A00: length, subindex 0 and index, little endian."""
+        return struct.pack("<BBH", self.bits, 0, self.index)
+
+
+PAD = Entry("", 0, 8)
+
+CONTROL_WORD = Entry("control_word", 0x6040, 16, signed=False)
+TARGET_TORQUE = Entry("target_torque", 0x6071, 16)
+TARGET_POSITION = Entry("target_position", 0x607A, 32)
+MODE = Entry("mode", 0x6060, 8)
+
+STATUS_WORD = Entry("status_word", 0x6041, 16, signed=False)
+POSITION = Entry("position", 0x6064, 32)
+VELOCITY = Entry("velocity", 0x606C, 32)
+TORQUE = Entry("torque", 0x6077, 16)
+MODE_DISPLAY = Entry("mode", 0x6061, 8)
+ERROR_CODE = Entry("error_code", 0x603F, 16, signed=False)
+SUPPLY = Entry("supply", 0x6079, 32, signed=False)
+
+TORQUE_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, MODE, PAD)
+POSITION_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, TARGET_POSITION, MODE, PAD)
+INPUTS = (STATUS_WORD, POSITION, VELOCITY, TORQUE)
+"""What every drive has to give."""
+OPTIONAL_INPUTS = ((MODE_DISPLAY, PAD), (ERROR_CODE,), (SUPPLY,))
+"""What is mapped if the drive has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """What the drive is told in a cycle, in its own units."""
+
+    control_word: int
+    target_torque: int
+    """[‰ of the rated one]"""
+    mode: int
+    target_position: int = 0
+    """[counts]"""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the drive says in a cycle, in its own units; None: it was not mapped."""
+
+    status_word: int
+    position: int
+    """[counts]"""
+    velocity: int
+    """[counts/s]"""
+    torque: int
+    """[‰ of the rated one]"""
+    mode: int | None = None
+    error_code: int | None = None
+    supply: int | None = None
+    """Voltage of the intermediate circuit [mV]."""
+
+
+class Image:
+    """One direction of the process data."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self.entries = tuple(entries)
+        self.names = tuple(entry.name for entry in entries if entry is not PAD)
+        codes = ("x" if entry is PAD else _CODES[entry.bits, entry.signed] for entry in entries)
+        self._struct = struct.Struct("<" + "".join(codes))
+        if self.size % 2:
+            raise ValueError(f"process data of {self.size} bytes: drives take only an even number; add padding")
+
+    @property
+    def size(self) -> int:
+        """[bytes]"""
+        return self._struct.size
+
+    def pack(self, outputs: Outputs) -> bytes:
+        """Bytes of this cycle's outputs. Raises struct.error for a number that does not fit its object."""
+        return self._struct.pack(*(getattr(outputs, name) for name in self.names))
+
+    def unpack(self, data: bytes) -> Inputs:
+        """Inputs from the bytes of a cycle. Raises struct.error for another number of bytes."""
+        return Inputs(**dict(zip(self.names, self._struct.unpack(data), strict=True)))

@@ -1,0 +1,341 @@
+"""An EtherCAT drive as a servo: connected, configured, driven, let go."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from core.recording import ServoSettings
+from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
+from drivers.ethercat import nic
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState, error_text
+from drivers.ethercat.dc import BusClock
+from drivers.ethercat.drive import Drive, Sample
+from drivers.ethercat.identity import Nameplate, choose, read_nameplate
+from drivers.ethercat.law import PositionLaw
+from drivers.ethercat.pdo import POSITION_OUTPUTS, TORQUE_OUTPUTS
+from drivers.ethercat.profile import drives
+from drivers.limits import Limits
+from drivers.servo import ANSWER_LIMIT, PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+
+if TYPE_CHECKING:
+    from drivers.ethercat.bus import Bus
+    from drivers.ethercat.master import Master, SlaveInfo
+    from drivers.ethercat.source import EthercatSource
+
+PATIENCE = 0.8 * ANSWER_LIMIT
+"""A read or a release waits this long for the bus [s]."""
+RELEASE_LIMIT = 0.65 * PATIENCE
+"""A drive that gets its frames is switched off within this time [s]."""
+FRESH = 0.5
+"""A sample older than this share of a cycle is not read; the next one is waited for."""
+ENABLE_LIMIT = 0.12
+"""A drive is ready to follow goals within this time [s]; a longer wait would be taken for a recorder that hangs."""
+LOCK_LIMIT = 1.0
+OP_LIMIT = 3.0
+RESET_LIMIT = 1.0
+"""In step with SYNC0, in OP, out of a fault within these times [s]."""
+LOOK_LIMIT = 0.5
+"""A slave's state is known within this time [s] while nothing is driven."""
+LOOK_PERIOD = 0.01
+"""[s]"""
+
+
+class EthercatServo(Servo):
+    """One drive. Position goals are followed by the law of `law` in mode CST, by the drive's own in mode CSP.
+
+    The bus goes on in a thread of its own (`bus`); `clock` counts in its cycles, so that whoever makes cycles with this
+    servo reads what was measured a moment ago.
+    """
+
+    def __init__(self, source: EthercatSource) -> None:
+        spec, profile = drives()[source.servo or next(iter(drives()))]
+        super().__init__(Limits.for_spec(spec))
+        self._source = source
+        self._cycle = source.cycle or profile.cycle
+        self._bus_clock = BusClock(self._cycle)
+        self.clock = self._bus_clock
+        self._applied: ServoSettings | None = None
+        self._master: Master | None = None
+        self._made_bus: Bus | None = None
+        self._made_drive: Drive | None = None
+        self._plate: Nameplate | None = None
+        self._watchdog = 0.0
+        self._warnings: list[str] = []
+        self._read_number = 0
+
+    # Beginning.
+
+    def _connect(self) -> None:
+        self._begin()
+        plate = self._nameplate()
+        rated = Limits.for_spec(plate.spec)
+        scale = plate.scale
+        torque = min(rated.torque, scale.torque_constant * scale.largest_current)
+        self.ratings = self.limits = replace(rated, torque=torque)
+
+    def _begin(self) -> None:
+        """From a closed bus to a released drive in OP."""
+        nic.require(self._source.interface)
+        from drivers.ethercat.master import OP, Master
+
+        source = self._source
+        master = self._master = Master(source.interface, source.slave)
+        self._warnings = []
+        slaves = master.open()
+        master.take(self._on_emergency)
+        info = slaves[source.slave - 1]
+        plate = self._plate = self._read_plate(master, info)
+        settings = self._applied or ServoSettings(
+            servo=plate.spec.name, kp=plate.spec.default_kp, supply_voltage=plate.spec.supply_voltage
+        )
+        self._applied = settings
+        law = PositionLaw.of(plate.spec.control, settings)
+        clock = self._bus_clock
+        clock.cycle = self._cycle = source.cycle or plate.profile.cycle
+        drive = self._made_drive = Drive(
+            plate.scale, law, self._cycle, lambda: clock.waited_at, plate.profile.harmless_emergencies
+        )
+        self._read_number = 0
+        self._start_bus(master, drive, plate)
+        self._reach(OP)
+        drive.in_service = True
+        self._bus_clock.wait_for(lambda: drive.newest is not None, PATIENCE)
+        self._leave_fault(drive)
+        self._release()
+
+    def _read_plate(self, master: Master, info: SlaveInfo) -> Nameplate:
+        spec, profile, warnings = choose(info.vendor, info.product, self._source.servo)
+        said: dict[str, str | float] = {
+            "device_name": info.name,
+            "vendor_id": f"0x{info.vendor:08X}",
+            "product_code": f"0x{info.product:08X}",
+            "revision": f"0x{info.revision:08X}",
+        }
+        return read_nameplate(master, spec, profile, self._source.zero, warnings, said)
+
+    def _start_bus(self, master: Master, drive: Drive, plate: Nameplate) -> None:
+        from drivers.ethercat.bus import Bus
+
+        cycle = self._cycle
+        outputs, inputs = master.map_images(TORQUE_OUTPUTS if self._source.mode == "cst" else POSITION_OUTPUTS)
+        master.tell_cycle(cycle)
+        order = self._source.dc_order or plate.profile.dc_order
+        pulses = order != "off"
+        if pulses and not master.find_clocks():
+            self._warnings.append("the drive has no distributed clock; its cycles are not in step with the bus")
+            pulses = False
+        if pulses and order == "preop":
+            master.start_pulses(cycle)
+        self._watchdog = master.watchdog(plate.profile.watchdog)
+        if abs(self._watchdog - plate.profile.watchdog) > 0.1 * plate.profile.watchdog:
+            self._warnings.append(
+                f"the drive stays in OP for {1e3 * self._watchdog:g} ms without frames, "
+                f"{1e3 * plate.profile.watchdog:g} ms were asked for; it may go on for that long when the cable breaks"
+            )
+        master.to_safeop(outputs, inputs, cycle)
+        if pulses and order == "safeop":
+            master.start_pulses(cycle)
+        bus = self._made_bus = Bus(master, drive, self._bus_clock, outputs, inputs, pulses=pulses)
+        bus.start()
+        lock = bus.lock
+        if lock is not None and not self._bus_clock.wait_for(lambda: lock.locked, LOCK_LIMIT):
+            self._warnings.append(
+                f"frames are {1e6 * lock.error:.0f} µs out of step with the drive's clock; expect a noisy bus cycle"
+            )
+
+    def _reach(self, state: int) -> None:
+        bus = self._bus()
+        bus.request(state)
+        deadline = time.perf_counter() + OP_LIMIT
+        while True:
+            now = bus.look(LOOK_LIMIT)
+            if now.state == state:
+                return
+            if now.code or time.perf_counter() > deadline:
+                raise BusError(
+                    f"the drive stays in {now} instead of OP; try another dc option of the address or a longer cycle"
+                )
+            time.sleep(LOOK_PERIOD)
+
+    def _leave_fault(self, drive: Drive) -> None:
+        """Reset a fault of a released drive. Raises ServoFault when it stays."""
+        sample = drive.newest
+        if sample is None or sample.state is None or not sample.state.faulty:
+            return
+        code = sample.inputs.error_code or drive.last_error
+        named = error_text(code) if code else f"status word 0x{sample.inputs.status_word:04X}"
+        drive.reset_fault()
+
+        def left() -> bool:
+            newest = drive.newest
+            return newest is not None and newest.state is DriveState.SWITCH_ON_DISABLED
+
+        if not self._bus_clock.wait_for(left, RESET_LIMIT):
+            raise ServoFault(f"the drive stays in its fault {named}; remove the cause, then switch it off and on")
+        self._warnings.append(f"the drive had a fault, {named}, which was reset")
+
+    def _identify(self) -> ServoIdentity:
+        plate, source = self._nameplate(), self._source
+        warnings = [*plate.warnings, *self._warnings]
+        if source.mode == "csp":
+            warnings.append("the position law is the drive's own; gains of the settings have no effect on it")
+        return ServoIdentity(
+            model=plate.spec.name,
+            title=plate.spec.title,
+            firmware=plate.firmware,
+            serial=plate.serial,
+            id=f"slave {source.slave} on {source.interface}",
+            position_step=plate.scale.step,
+            watchdog=self._watchdog,
+            facts=plate.facts | {"bus_cycle_s": self._cycle, "mode": source.mode},
+            warnings=tuple(warnings),
+        )
+
+    # Use.
+
+    def _configure(self, settings: ServoSettings) -> None:
+        spec = self._nameplate().spec
+        if settings.servo != spec.name:
+            raise CommandError(
+                f"the settings are for {settings.servo}, the drive is taken for {spec.name}; "
+                f"add servo={settings.servo} to its address if that is what it is"
+            )
+        self._drive().law = PositionLaw.of(spec.control, settings)
+        self._applied = settings
+
+    def _settings(self) -> ServoSettings | None:
+        return self._applied if self._source.mode == "cst" else None
+
+    def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
+        drive = self._drive()
+        self._complain(drive)
+        own_law = self._source.mode == "csp" and isinstance(goal, PositionGoal)
+        drive.switch_on(CYCLIC_POSITION if own_law else CYCLIC_TORQUE, time.perf_counter())
+        deadline = time.perf_counter() + ENABLE_LIMIT
+        while not self._bus_clock.wait_for(lambda: drive.enabled or drive.trouble is not None, LOOK_PERIOD):
+            drive.heard(time.perf_counter())
+            if time.perf_counter() > deadline:
+                drive.switch_off()
+                raise ServoFault(
+                    f"the drive was not ready within {1e3 * ENABLE_LIMIT:.0f} ms, its status word is "
+                    f"{_status(drive.newest)}; look at its supply and its brake"
+                )
+        self._complain(drive)
+
+    def _command(self, goal: PositionGoal | TorqueGoal) -> None:
+        drive = self._drive()
+        self._complain(drive)
+        drive.aim(goal, time.perf_counter())
+
+    def _read(self) -> Reading:
+        drive = self._drive()
+        self._complain(drive)
+        now = time.perf_counter()
+        drive.heard(now)
+        oldest, last = now - FRESH * self._cycle, self._read_number
+
+        def come() -> bool:
+            sample = drive.newest
+            fresh = sample is not None and sample.number > last and sample.moment >= oldest
+            return fresh or drive.trouble is not None
+
+        came = self._bus_clock.wait_for(come, PATIENCE)
+        self._complain(drive)
+        sample = drive.newest
+        if not came or sample is None:
+            raise NoAnswer(f"no frame came back for {1e3 * PATIENCE:.0f} ms; check the cable and the drive's power")
+        self._read_number = sample.number
+        self._bus_clock.use()
+        return sample.reading
+
+    def _release(self) -> None:
+        if self._made_bus is None:
+            return  # closed after a release that was confirmed, by an acknowledgement that failed
+        drive, bus = self._drive(), self._bus()
+        drive.switch_off()
+        if not bus.alive:
+            raise BusError("the bus's thread has ended; cut the drive's power supply")
+        if self._bus_clock.wait_for(lambda: drive.released, RELEASE_LIMIT):
+            return
+        # Without process data there is no status word, but a slave that says so is in no state to drive anything.
+        where = "it does not answer"
+        with suppress(BusError):
+            state = bus.look(PATIENCE - RELEASE_LIMIT)
+            if drive.released or state.without_process_data:
+                return
+            where = f"it is in {state}"
+        raise BusError(
+            f"the drive did not confirm that it is switched off, {where}; "
+            f"its last status word was {_status(drive.newest)}"
+        )
+
+    def _acknowledge(self) -> None:
+        if self._made_bus is not None and self._still_works(self._made_bus):
+            return
+        self._end()
+        try:
+            self._begin()
+        except DriverError as error:
+            self._end()
+            raise type(error)(f"starting the drive anew failed: {error}") from None
+
+    def _still_works(self, bus: Bus) -> bool:
+        """Whether the drive answers in OP and has no fault left. Raises ServoFault for a fault that stays."""
+        from drivers.ethercat.master import OP
+
+        drive = self._drive()
+        if bus.look(LOOK_LIMIT).state != OP or not drive.answering:
+            return False
+        self._leave_fault(drive)
+        bus.empty_mailbox()
+        drive.trouble = None
+        return True
+
+    # End.
+
+    def _close(self) -> None:
+        self._end()
+
+    def _end(self) -> None:
+        bus, master, drive = self._made_bus, self._master, self._made_drive
+        self._made_bus = self._master = self._made_drive = None
+        if bus is not None and drive is not None:
+            drive.in_service = False
+            drive.switch_off()
+            if not bus.stop():
+                return  # the library must not be used by two threads; the drive's watchdog does the rest
+        if master is not None:
+            with suppress(Exception):
+                master.close()
+
+    def _nameplate(self) -> Nameplate:
+        if self._plate is None:
+            raise BusError("the drive was not asked yet who it is; connect the servo first")
+        return self._plate
+
+    def _drive(self) -> Drive:
+        if self._made_drive is None:
+            raise BusError("the bus is closed; disconnect the servo and connect it again")
+        return self._made_drive
+
+    def _bus(self) -> Bus:
+        if self._made_bus is None:
+            raise BusError("the bus is closed; disconnect the servo and connect it again")
+        return self._made_bus
+
+    def _complain(self, drive: Drive) -> None:
+        trouble = drive.trouble
+        if trouble is not None:
+            # Anew each time: an exception raised twice collects the tracebacks of both.
+            raise type(trouble)(str(trouble))
+
+    def _on_emergency(self, code: int, register: int) -> None:
+        if self._made_drive is not None:
+            self._made_drive.emergency(code, register)
+
+
+def _status(sample: Sample | None) -> str:
+    return "unknown" if sample is None else f"0x{sample.inputs.status_word:04X}"

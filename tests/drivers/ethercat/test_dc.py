@@ -1,0 +1,123 @@
+"""Time on the bus: a host's cycles come into step with a drive's crystal and stay there; a clock counts in them."""
+
+import itertools
+import random
+import threading
+
+import pytest
+
+from drivers.ethercat.dc import PHASE, BusClock, PhaseLock
+
+CYCLE = 0.002
+
+
+def run(drift, start, cycles, lateness=lambda: 0.0):
+    """Distances of the deadlines from their place, for a crystal faster by `drift`; start: phase of the first one."""
+    lock = PhaseLock(CYCLE)
+    host, distances = 0.0, []
+    lasting = CYCLE
+    for number in range(cycles):
+        late = lateness()
+        bus = start + (host + late) * (1.0 + drift)
+        if number == 0:
+            host += lock.first_shift(bus % CYCLE, late)
+        else:
+            lasting = CYCLE + lock.correction(bus % CYCLE, late)
+        place = (start + host * (1.0 + drift) - PHASE * CYCLE + 0.5 * CYCLE) % CYCLE - 0.5 * CYCLE
+        distances.append(place)
+        host += lasting
+    return lock, distances
+
+
+@pytest.mark.parametrize("start", [0.0, 0.3, 0.79, 0.81, 0.999])
+@pytest.mark.parametrize("drift", [0.0, 20e-6, -20e-6, 100e-6, -100e-6, 1e-3])
+def test_frames_come_into_step_and_stay(drift, start):
+    lock, distances = run(drift, start * CYCLE, 5000)
+    assert lock.locked
+    assert max(abs(distance) for distance in distances[1000:]) < 1e-3 * CYCLE
+    # What every cycle is corrected by is what the crystals differ by.
+    assert lock.drift == pytest.approx(CYCLE * (1.0 / (1.0 + drift) - 1.0), abs=2e-6 * CYCLE)
+
+
+def test_a_late_thread_does_not_pull_the_cycles_along():
+    chance = random.Random(1)
+    lock, distances = run(50e-6, 0.0, 5000, lambda: chance.expovariate(1 / 2e-4))
+    assert lock.locked
+    assert max(abs(distance) for distance in distances[1000:]) < 1e-3 * CYCLE
+
+
+def test_the_first_shift_is_never_more_than_half_a_cycle():
+    for phase in range(100):
+        shift = PhaseLock(CYCLE).first_shift(phase / 100 * CYCLE, 0.0)
+        assert abs(shift) <= 0.5 * CYCLE
+        assert (phase / 100 * CYCLE + shift) % CYCLE == pytest.approx(PHASE * CYCLE)
+
+
+def test_out_of_step_is_told():
+    lock = PhaseLock(CYCLE)
+    for _ in range(100):
+        lock.correction((PHASE + 0.3) * CYCLE, 0.0)
+    assert not lock.locked
+    assert lock.error == pytest.approx(0.3 * CYCLE)
+
+
+def test_the_clock_counts_cycles_however_long_they_last():
+    clock = BusClock(CYCLE)
+    deadline, moments = 100.0, []
+    for number in range(1000):
+        lasting = CYCLE * (1.0 + 0.01 * (-1) ** number)
+        before = clock.at(deadline)
+        moments.append(clock.begin(deadline, lasting))
+        assert moments[-1] == pytest.approx(before, abs=1e-12)
+        deadline += lasting
+    steps = [after - before for before, after in itertools.pairwise(moments)]
+    assert steps == pytest.approx([CYCLE] * 999, abs=1e-12)
+
+
+def test_the_clock_never_runs_backwards_and_goes_on_without_cycles():
+    clock = BusClock(CYCLE)
+    assert clock.now() <= clock.now()
+    clock.begin(50.0, CYCLE)
+    assert clock.at(53.0) == pytest.approx(53.0)
+
+
+def never():
+    return False
+
+
+def test_a_wait_is_over_when_the_nearest_cycle_came_back_and_was_not_used():
+    clock = BusClock(1.0)  # so slow that nothing but the cycles ends a wait
+    begin = clock.now()
+    ended = []
+
+    def wait(deadline):
+        clock.wait_until(deadline, never)
+        ended.append(deadline)
+
+    thread = threading.Thread(target=wait, args=(begin + 10.0,))
+    thread.start()
+    clock.complete(begin + 9.4)
+    thread.join(0.05)
+    assert not ended
+    clock.complete(begin + 9.6)
+    thread.join(5.0)
+    assert ended == [begin + 10.0]
+    # It came back, so that a wait for it again is over at once, unless somebody used it.
+    wait(begin + 10.0)
+    clock.use()
+    thread = threading.Thread(target=wait, args=(begin + 10.0,))
+    thread.start()
+    thread.join(0.05)
+    assert len(ended) == 2
+    clock.complete(begin + 10.6)
+    thread.join(5.0)
+    assert len(ended) == 3
+
+
+def test_a_wait_ends_a_cycle_late_on_a_dead_bus_and_at_once_when_interrupted():
+    clock = BusClock(CYCLE)
+    deadline = clock.now() + CYCLE
+    clock.wait_until(deadline, never)
+    assert clock.now() >= deadline + CYCLE
+    clock.wait_until(clock.now() + 1000.0, lambda: True)
+    assert clock.waited_at > 0.0

@@ -1,0 +1,293 @@
+"""One drive from cycle to cycle, without a bus: what it is told, and what lets it go."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.catalogue import load_servo, nominal_model
+from core.recording import ServoSettings
+from drivers.errors import BusError, DriverError, ServoFault
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
+from drivers.ethercat.drive import LOST_FRAMES, ORPHAN_LIMIT, STUCK_LIMIT, Drive, Scale
+from drivers.ethercat.law import PositionLaw
+from drivers.ethercat.pdo import Inputs
+from drivers.servo import PositionGoal, TorqueGoal
+from tests.drivers.ethercat.motor import STATUS, Motor
+
+CYCLE = 0.002
+SPEC = load_servo("erob80_50")
+KT = nominal_model(SPEC).values["kt"]
+SCALE = Scale(
+    counts_per_turn=524288,
+    zero=1000,
+    amps_per_permille=0.006,
+    torque_constant=KT,
+    largest_current=12.0,
+    no_load_speed=SPEC.no_load_speed,
+)
+SETTINGS = ServoSettings(servo="erob80_50", kp=50.0, supply_voltage=48.0)
+LAW = PositionLaw.of(SPEC.control, SETTINGS)
+
+
+class Wire:
+    """A drive on a wire without time; `inputs` is what comes back besides the state."""
+
+    def __init__(self):
+        self.now = 100.0
+        self.heard = 0.0
+        self.drive = Drive(SCALE, LAW, CYCLE, lambda: self.heard, harmless=(0x730F,))
+        self.drive.in_service = True
+        self.motor = Motor()
+        self.inputs = Inputs(status_word=0, position=1000, velocity=0, torque=0)
+        self.odd = {}
+        """What the drive says instead of what it should."""
+        self.told = None
+
+    def cycle(self, count=1, answers=True):
+        for _ in range(count):
+            self.now += CYCLE
+            told = self.told = self.drive.outputs(self.now)
+            status = STATUS[self.motor.take(told.control_word)]
+            inputs = replace(self.inputs, **{"status_word": status, "mode": told.mode, **self.odd})
+            self.drive.take(inputs if answers else None, self.now, told)
+        return self.told
+
+    def say(self, **changes):
+        for name, value in changes.items():
+            if name in ("status_word", "mode", "error_code"):
+                self.odd[name] = value
+            else:
+                self.inputs = replace(self.inputs, **{name: value})
+
+    def run(self, goal, mode=CYCLIC_TORQUE):
+        """Enable and give a goal."""
+        self.heard = self.now
+        self.drive.switch_on(mode, self.now)
+        self.cycle(20)
+        assert self.drive.enabled
+        self.drive.aim(goal, self.now)
+        return self.cycle()
+
+
+def wait(wire, seconds):
+    """Let cycles pass while somebody waits with the servo's clock."""
+    for _ in range(int(seconds / CYCLE)):
+        wire.heard = wire.now
+        wire.cycle()
+
+
+@pytest.fixture
+def wire():
+    made = Wire()
+    made.cycle(3)
+    return made
+
+
+def test_a_drive_nobody_wants_is_told_to_be_off(wire):
+    told = wire.cycle()
+    assert (told.control_word, told.target_torque) == (0, 0)
+    assert wire.drive.released
+    assert not wire.drive.enabled
+
+
+def test_on_the_way_up_there_is_no_torque_and_the_target_is_where_the_drive_is(wire):
+    wire.say(position=5000)
+    wire.cycle()
+    wire.drive.switch_on(CYCLIC_TORQUE, wire.now)
+    wire.drive.aim(TorqueGoal(10.0), wire.now)
+    while not wire.drive.enabled:
+        told = wire.cycle()
+        assert (told.target_torque, told.target_position) == (0, 5000)
+    assert wire.cycle().target_torque != 0
+
+
+def test_a_position_goal_is_followed_by_the_law_from_the_newest_sample(wire):
+    wire.say(position=1000 + 8192, velocity=40_000)
+    wire.run(PositionGoal(0.3))
+    turn = 2.0 * 3.141592653589793 / 524288
+    wanted = LAW.amps(0.3, 8192 * turn, 40_000 * turn)
+    assert wire.cycle().target_torque == round(wanted / 0.006)
+
+
+def test_a_torque_goal_is_a_share_of_the_rated_current(wire):
+    assert wire.run(TorqueGoal(6.0 * KT)).target_torque == 1000
+    wire.drive.aim(TorqueGoal(-1000.0), wire.now)
+    assert wire.cycle().target_torque == -2000
+
+
+def test_the_drives_own_position_law_is_led_no_faster_than_it_can_move(wire):
+    wire.run(PositionGoal(1.0), CYCLIC_POSITION)
+    before = wire.cycle().target_position
+    after = wire.cycle().target_position
+    assert (after - before) * SCALE.step == pytest.approx(SPEC.no_load_speed * CYCLE, rel=1e-3)
+    wait(wire, 4.0)
+    told = wire.told
+    assert told.target_position == round(1.0 / SCALE.step) + SCALE.zero
+    assert told.target_torque == 0
+
+
+def test_letting_go_is_one_cycle_without_torque_then_power_off(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.drive.switch_off()
+    assert not wire.drive.released
+    told = wire.cycle()
+    assert (told.control_word, told.target_torque) == (0x0F, 0)
+    assert [wire.cycle().control_word for _ in range(4)] == [0x07, 0x06, 0x00, 0x00]
+    assert wire.drive.released
+
+
+def test_released_is_what_the_drive_said_after_it_was_asked(wire):
+    assert wire.drive.released
+    wire.drive.switch_off()
+    # The frame on its way when it was asked proves nothing.
+    assert not wire.drive.released
+    wire.cycle()
+    assert not wire.drive.released
+    wire.cycle()
+    assert wire.drive.released
+
+
+def failed(wire, kind, words):
+    """Whether the drive was let go for a reason of this kind with these words in it, and stays so."""
+    trouble = wire.drive.trouble
+    assert type(trouble) is kind
+    assert words in str(trouble)
+    assert "\n" not in str(trouble)
+    wire.drive.aim(TorqueGoal(5.0), wire.now)
+    assert wire.cycle().target_torque == 0
+    return True
+
+
+def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.drive.heard(wire.now)
+    wire.cycle(int(ORPHAN_LIMIT / CYCLE) - 1)
+    assert wire.drive.trouble is None
+    wire.cycle(3)
+    assert failed(wire, DriverError, "nobody commanded the driven servo for 100 ms")
+
+
+def test_waiting_on_the_servos_clock_is_a_sign_of_life(wire):
+    wire.run(TorqueGoal(5.0))
+    wait(wire, 5 * ORPHAN_LIMIT)
+    assert wire.drive.trouble is None
+
+
+def test_one_or_two_lost_frames_are_bridged_three_are_not(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.cycle(LOST_FRAMES - 1, answers=False)
+    assert wire.drive.trouble is None
+    wire.cycle()
+    wire.cycle(LOST_FRAMES, answers=False)
+    assert wire.drive.lost == 2 * LOST_FRAMES - 1
+    assert failed(wire, BusError, "3 frames in a row did not come back")
+
+
+def test_frames_do_not_matter_before_the_drive_is_in_service(wire):
+    wire.drive.in_service = False
+    wire.cycle(100, answers=False)
+    assert wire.drive.trouble is None
+
+
+def test_a_position_no_motor_could_have_reached_is_not_used(wire):
+    wire.run(PositionGoal(0.3))
+    before = wire.drive.newest
+    wire.say(position=1000 + 200_000)
+    wire.cycle()
+    assert wire.drive.newest is before
+    wire.cycle(2)
+    assert failed(wire, BusError, "had an impossible position in it")
+
+
+def test_a_released_pendulum_may_be_anywhere(wire):
+    wire.say(position=-300_000)
+    wire.cycle()
+    assert wire.drive.newest.inputs.position == -300_000
+    assert wire.drive.trouble is None
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"status_word": 0x1208, "error_code": 0x2310}, "fault (status word 0x1208), error 0x2310 (overcurrent)"),
+        ({"status_word": 0x1208}, "fault (status word 0x1208); see its manual"),
+        ({"status_word": 0x1250}, "switch on disabled (status word 0x1250)"),
+        ({"status_word": 0x1217}, "quick stop active (status word 0x1217)"),
+        ({"status_word": 0x1222}, "unknown state (status word 0x1222)"),
+        ({"mode": CYCLIC_POSITION}, "left the mode cyclic synchronous torque for cyclic synchronous position"),
+        ({"mode": 3}, "for mode 3"),
+    ],
+)
+def test_a_drive_that_does_something_else_is_let_go(wire, said, words):
+    wire.run(TorqueGoal(5.0))
+    wire.say(**said)
+    wire.cycle()
+    assert failed(wire, ServoFault, words)
+
+
+def test_a_fault_on_the_way_up_is_told_at_once(wire):
+    wire.drive.switch_on(CYCLIC_TORQUE, wire.now)
+    wire.cycle(3)
+    wire.say(status_word=0x1208, error_code=0x3220)
+    wire.cycle()
+    assert failed(wire, ServoFault, "could not be switched on: fault (status word 0x1208), error 0x3220 (undervoltage)")
+
+
+def test_a_warning_bit_is_no_fault(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.say(status_word=0x12B7)
+    wire.cycle()
+    assert wire.drive.trouble is None
+
+
+def test_a_count_that_never_changes_under_a_strong_current_ends_the_run(wire):
+    wire.run(TorqueGoal(0.9 * 12.0 * KT))
+    wait(wire, STUCK_LIMIT - 0.02)
+    assert wire.drive.trouble is None
+    wait(wire, 0.04)
+    assert failed(wire, ServoFault, "the encoder gives the same count for 150 ms under 10.8 A")
+
+
+def test_a_pendulum_held_at_rest_is_not_stuck(wire):
+    wire.run(TorqueGoal(0.7 * 12.0 * KT))
+    wait(wire, 10 * STUCK_LIMIT)
+    assert wire.drive.trouble is None
+
+
+def test_an_emergency_ends_what_is_driven_unless_it_is_harmless(wire):
+    wire.drive.emergency(0x2310, 0x01)
+    assert wire.drive.trouble is None
+    wire.run(TorqueGoal(5.0))
+    wire.drive.emergency(0x730F, 0x80)
+    wire.drive.emergency(0x0000, 0x00)
+    assert wire.drive.trouble is None
+    wire.drive.emergency(0x4310, 0x08)
+    assert failed(wire, ServoFault, "reports error 0x4310 (drive too hot), register 0x08")
+
+
+def test_the_first_thing_that_went_wrong_is_kept(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.drive.emergency(0x4310, 0x08)
+    wire.cycle(5, answers=False)
+    assert "0x4310" in str(wire.drive.trouble)
+
+
+def test_after_trouble_nothing_switches_the_drive_on(wire):
+    wire.run(TorqueGoal(5.0))
+    wire.drive.fail(ServoFault("trouble"))
+    wire.drive.switch_on(CYCLIC_TORQUE, wire.now)
+    wire.drive.aim(TorqueGoal(5.0), wire.now)
+    wire.cycle(20)
+    assert (wire.told.control_word, wire.told.target_torque) == (0, 0)
+    assert wire.drive.released
+
+
+def test_a_reading_is_in_si_units():
+    inputs = Inputs(status_word=0, position=1000 + 131072, velocity=-524288, torque=-500, supply=47_900)
+    reading = SCALE.reading(inputs)
+    assert reading.position == pytest.approx(3.141592653589793 / 2)
+    assert reading.velocity == pytest.approx(-2.0 * 3.141592653589793)
+    assert reading.current == pytest.approx(-3.0)
+    assert reading.supply_voltage == pytest.approx(47.9)
+    assert reading.temperature != reading.temperature
+    assert SCALE.reading(replace(inputs, supply=None)).supply_voltage != 47.9

@@ -1,0 +1,56 @@
+"""The position law is the one models are fitted with: what `core`'s current law asks for, in every case."""
+
+import math
+
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_servo, nominal_model
+from core.recording import ServoSettings
+from core.simulation import simulate_trajectory
+from core.trajectories import recorded_trajectory
+from drivers.errors import CommandError
+from drivers.ethercat.law import PositionLaw
+
+
+def settings(servo="erob80_50", **gains):
+    return ServoSettings(servo=servo, supply_voltage=48.0, **{"kp": 50.0, **gains})
+
+
+@pytest.mark.parametrize("servo", ["erob80_50", "erob80_100"])
+@pytest.mark.parametrize("gains", [{}, {"kp": 10.0}, {"kp": 200.0}, {"damping": 0.0}, {"damping": 3.5}])
+@pytest.mark.parametrize(
+    ("goal", "position", "velocity"),
+    [(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (-0.1, 0.05, 0.4), (0.3, 0.29, -1.0), (3.0, -3.0, 0.0), (0.0, 0.0, 5.0)],
+)
+def test_the_law_is_that_of_the_model(servo, gains, goal, position, velocity):
+    spec = load_servo(servo)
+    chosen = settings(servo, **gains)
+    law = PositionLaw.of(spec.control, chosen)
+    held = recorded_trajectory("held", [0.0, 1e-3], [goal, goal], [True, True])
+    bench = Bench(mass=2.0, length=0.2)
+    motion = simulate_trajectory(nominal_model(spec), held, bench, chosen, 1e-4, position, velocity)
+    assert law.amps(goal, position, velocity) == pytest.approx(motion.control[0], abs=1e-9)
+
+
+def test_the_law_of_the_experiments():
+    """Seed 004: amps = kp·e − damping·√kp·θ̇, ±12 A."""
+    law = PositionLaw.of(load_servo("erob80_100").control, settings("erob80_100", kp=25.0))
+    assert law.amps(0.2, 0.0, 0.3) == pytest.approx(25.0 * 0.2 - 2.0 * math.sqrt(25.0) * 0.3)
+    assert law.amps(1.0, 0.0, 0.0) == 12.0
+    assert law.amps(-1.0, 0.0, 0.0) == -12.0
+
+
+@pytest.mark.parametrize(
+    ("gains", "message"),
+    [
+        ({"ki": 0.1}, "has no ki, 0.1 was asked for; set 0"),
+        ({"kd": 2.0}, "has no kd, 2 was asked for"),
+        ({"kp": -1.0}, "kp = -1.0 is not possible"),
+        ({"kp": math.nan}, "kp = nan"),
+        ({"damping": math.inf}, "damping = inf"),
+    ],
+)
+def test_gains_the_law_does_not_have_are_refused(gains, message):
+    with pytest.raises(CommandError, match=message):
+        PositionLaw.of(load_servo("erob80_50").control, settings(**gains))

@@ -1,0 +1,392 @@
+"""From a cable to a moving pendulum and back, with pysoem and an emulated eRob."""
+
+import itertools
+import math
+import subprocess
+import sys
+import time
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from core.catalogue import load_servo, nominal_model
+from core.recording import ServoSettings
+from core.simulation import simulate_trajectory
+from core.trajectories import recorded_trajectory
+from drivers.emulators.ethercat import EthercatEmulation
+from drivers.emulators.process import EmulatorProcess
+from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
+from drivers.ethercat import nic
+from drivers.registry import open_servo, resolve
+from drivers.scan import scan
+from drivers.servo import PositionGoal, ServoState, TorqueGoal
+from tests.drivers.ethercat.conftest import ADDRESS, BENCH, Segment, drive
+
+pytestmark = pytest.mark.own_network
+
+ROOT = Path(__file__).parents[3]
+SPEC = load_servo("erob80_50")
+KT = nominal_model(SPEC).values["kt"]
+COUNT = 2.0 * math.pi / 524288
+SETTINGS = ServoSettings(servo="erob80_50", kp=50.0, supply_voltage=48.0)
+
+
+def test_a_drive_says_who_it_is(servo):
+    identity = servo.identity
+    assert (identity.model, identity.title, identity.id) == ("erob80_50", SPEC.title, "slave 1 on ecm0")
+    assert identity.position_step == pytest.approx(COUNT)
+    assert identity.watchdog == pytest.approx(0.05)
+    assert identity.warnings == ()
+    assert identity.facts["rated_current_mA"] == 6000.0
+    assert identity.facts["encoder_increments"] == 524288.0
+    assert identity.facts["bus_cycle_s"] == 0.002
+    # 12 A, or what 0x6072 allows.
+    assert servo.ratings.torque == pytest.approx(min(SPEC.stall_torque, 12.0 * KT))
+    assert servo.limits == servo.ratings
+
+
+def test_a_connected_drive_is_in_op_and_released(servo, segment):
+    esc = segment.esc()
+    assert (esc["al"], esc["error"], esc["synchronous"], esc["watchdog_ms"]) == ("OP", "0", "1", "50")
+    assert esc["drive"] == "SWITCH_ON_DISABLED"
+    assert segment.truth()["driven"] == 0.0
+    reading = servo.read()
+    assert reading.position == pytest.approx(segment.truth()["position"], abs=3e-3)
+    assert reading.supply_voltage == pytest.approx(48.0)
+    assert math.isnan(reading.temperature)
+    assert math.isnan(reading.duty_cycle)
+
+
+def test_every_reading_is_a_new_one(servo):
+    numbers = []
+    for _ in range(50):
+        servo.read()
+        numbers.append(servo._read_number)
+    assert all(after > before for before, after in itertools.pairwise(numbers))
+
+
+def test_frames_come_one_in_each_period_of_the_drives_clock(servo, segment):
+    drive(servo, PositionGoal(0.0), 0.2)
+    segment.say("esc reset")
+    drive(servo, PositionGoal(0.0), 1.0)
+    esc = segment.esc()
+    wrong = int(esc["windows_empty"]) + int(esc["windows_more"])
+    assert int(esc["windows_one"]) > 20 * wrong
+
+
+def test_gains_are_taken_and_given_back(servo):
+    assert servo.settings() == SETTINGS
+    other = ServoSettings(servo="erob80_50", kp=20.0, supply_voltage=48.0, damping=0.5)
+    servo.configure(other)
+    assert servo.settings() == other
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (ServoSettings(servo="erob80_50", kp=50.0, ki=1.0, supply_voltage=48.0), "has no ki"),
+        (ServoSettings(servo="erob80_100", kp=50.0, supply_voltage=48.0), "add servo=erob80_100 to its address"),
+    ],
+)
+def test_gains_of_another_law_are_refused(servo, settings, message):
+    with pytest.raises(CommandError, match=message):
+        servo.configure(settings)
+    assert servo.settings() == SETTINGS
+
+
+def test_enabling_does_not_move_the_pendulum(servo, segment):
+    before = segment.truth()["position"]
+    readings = drive(servo, PositionGoal(before), 0.3)
+    assert segment.truth()["driven"] == 1.0
+    assert max(abs(reading.position - before) for reading in readings) < 5e-3
+
+
+def test_a_step_is_the_models(servo):
+    """Its mean distance from the model's motion is less than the pendulum moves in two cycles of the bus."""
+    servo.configure(SETTINGS)
+    start = drive(servo, PositionGoal(0.0), 1.0)[-1]
+    begin, times = servo.clock.now(), []
+    readings = drive(servo, PositionGoal(0.4), 1.0, times)
+    grid = np.arange(0.0, times[-1] - begin + 0.1, 0.002)
+    held = recorded_trajectory("step", grid, np.full(len(grid), 0.4), np.ones(len(grid), bool))
+    model = nominal_model(SPEC)
+    motion = simulate_trajectory(model, held, BENCH, SETTINGS, 0.002, start.position, start.velocity)
+    wanted = np.interp(np.array(times) - begin, motion.time, motion.position)
+    errors = np.abs(np.array([reading.position for reading in readings]) - wanted)
+    fastest = max(abs(reading.velocity) for reading in readings)
+    assert np.mean(errors) < 0.004 * fastest
+    # What is steady does not depend on time.
+    assert errors[-1] < 2e-3
+
+
+def test_a_held_torque_does_not_depend_on_where_a_hand_pulls(servo, segment):
+    torque = 5.0
+    for angle in (20.0, -20.0):
+        segment.say(f"hand angle {angle}")
+        readings = drive(servo, TorqueGoal(torque), 1.0)
+        assert readings[-1].current * KT == pytest.approx(torque, rel=0.01)
+        assert segment.truth()["current"] * KT == pytest.approx(torque, rel=0.01)
+        assert math.degrees(segment.truth()["position"]) == pytest.approx(angle, abs=15.0)
+    assert servo.release()
+
+
+def test_changing_the_kind_of_goal_releases_in_between(servo, segment):
+    drive(servo, PositionGoal(0.1), 0.1)
+    drive(servo, TorqueGoal(1.0), 0.1)
+    assert segment.truth()["current"] * KT == pytest.approx(1.0, rel=0.05)
+    drive(servo, PositionGoal(0.1), 0.1)
+    assert servo.state is ServoState.ENABLED
+
+
+def test_a_torque_is_never_more_than_the_ratings(servo, segment):
+    drive(servo, TorqueGoal(1e6), 0.05)
+    assert segment.truth()["current"] <= 12.0 + 0.01
+    assert servo.release()
+
+
+def test_released_means_released(servo, segment):
+    drive(servo, TorqueGoal(5.0), 0.1)
+    assert segment.truth()["driven"] == 1.0
+    assert servo.release()
+    assert segment.truth()["driven"] == 0.0
+    drive_state = segment.esc()["drive"]
+    assert drive_state in ("SWITCH_ON_DISABLED", "READY_TO_SWITCH_ON", "SWITCHED_ON")
+    assert servo.release()
+
+
+def test_closing_gives_everything_back(segment):
+    servo = open_servo(ADDRESS)
+    for _ in range(3):
+        servo.connect()
+        drive(servo, PositionGoal(0.1), 0.05)
+        servo.close()
+        assert segment.truth()["driven"] == 0.0
+        assert segment.esc()["al"] == "INIT"
+    nic.Lock("ecm0").release()
+
+
+def test_a_servo_nobody_asks_about_is_released(servo, segment):
+    drive(servo, PositionGoal(0.3), 0.2)
+    assert segment.seconds_driven() < 5 * 0.25
+    with pytest.raises(DriverError, match="nobody commanded the driven servo for 100 ms"):
+        servo.read()
+    servo.fault("told")
+    servo.acknowledge()
+    drive(servo, PositionGoal(0.3), 0.1)
+
+
+def test_waiting_with_its_clock_is_not_silence(servo, segment):
+    drive(servo, PositionGoal(0.1), 0.1)
+    servo.clock.wait_until(servo.clock.now() + 0.4, lambda: False)
+    assert segment.truth()["driven"] == 1.0
+    servo.read()
+
+
+def test_the_drives_own_position_law(segment):
+    with open_servo(ADDRESS + "&mode=csp") as servo:
+        identity = servo.connect()
+        assert any("the position law is the drive's own" in warning for warning in identity.warnings)
+        assert servo.settings() is None
+        servo.configure(SETTINGS)
+        start = servo.read().position
+        readings = drive(servo, PositionGoal(0.5), 1.0)
+        assert readings[0].position == pytest.approx(start, abs=0.02)
+        assert max(abs(reading.velocity) for reading in readings) < 1.5 * SPEC.no_load_speed
+        assert readings[-1].position == pytest.approx(0.5, abs=0.01)
+        # A torque is commanded as ever.
+        drive(servo, TorqueGoal(2.0), 0.2)
+        assert segment.truth()["current"] * KT == pytest.approx(2.0, rel=0.05)
+
+
+@pytest.mark.parametrize("order", ["safeop", "off"])
+def test_a_drive_that_insists_on_its_clock_says_what_to_try(segment, order):
+    servo = open_servo(f"{ADDRESS}&dc={order}")
+    with pytest.raises(BusError, match=r"stays in SAFEOP with AL error 0x0030.*try another dc option"):
+        servo.connect()
+    assert servo.state is ServoState.DISCONNECTED
+    nic.Lock("ecm0").release()
+
+
+@pytest.mark.parametrize("cycle", [1, 4])
+def test_other_cycles(segment, cycle):
+    with open_servo(f"{ADDRESS}&cycle={cycle}") as servo:
+        servo.connect()
+        assert segment.esc()["cycle"] == str(cycle * 1_000_000)
+        readings = drive(servo, PositionGoal(0.3), 1.0)
+        assert readings[-1].position == pytest.approx(0.27, abs=0.03)
+
+
+def test_the_encoders_whole_turns_and_the_zero_of_the_address(segment):
+    zero = 3 * 524288 + 1000
+    with open_servo(f"{ADDRESS}&zero={zero}") as servo:
+        identity = servo.connect()
+        assert any("has counted -3 whole turns" in warning for warning in identity.warnings)
+        # The pendulum may still be creeping down.
+        assert servo.read().position == pytest.approx(segment.truth()["position"] - 1000 * COUNT, abs=3e-3)
+
+
+def test_a_drive_that_may_be_another_is_asked_about(segment):
+    with open_servo("ethercat:ecm0:1") as servo:
+        identity = servo.connect()
+        assert identity.model == "erob80_100"
+        assert "if it is not, add servo=erob80_50" in identity.warnings[0]
+
+
+def test_a_fault_the_drive_came_with_is_reset_and_told(segment):
+    segment.say("fault 0x2310")
+    with open_servo(ADDRESS) as servo:
+        identity = servo.connect()
+        assert any("had a fault, 0x2310 (overcurrent), which was reset" in warning for warning in identity.warnings)
+        drive(servo, PositionGoal(0.1), 0.1)
+
+
+def test_errors_of_connecting_name_what_to_mend(segment):
+    with pytest.raises(BusError, match=r"no network interface 'nowhere0'; there are .*ecm0"):
+        open_servo("ethercat:nowhere0:1").connect()
+    with pytest.raises(NoAnswer, match="no slave 2 on network interface ecm0, which has 1"):
+        open_servo("ethercat:ecm0:2").connect()
+    segment.say("unplug on")
+    with pytest.raises(NoAnswer, match="no drive answered on network interface ecm0; check its power, the cable"):
+        open_servo(ADDRESS).connect()
+    nic.Lock("ecm0").release()
+
+
+def test_an_interface_that_is_switched_off_is_told_from_a_dead_cable(segment):
+    subprocess.run(["ip", "link", "set", "ecm0", "down"], check=True)
+    try:
+        with pytest.raises(BusError, match="ecm0 is switched off; run: ip link set ecm0 up"):
+            open_servo(ADDRESS).connect()
+    finally:
+        subprocess.run(["ip", "link", "set", "ecm0", "up"], check=True)
+
+
+def test_missing_rights_are_told_from_a_wrong_name(segment):
+    # Whoever is alone in a name space of users has no rights in a network that belongs to another one.
+    program = "from drivers.registry import open_servo; open_servo('ethercat:ecm0:1').connect()"
+    done = subprocess.run(
+        ["unshare", "-U", sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert "no right to send raw frames on network interface ecm0; run as root or give" in done.stderr
+
+
+@pytest.mark.parametrize("order", ["safeop", "off"])
+def test_drives_that_want_their_pulses_later_or_none(order):
+    source = EthercatEmulation(interface="ecs1", master_interface="ecm1", strict=False)
+    with EmulatorProcess(source), open_servo(f"ethercat:ecm1:1?servo=erob80_50&dc={order}") as servo:
+        servo.connect()
+        readings = drive(servo, PositionGoal(0.2), 1.0)
+        assert readings[-1].position == pytest.approx(0.2, abs=0.05)
+
+
+def _own(pipe):
+    lock = nic.Lock("ecm0")
+    pipe.send("mine")
+    pipe.recv()
+    lock.release()
+
+
+def test_one_owner_at_a_time_known_by_its_process(servo, segment):
+    with pytest.raises(BusError, match="ecm0 is in use by this program; disconnect the servo there first"):
+        open_servo(ADDRESS).connect()
+    servo.close()
+    context = get_context("spawn")
+    here, there = context.Pipe()
+    owner = context.Process(target=_own, args=(there,), daemon=True)
+    owner.start()
+    assert here.recv() == "mine"
+    with pytest.raises(BusError, match=f"ecm0 is in use by process {owner.pid}"):
+        open_servo(ADDRESS).connect()
+    steps = []
+    assert scan("ethercat", {"interface": "ecm0"}, steps.append, lambda: False) == []
+    assert f"in use by process {owner.pid}" in steps[0].answer
+    owner.kill()
+    owner.join()
+    with open_servo(ADDRESS) as again:
+        again.connect()
+
+
+def test_a_foreign_master_on_the_wire_is_not_disturbed(segment):
+    import pysoem
+
+    other = pysoem.Master()
+    other.open("ecm0")
+    try:
+        context = get_context("spawn")
+        here, there = context.Pipe()
+        listener = context.Process(target=_listen, args=(there,), daemon=True)
+        listener.start()
+        assert here.recv() == "ready"
+        here.send("go")
+        while not here.poll():
+            other.config_init()
+        assert "somebody else is sending EtherCAT frames on network interface ecm0" in here.recv()
+        listener.join()
+    finally:
+        other.close()
+
+
+def _listen(pipe):
+    pipe.send("ready")
+    pipe.recv()
+    try:
+        for _ in range(20):
+            nic.listen("ecm0")
+        pipe.send("silence")
+    except BusError as error:
+        pipe.send(str(error))
+
+
+def test_somebody_else_can_stop_a_drive(servo, segment):
+    drive(servo, TorqueGoal(2.0), 0.1)
+    source = resolve("ethercat:ecm0:1")
+    begin = time.perf_counter()
+    source.release_blindly()
+    taken = time.perf_counter() - begin
+    assert segment.truth()["driven"] == 0.0
+    assert segment.esc()["al"] == "INIT"
+    assert taken < 5 * 0.05
+    with pytest.raises((BusError, ServoFault)):
+        drive(servo, TorqueGoal(2.0), 0.5)
+    servo.fault("stopped by somebody else")
+    # In INIT a drive has no status word, and needs none to be off.
+    assert servo.fault_reason == "stopped by somebody else"
+    servo.acknowledge()
+    drive(servo, PositionGoal(0.1), 0.1)
+
+
+def test_stopping_blindly_says_when_nobody_heard_it(segment):
+    segment.say("unplug on")
+    with pytest.raises(BusError, match="no drive on network interface ecm0 heard that it shall stop; cut its power"):
+        resolve("ethercat:ecm0:1").release_blindly()
+    with pytest.raises(BusError, match="no network interface 'nowhere0'"):
+        resolve("ethercat:nowhere0:1").release_blindly()
+
+
+def test_drives_are_found(segment):
+    steps = []
+    (found,) = scan("ethercat", {"interface": "ecm0"}, steps.append, lambda: False)
+    assert found.address == steps[0].tried == "ethercat:ecm0:1"
+    assert found.title == "ZeroErr eRob80 1:100 or ZeroErr eRob80 1:50"
+    assert "vendor 0x5A65726F, product 0x00029252" in found.detail
+    assert found.detail.endswith("in PREOP")
+    # Without an interface each one is looked at, and a dead one is no reason to stop.
+    steps.clear()
+    assert found in scan("ethercat", {"interface": ""}, steps.append, lambda: False)
+    assert {step.tried for step in steps} >= {"ethercat:ecm0:1", "ecs0"}
+    assert scan("ethercat", {}, steps.append, lambda: True) == []
+
+
+def test_the_second_drive_on_a_cable_with_a_crystal_of_its_own():
+    source = EthercatEmulation(
+        interface="ecs1", master_interface="ecm1", servos=("erob80_50", "erob80_100"), drift=100e-6
+    )
+    with EmulatorProcess(source) as emulator, open_servo("ethercat:ecm1:2?servo=erob80_100") as servo:
+        segment = Segment(emulator)
+        servo.connect()
+        drive(servo, PositionGoal(0.2), 0.5)
+        assert segment.truth("slave=2")["driven"] == 1.0
+        assert segment.truth("slave=1")["driven"] == 0.0
+        assert (segment.esc("slave=1")["al"], segment.esc("slave=2")["al"]) == ("SAFEOP", "OP")
+        assert servo.read().position == pytest.approx(segment.truth("slave=2")["position"], abs=5e-3)

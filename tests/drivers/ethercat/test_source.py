@@ -1,0 +1,99 @@
+"""Addresses, the form behind them, and the catalogue's table."""
+
+import pickle
+
+import pytest
+
+from core.catalogue import load_servo
+from core.errors import ModelError
+from drivers.errors import AddressError
+from drivers.ethercat import EthercatSource
+from drivers.ethercat.profile import Profile, drives, fitting
+from drivers.registry import BlindlyReleased, ServoAddress, family, resolve
+from drivers.servo import ServoState
+
+
+def test_an_address_says_interface_and_slave():
+    assert resolve("ethercat:eth1:3") == EthercatSource(interface="eth1", slave=3)
+    assert resolve("ethercat:eth1") == EthercatSource(interface="eth1", slave=1)
+
+
+def test_an_address_may_say_more():
+    text = "ethercat:eth1:1?servo=erob80_100&mode=csp&cycle=1&dc=safeop&zero=-4096"
+    source = resolve(text)
+    assert source == EthercatSource(
+        interface="eth1", servo="erob80_100", mode="csp", cycle=0.001, dc_order="safeop", zero=-4096
+    )
+    assert pickle.loads(pickle.dumps(source)) == source
+    values = {"interface": "eth1", "slave": "1", "servo": "erob80_100", "mode": "csp", "cycle": "1", "dc": "safeop"}
+    values["zero"] = "-4096"
+    assert family("ethercat").address(values) == text
+    assert family("ethercat").values(text) == values
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("ethercat", "written ethercat:INTERFACE:SLAVE"),
+        ("ethercat:eth0:1:2", "written ethercat:INTERFACE:SLAVE"),
+        ("ethercat::1", "'' cannot be a network interface"),
+        ("ethercat:averyverylongname:1", "cannot be a network interface"),
+        ("ethercat:eth0:0", "no slave 0; the first one on the bus is 1"),
+        ("ethercat:eth0:one", "slave: 'one' is not a whole number"),
+        ("ethercat:eth0:1?zero=1.5", "zero: '1.5' is not a whole number"),
+        ("ethercat:eth0:1?cycle=fast", "cycle: 'fast' is not a number"),
+        ("ethercat:eth0:1?cycle=nan", "a cycle of nan ms is not possible"),
+        ("ethercat:eth0:1?servo=mx106", "no servo 'mx106' on this bus; there are erob80_100, erob80_50"),
+        ("ethercat:eth0:1?mode=pp", "no mode 'pp'; there are cst, csp"),
+        ("ethercat:eth0:1?dc=late", "no order 'late' of clocks; there are preop, safeop, off"),
+        ("ethercat:eth0:1?cycle=0.1", "a cycle of 0.1 ms is not possible; choose 0.5 to 4 ms"),
+        ("ethercat:eth0:1?speed=1", "no option 'speed'; there are servo, mode, dc, cycle, zero"),
+    ],
+)
+def test_an_address_that_cannot_be_is_refused(address, message):
+    with pytest.raises(AddressError, match=message):
+        resolve(address)
+
+
+def test_nothing_is_touched_before_a_servo_is_connected():
+    source = resolve("ethercat:nowhere0:1")
+    servo = source.open()
+    assert servo.state is ServoState.DISCONNECTED
+    assert servo.hazardous
+    assert not servo.clock.virtual
+    assert isinstance(source, BlindlyReleased)
+    assert str(ServoAddress.parse("ethercat:nowhere0:1")) == "ethercat:nowhere0:1"
+
+
+TABLE = {"vendor_id": 0x5A65726F, "product_codes": [0x29252]}
+
+
+def test_the_table_of_the_catalogue():
+    profile = Profile.read(load_servo("erob80_50").buses["ethercat"])
+    assert (profile.vendor_id, profile.product_codes) == (0x5A65726F, (load_servo("erob80_50").model_number,))
+    assert profile == Profile(**{**TABLE, "product_codes": (0x29252,), "harmless_emergencies": (0x730F,)})
+    # Longer than three lost frames on a usual kernel take, shorter than the drive's own 100 ms.
+    assert 3 * 0.016 <= profile.watchdog < 0.1
+    assert list(drives()) == ["erob80_100", "erob80_50"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"dc_order": "late"}, "dc_order = 'late'; there are preop, safeop, off"),
+        ({"torque_reference": "amps"}, "there are rated_current, rated_torque"),
+        ({"cycle": 0.1}, "cycle = 0.1 s; choose 0.0005 to 0.004 s"),
+        ({"watchdog": 0.5}, "watchdog = 0.5 s; choose 0.02 to 0.1 s"),
+        ({"period": 1}, "no entry 'period'; there are vendor_id"),
+    ],
+)
+def test_a_table_that_cannot_be_is_refused(change, message):
+    with pytest.raises(ModelError, match=message):
+        Profile.read(TABLE | change)
+    with pytest.raises(ModelError, match="vendor_id"):
+        Profile.read({"product_codes": [1]})
+
+
+def test_where_drives_look_alike_the_one_with_more_torque_per_ampere_comes_first():
+    assert fitting(0x5A65726F, 0x29252) == ["erob80_100", "erob80_50"]
+    assert fitting(0x5A65726F, 1) == []
