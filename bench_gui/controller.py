@@ -270,6 +270,7 @@ class Controller(QObject):
 
     def _suit(self, identity: ServoIdentity) -> None:
         self.setup.suit(load_servo(identity.model))
+        self.setup.set_rate(identity.regular_rate(self.setup.rate))
 
     def _record_if_wanted(self, view: ServoView) -> None:
         if not self._record_when_ready or view.connecting:

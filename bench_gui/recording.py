@@ -18,9 +18,12 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 from drivers.recorder import Recorder, RunResult, record_inline
 from drivers.registry import ServoAddress, open_servo
+from drivers.servo import ServoIdentity
 from drivers.simulated import SimulatedSource
 from sessions import Session
 
+USUAL_RATE = 200.0
+"""[Hz]"""
 FAST_OPTION = ("clock", "virtual")
 PLAN_DOCUMENT = "plan"
 Show = Callable[[float, str], None]
@@ -43,8 +46,8 @@ class RecordingPlan:
     kd: float = 0.0
     supply_voltage: float | None = None
     damping: float | None = None
-    rate: float = 200.0
-    """[Hz]"""
+    rate: float | None = None
+    """[Hz]; None: USUAL_RATE, or the nearest one at which the servo's samples are equally far apart."""
     fast: bool = False
     """As fast as possible, in this process: simulated servos only."""
 
@@ -160,11 +163,12 @@ def _record(
     return _record_live(plan, runs, store, show, by_hand)
 
 
-def _header(plan: RecordingPlan, servo: str, run: _Run) -> RunHeader:
-    settings = plan.settings(servo)
+def _header(plan: RecordingPlan, servo: ServoIdentity, run: _Run) -> RunHeader:
+    settings = plan.settings(servo.model)
     if run.kp is not None:
         settings = replace(settings, kp=run.kp)
-    return run_header(run.trajectory, run.bench, settings, plan.rate, plan.servo)
+    rate = plan.rate or servo.regular_rate(USUAL_RATE)
+    return run_header(run.trajectory, run.bench, settings, rate, plan.servo)
 
 
 def _recorded(trajectory: Trajectory, result: RunResult) -> RecordedRun:
@@ -189,7 +193,7 @@ def _record_fast(
         session = store()
         for number, run in enumerate(runs):
             show(number / len(runs), run.trajectory.title)
-            header = _header(plan, identity.model, run)
+            header = _header(plan, identity, run)
             recorded.append(_recorded(run.trajectory, record_inline(servo, run.trajectory, header, session.sink())))
             if recorded[-1].exit_status != "success":
                 break
@@ -210,7 +214,7 @@ def _record_live(plan: RecordingPlan, runs: Sequence[_Run], store: Store, show: 
             if change and not ask(change):
                 break
             hung = run.place
-            recorder.record(run.trajectory, _header(plan, identity.model, run), session.sink())
+            recorder.record(run.trajectory, _header(plan, identity, run), session.sink())
 
             def look(state: Any, number: int = number, run: _Run = run) -> None:
                 share = state.done / max(state.length, 1)

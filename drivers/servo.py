@@ -58,12 +58,18 @@ class ServoIdentity:
     """Address on its bus, as text."""
     position_step: float = 0.0
     """Smallest difference of position the servo can report [rad]; 0 when unknown."""
+    cycle: float = 0.0
+    """Its bus goes on in cycles of this time [s], and a sample is taken in one of them; 0 when it answers any time."""
     watchdog: float = 0.0
     """The servo stops by itself when its bus has been silent for this long [s]; 0 when it has no such watchdog."""
     facts: Mapping[str, str | float] = field(default_factory=dict)
     """What else it said about itself, raw values and scaling factors, with units in the names; kept with every run."""
     warnings: tuple[str, ...] = ()
     """What a person should know or mend, each with its remedy."""
+
+    def regular_rate(self, rate: float) -> float:
+        """The rate nearest to this one [Hz] at which samples are equally far apart."""
+        return 1.0 / (self.cycle * max(1, round(1.0 / (rate * self.cycle)))) if self.cycle else rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +112,8 @@ class Reading:
     """[V]"""
     temperature: float = math.nan
     """[degC]"""
+    moment: float = math.nan
+    """When it was measured, on the servo's clock [s]; NaN where only the middle of the read is known."""
 
 
 class Servo(ABC):

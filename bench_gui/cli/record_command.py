@@ -39,7 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--duration", type=positive_float, metavar="S", help="of each run; default: the trajectory's own"
     )
-    parser.add_argument("--rate", type=positive_float, default=200.0, metavar="HZ", help="(%(default)s)")
+    parser.add_argument(
+        "--rate", type=positive_float, metavar="HZ", help="default: 200, or what divides the cycle of the servo's bus"
+    )
     add_bench(parser)
     grid = parser.add_argument_group(
         "a grid of conditions",

@@ -128,6 +128,12 @@ class BenchSetup(QObject):
         """Change the position gain, in the servo's own units."""
         self.set_gains(replace(self.gains, kp=kp))
 
+    def set_rate(self, rate: float) -> None:
+        """Change the rate of the next runs [Hz]."""
+        if rate != self.rate:
+            self.rate = rate
+            self.changed.emit()
+
     def set_gains(self, gains: Gains) -> None:
         """Change the gains of the next runs."""
         self._take(replace(self._now, gains=gains))
@@ -145,6 +151,10 @@ class BenchSetup(QObject):
         """Change the gain of the next runs."""
         servo = self.spec.name
         change(self._undo, "gain", lambda value: self._set_kp_of(servo, value), self.kp, kp, "bench kp")
+
+    def edit_rate(self, rate: float) -> None:
+        """Change the rate of the next runs [Hz]."""
+        change(self._undo, "rate", self.set_rate, self.rate, rate, "bench rate")
 
     def edit_direction(self, direction: int) -> None:
         """Say which way the pendulum turns when the servo's angle grows; raises InputError."""

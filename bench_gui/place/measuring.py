@@ -150,6 +150,8 @@ def place_points(
             placed.append(found)
             kept = redone(points_from_json(session.document(DOCUMENT)), found)
             session.set_document(DOCUMENT, points_to_json(kept))
+        # What was held lets the pendulum sink.
+        seeker.steady(0.0)
     return placed
 
 

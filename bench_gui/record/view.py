@@ -38,6 +38,8 @@ _READINGS = (
 LIVE, PLAN = range(2)
 TWIN_PERIOD = 6
 """The twin's numbers change every so many frames; faster ones cannot be read."""
+LOWEST_RATE, HIGHEST_RATE = 20.0, 1000.0
+"""[Hz]"""
 
 
 class RecordView(TaskPage):
@@ -84,6 +86,7 @@ class RecordView(TaskPage):
         controller.twin.appeared.connect(self._show_twin)
         controller.twin.changed.connect(self._note_twin)
         controller.angle_unit_changed.connect(self._change_unit)
+        controller.setup.changed.connect(self._show_rate)
         self._meet()
         self._show_servo(controller.servo.view)
 
@@ -193,6 +196,14 @@ class RecordView(TaskPage):
         )
         self.countdown.valueChanged.connect(self._set_countdown)
         section.row("Countdown", self.countdown)
+        setup = self._controller.setup
+        tip = (
+            "Samples in a second. A Dynamixel manages about 200, an EtherCAT drive is regular at divisors of its cycle"
+        )
+        self.rate = number("Rate", tip, "Hz", setup.rate, LOWEST_RATE, HIGHEST_RATE, 0, 50.0)
+        self.rate.setKeyboardTracking(False)
+        self.rate.valueChanged.connect(setup.edit_rate)
+        section.row("Rate", self.rate)
         return section
 
     def _add_actions(self) -> None:
@@ -257,7 +268,13 @@ class RecordView(TaskPage):
         self.countdown.blockSignals(True)
         self.countdown.setValue(controller.queue.countdown)
         self.countdown.blockSignals(False)
+        self._show_rate()
         self._preview()
+
+    def _show_rate(self) -> None:
+        self.rate.blockSignals(True)
+        self.rate.setValue(self._controller.setup.rate)
+        self.rate.blockSignals(False)
 
     def _preview(self) -> None:
         controller = self._controller

@@ -65,6 +65,8 @@ class EthercatServo(Servo):
         self._watchdog = 0.0
         self._warnings: list[str] = []
         self._read_number = 0
+        # Frames that were lost before the bus was started anew.
+        self._lost_before = 0
 
     # Beginning.
 
@@ -189,6 +191,7 @@ class EthercatServo(Servo):
             serial=plate.serial,
             id=f"slave {source.slave} on {source.interface}",
             position_step=plate.scale.step,
+            cycle=self._cycle,
             watchdog=self._watchdog,
             facts=plate.facts | {"bus_cycle_s": self._cycle, "mode": source.mode},
             warnings=tuple(warnings),
@@ -249,7 +252,11 @@ class EthercatServo(Servo):
             raise NoAnswer(f"no frame came back for {1e3 * PATIENCE:.0f} ms; check the cable and the drive's power")
         self._read_number = sample.number
         self._bus_clock.use()
-        return sample.reading
+        return replace(sample.reading, moment=self._bus_clock.at(sample.moment))
+
+    def _repeats(self) -> int:
+        """Frames that did not come back whole: the next one took their place."""
+        return self._lost_before + (0 if self._made_drive is None else self._made_drive.lost)
 
     def _release(self) -> None:
         if self._made_bus is None:
@@ -302,6 +309,7 @@ class EthercatServo(Servo):
     def _end(self) -> None:
         bus, master, drive = self._made_bus, self._master, self._made_drive
         self._made_bus = self._master = self._made_drive = None
+        self._lost_before += 0 if drive is None else drive.lost
         if bus is not None and drive is not None:
             drive.in_service = False
             drive.switch_off()

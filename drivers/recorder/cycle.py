@@ -147,13 +147,13 @@ class Cycle:
         self._bus_errors += self._lost
 
     def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
-        """Read one block and hand out its row, stamped with the middle of the read."""
+        """Read one block and hand out its row, stamped with its moment, which is the middle of the read if unknown."""
         clock = self._clock
         before = clock.now()
         reading = self._servo.read()
         after = clock.now()
         self._count_errors()
-        moment = self._moment = 0.5 * (before + after)
+        moment = self._moment = reading.moment if math.isfinite(reading.moment) else 0.5 * (before + after)
         sample = (
             math.nan if keep is None else moment - self._begin_at,
             # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.

@@ -57,7 +57,7 @@ def check_rate(rate: float, watchdog: float = 0.0) -> None:
         raise CommandError(f"a rate of {rate} Hz is not possible; choose one up to {HIGHEST_RATE:g} Hz")
     if rate * watchdog < CYCLES_IN_WATCHDOG and watchdog:
         raise CommandError(
-            f"at {rate:g} Hz the servo would stop by itself, since it hears nothing for almost {1e3 * watchdog:.0f} ms; "
+            f"at {rate:g} Hz the servo would stop by itself, since it listens for {1e3 * watchdog:.0f} ms at most; "
             f"choose at least {CYCLES_IN_WATCHDOG / watchdog:.0f} Hz"
         )
 

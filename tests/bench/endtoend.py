@@ -36,7 +36,7 @@ class Case:
 CASES = {
     "dynamixel": Case("dynamixel:xl330", 200.0, Bench(mass=0.1, length=0.1), (200.0, 400.0)),
     "dynamixel1": Case("dynamixel:mx106", 200.0, Bench(mass=1.0, length=0.15), (8.0, 32.0)),
-    "ethercat": Case("ethercat:erob80_50", 500.0, Bench(mass=4.0, length=0.2), (10.0, 50.0)),
+    "ethercat": Case("ethercat:erob80_50", 500.0, Bench(mass=8.0, length=0.2), (10.0, 50.0)),
 }
 FINE = 10
 """Parts of a step in which truth and model are simulated for the comparison."""
