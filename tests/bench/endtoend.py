@@ -38,6 +38,8 @@ CASES = {
     "dynamixel1": Case("dynamixel:mx106", 200.0, Bench(mass=1.0, length=0.15), (8.0, 32.0)),
     "ethercat": Case("ethercat:erob80_50", 500.0, Bench(mass=8.0, length=0.2), (10.0, 50.0)),
 }
+TORQUES = 2
+"""At which points are placed; each takes a quarter of a minute."""
 FINE = 10
 """Parts of a step in which truth and model are simulated for the comparison."""
 
@@ -57,6 +59,7 @@ def run_case(name: str, folder: str) -> None:
     from bench_gui.place.measuring import PlacementPlan, place_points
     from bench_gui.place.virtual_hand import VirtualHand
     from bench_gui.recording import RecordingPlan, record_plan
+    from core.placement import suggest_torques
     from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
     from drivers.emulators.process import EmulatorProcess
     from drivers.emulators.registry import emulator_source
@@ -87,8 +90,10 @@ def run_case(name: str, folder: str) -> None:
                 f"{sum(run.skipped_cycles for run in runs)} of {sum(run.samples for run in runs)} cycles skipped, "
                 f"{sum(run.bus_errors for run in runs)} bus errors {''.join(run.reason for run in runs)}",
             )
+        servo = Session.open(folder).runs()[0].servo
+        torques = suggest_torques(nominal_model(load_servo(servo)), bench).torques[:TORQUES]
         points = place_points(
-            PlacementPlan(servo=address, bench=bench, rate=200.0),
+            PlacementPlan(servo=address, bench=bench, torques=torques, rate=200.0),
             folder,
             lambda step, steady: VirtualHand(emulator.hand, bench, step, steady),
             lambda text: print("   ", text) if ": no " in text else None,

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,6 +19,7 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
+from drivers.errors import CommandError
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase
@@ -31,6 +32,17 @@ RATE = 200.0
 CONTEXT = get_context("spawn")
 LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
 PATIENCE = 30.0
+_PACKETS = ("drop", "corrupt", "truncate", "split", "duplicate", "garbage", "fake-header")
+_PENDULUM = ("temperature off", "supply off", "stuck off", "hand off", "power-cycle")
+HEALING = {
+    "dynamixel": (
+        *("plug", "delay 0 0", "echo off", "mute off", "power on", "fault clear"),
+        *(f"{name} 0" for name in _PACKETS),
+        *_PENDULUM,
+    ),
+    "ethercat": ("heal", *_PENDULUM),
+}
+"""What ends every fault; what is not broken need not be mended."""
 
 
 @dataclass(frozen=True)
@@ -124,19 +136,36 @@ class Rig:
         return runs[-1].samples if runs else 0
 
 
-@contextmanager
-def rig(what: str, folder: Path):
-    """An emulated servo and a recorder that is not started yet."""
-    servo = ServoAddress.parse(what).parts[0]
-    if what.startswith("dynamixel"):
-        what = f"{what}?link={folder / 'port'}"
-    with EmulatorProcess(emulator_source(what)) as emulator:
-        emulator.say("state")  # the first look compiles the simulation
+class Emulators:
+    """Emulated servos that outlast a test, as new for each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._running: dict[str, EmulatorProcess] = {}
+
+    @contextmanager
+    def rig(self, what: str, folder: Path):
+        """An emulated servo without faults and a recorder that is not started yet."""
+        address = ServoAddress.parse(what)
+        servo = address.parts[0]
+        if what not in self._running:
+            link = f"?link={self._folder / servo}" if address.family == "dynamixel" else ""
+            self._running[what] = EmulatorProcess(emulator_source(what + link))
+            self._running[what].start()
+        emulator = self._running[what]
+        for line in HEALING[address.family]:
+            with suppress(CommandError):
+                emulator.say(line)
         made = Rig(emulator, servo, folder)
         try:
             yield made
         finally:
             made.recorder.close()
+
+    def close(self) -> None:
+        """End them all."""
+        for emulator in self._running.values():
+            emulator.close()
 
 
 def run_with(made: Rig, fault: Callable[[Rig], None], off: bool = True) -> Outcome:

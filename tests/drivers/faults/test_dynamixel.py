@@ -11,29 +11,21 @@ import pytest
 from drivers.errors import DriverError
 from drivers.recorder import Recorder
 from drivers.servo import ServoState
-from tests.drivers.faults.rig import DEADLINE, another_program, rig, run_with
+from tests.drivers.faults.rig import DEADLINE, another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
 
 X, MX = "dynamixel:xl330", "dynamixel:mx106"
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals")
 
 
-@pytest.mark.parametrize("servo", [X, MX])
-@pytest.mark.parametrize(
-    "line",
-    [
-        "drop 1",
-        "corrupt 1",
-        "truncate 1",
-        "split 1",
-        "delay 60 1",
-        "duplicate 1",
-        "garbage 1",
-        "fake-header 1",
-        "echo on",
-    ],
+DISTURBANCES = (
+    *("drop 1", "corrupt 1", "truncate 1", "split 1", "delay 60 1"),
+    *("duplicate 1", "garbage 1", "fake-header 1", "echo on"),
 )
-def test_disturbed_answers_are_counted_and_the_run_goes_on(servo, line, tmp_path):
+
+
+@pytest.mark.parametrize(("servo", "line"), [*((X, line) for line in DISTURBANCES), (MX, "drop 1"), (MX, "echo on")])
+def test_disturbed_answers_are_counted_and_the_run_goes_on(rig, servo, line, tmp_path):
     with rig(servo, tmp_path) as made:
         made.begin(1.0)
         made.emulator.say(line)
@@ -44,38 +36,42 @@ def test_disturbed_answers_are_counted_and_the_run_goes_on(servo, line, tmp_path
             assert result.bus_errors >= 1
 
 
-@pytest.mark.parametrize("servo", [X, MX])
 @pytest.mark.parametrize(
-    ("line", "seen"),
+    ("servo", "line", "seen"),
     [
-        ("mute on", "no answer|not confirmed"),
-        ("power off", "no answer"),
-        ("power-cycle", "no answer|restarted"),
-        ("corrupt 100000", "damaged|no answer"),
-        ("fault overload", "overload"),
-        ("fault overheating", "heat"),
-        ("temperature 90", "temperature|heat"),
-        ("supply 3", "voltage"),
+        (X, "mute on", "no answer|not confirmed"),
+        (X, "power off", "no answer"),
+        (X, "power-cycle", "no answer|restarted"),
+        (X, "corrupt 100000", "damaged|no answer"),
+        (X, "fault overload", "overload"),
+        (X, "fault overheating", "heat"),
+        (X, "fault encoder", "encoder"),
+        (X, "fault shock", "shock"),
+        (X, "temperature 90", "temperature|heat"),
+        (X, "supply 3", "voltage"),
+        (MX, "mute on", "no answer|not confirmed"),
+        (MX, "power-cycle", "no answer|restarted"),
+        (MX, "fault overload", "overload"),
     ],
 )
-def test_what_ends_a_run_switches_the_motor_off(servo, line, seen, tmp_path):
+def test_what_ends_a_run_switches_the_motor_off(rig, servo, line, seen, tmp_path):
     with rig(servo, tmp_path) as made:
         outcome = run_with(made, lambda made: made.emulator.say(line))
         assert outcome.status == "fail"
         assert re.search(seen, outcome.seen), outcome.seen
-        assert outcome.samples >= 60
+        assert outcome.samples >= 40
         assert outcome.off_after < DEADLINE
         assert made.recorder.state is ServoState.FAULT
 
 
-def test_another_servo_that_falls_silent_disturbs_nothing(tmp_path):
+def test_another_servo_that_falls_silent_disturbs_nothing(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.begin(1.0)
         made.emulator.say("mute on id=7")
         assert made.ended().exit_status == "success"
 
 
-def test_an_unplugged_adapter_leaves_the_servo_to_its_watchdog(tmp_path):
+def test_an_unplugged_adapter_leaves_the_servo_to_its_watchdog(rig, tmp_path):
     """In a position run an X servo stops where it is and stays there; its torque is not off, and a person is told."""
     with rig(X, tmp_path) as made:
         made.begin()
@@ -91,7 +87,7 @@ def test_an_unplugged_adapter_leaves_the_servo_to_its_watchdog(tmp_path):
         assert made.truth()["position"] == pytest.approx(stopped, abs=0.05)
 
 
-def test_an_unplugged_adapter_ends_a_held_torque_by_the_watchdog(tmp_path):
+def test_an_unplugged_adapter_ends_a_held_torque_by_the_watchdog(rig, tmp_path):
     with rig("dynamixel:xl330", tmp_path) as made:
         made.begin_hold(0.03)
         assert abs(made.truth()["current"]) > 0.01
@@ -101,14 +97,14 @@ def test_an_unplugged_adapter_ends_a_held_torque_by_the_watchdog(tmp_path):
         assert truth["duty_cycle"] == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_servo_without_watchdog_says_so(tmp_path):
+def test_a_servo_without_watchdog_says_so(rig, tmp_path):
     with rig(MX, tmp_path) as made:
         identity = made.recorder.start()
         assert identity.watchdog == 0.0
         assert any("no bus watchdog" in warning and "power supply" in warning for warning in identity.warnings)
 
 
-def test_plugged_in_again_it_is_usable_after_acknowledging(tmp_path):
+def test_plugged_in_again_it_is_usable_after_acknowledging(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.begin()
         made.emulator.say("unplug")
@@ -121,7 +117,7 @@ def test_plugged_in_again_it_is_usable_after_acknowledging(tmp_path):
 
 @pytest.mark.parametrize("servo", [X, MX])
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(servo, number, tmp_path):
+def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(rig, servo, number, tmp_path):
     with rig(servo, tmp_path) as made:
         made.begin()
         pid = made.recorder._child.pid
@@ -136,7 +132,7 @@ def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(servo, number
 
 @pytest.mark.parametrize("servo", [X, MX])
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_window_that_dies_or_hangs_loses_the_servo(servo, number, tmp_path):
+def test_a_window_that_dies_or_hangs_loses_the_servo(rig, servo, number, tmp_path):
     with rig(servo, tmp_path) as made, another_program(made) as (window, _):
         assert made.driven()
         os.kill(window, getattr(signal, number))
@@ -145,7 +141,7 @@ def test_a_window_that_dies_or_hangs_loses_the_servo(servo, number, tmp_path):
         assert made.kept() >= 60
 
 
-def test_window_and_recorder_killed_together_lose_the_servo(tmp_path):
+def test_window_and_recorder_killed_together_lose_the_servo(rig, tmp_path):
     with rig(MX, tmp_path) as made, another_program(made) as (window, recorder):
         os.kill(window, signal.SIGKILL)
         os.kill(recorder, signal.SIGKILL)
@@ -153,9 +149,8 @@ def test_window_and_recorder_killed_together_lose_the_servo(tmp_path):
         assert made.kept() >= 30
 
 
-@pytest.mark.parametrize("servo", [X, MX])
-def test_a_full_disk_ends_the_run(servo, tmp_path):
-    with rig(servo, tmp_path) as made:
+def test_a_full_disk_ends_the_run(rig, tmp_path):
+    with rig(X, tmp_path) as made:
         made.begin(60.0, Wrapped(_sink(made), full=True))
         assert made.off_after() < DEADLINE + 0.5
         result = made.ended()
@@ -163,9 +158,8 @@ def test_a_full_disk_ends_the_run(servo, tmp_path):
         assert "No space left on device" in result.reason
 
 
-@pytest.mark.parametrize("jump", [3600.0, -3600.0])
-@pytest.mark.parametrize("servo", [X, MX])
-def test_a_jump_of_the_wall_clock_disturbs_nothing(servo, jump, tmp_path):
+@pytest.mark.parametrize(("servo", "jump"), [(X, 3600.0), (X, -3600.0), (MX, -3600.0)])
+def test_a_jump_of_the_wall_clock_disturbs_nothing(rig, servo, jump, tmp_path):
     with rig(servo, tmp_path) as made:
         made.begin(1.0, Wrapped(_sink(made), jump=jump))
         result = made.ended()
@@ -179,18 +173,18 @@ def test_a_jump_of_the_wall_clock_disturbs_nothing(servo, jump, tmp_path):
     [
         (lambda address: address.replace(":1:2:", ":9:2:"), "no answer to pinging ID 9"),
         (lambda address: address.replace(":1000000", ":57600"), "no answer .* at 57600 baud"),
-        (lambda address: address.replace("/port", "/nothing"), "there is no such port"),
+        (lambda address: re.sub("/[^:]*", "/dev/nothing", address), "there is no such port"),
     ],
     ids=["wrong ID", "wrong baud rate", "wrong port"],
 )
-def test_a_wrong_address_is_said(change, seen, tmp_path):
+def test_a_wrong_address_is_said(rig, change, seen, tmp_path):
     with rig(X, tmp_path) as made:
         wrong = Recorder(change(made.address))
         with pytest.raises(DriverError, match=seen):
             wrong.start()
 
 
-def test_a_port_in_use_is_said(tmp_path):
+def test_a_port_in_use_is_said(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.recorder.start()
         with pytest.raises(DriverError, match="another program uses the port"):

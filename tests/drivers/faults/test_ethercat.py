@@ -14,7 +14,7 @@ from drivers.errors import DriverError
 from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
-from tests.drivers.faults.rig import DEADLINE, another_program, rig, run_with
+from tests.drivers.faults.rig import DEADLINE, another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
 
 DRIVE = "ethercat:erob80_50"
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.own_network
 
 
 @pytest.fixture
-def made(tmp_path):
+def made(rig, tmp_path):
     with rig(DRIVE, tmp_path) as made:
         yield made
 
