@@ -13,7 +13,8 @@ run: ## open the window on the simulated servo and the example session; without 
 test: export PYTHONDONTWRITEBYTECODE :=
 test: ## all tests, headless
 	@$(SETUP) test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone and not calm"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 --dist loadfile -m calm
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -m alone
 
 check: ## lint, format, types, room rules
@@ -27,6 +28,8 @@ bench: ## figures and ratios of this machine
 	@$(SETUP) test
 	$(BIN)/python -m tests.bench
 	$(BIN)/python -m tests.bench.window
+	$(BIN)/python -m tests.bench.bus
+	$(BIN)/python -m tests.bench.endtoend
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

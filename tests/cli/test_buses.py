@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from bench_gui.cli import main
+from drivers.dynamixel import search
 from sessions import Session
 
 pytestmark = pytest.mark.alone
@@ -27,6 +28,12 @@ def terminal():
     process.stdin.close()
     assert process.wait(10) in (0, -15)
     process.stdout.close()
+
+
+@pytest.fixture(autouse=True)
+def one_rate(monkeypatch):
+    """Scans try one baud rate instead of all."""
+    monkeypatch.setattr(search, "BAUD_RATES", (1_000_000,))
 
 
 def say(process, line):
