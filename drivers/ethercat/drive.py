@@ -26,8 +26,9 @@ from drivers.servo import PositionGoal, Reading, TorqueGoal
 
 ORPHAN_LIMIT = 0.1
 """A driven servo nobody commanded, read or waited with for this long [s] is let go."""
-LOST_FRAMES = 3
-"""So many cycles without an answer in a row end a run. Each of them lasts 8 to 16 ms on a usual kernel."""
+LOST_FRAMES = 5
+"""So many cycles without an answer in a row end a run. Each lasts 8 to 16 ms on a usual kernel, so that the drive's own
+watchdog is not far then."""
 DWELL = 0.004
 """In every state on the way up [s]."""
 STUCK_LIMIT = 0.15

@@ -180,7 +180,7 @@ def test_one_or_two_lost_frames_are_bridged_three_are_not(wire):
     wire.cycle()
     wire.cycle(LOST_FRAMES, answers=False)
     assert wire.drive.lost == 2 * LOST_FRAMES - 1
-    assert failed(wire, BusError, "3 frames in a row did not come back")
+    assert failed(wire, BusError, f"{LOST_FRAMES} frames in a row did not come back")
 
 
 def test_frames_do_not_matter_before_the_drive_is_in_service(wire):
