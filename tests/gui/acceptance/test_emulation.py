@@ -73,7 +73,8 @@ def test_a_fault_planted_at_the_console_is_seen_and_can_be_mended(person, emulat
     person.until(lambda: person.controller.servo.view.phase is Phase.RUN)
     say(person, emulated, "fault overheating")
     person.until(lambda: person.state is ServoState.FAULT)
-    assert "heat" in person.controller.servo.view.fault
+    # The state is in shared memory, its reason comes a moment later.
+    person.until(lambda: "heat" in person.controller.servo.view.fault)
     assert "driven=0" in say(person, emulated, "state")
     person.until(lambda: not person.controller.servo.busy)
     say(person, emulated, "temperature off")
