@@ -24,7 +24,7 @@ CASES = (
     ("Dynamixel", "dynamixel:xl330?baud=1000000", (200.0, 400.0)),
     ("EtherCAT", "ethercat:erob80_50", (200.0, 500.0, 1000.0)),
 )
-SECONDS = 10.0
+SECONDS = 6.0
 WITHOUT = ("setpriv", "--bounding-set=-sys_nice")
 """Runs a program that may not ask for real-time scheduling."""
 
@@ -75,7 +75,8 @@ def report(name: str, rate: float, controller, share: float) -> None:
         f"std {1e6 * np.std(step):.0f} µs; {cycles[-1] - len(cycles)} of {cycles[-1]} cycles skipped, "
         f"{int(recording.channels['bus_errors'].sum())} bus errors",
     )
-    line(f"{label}: processor used by the bus process", f"{100 * share:.1f} %", "≤ 15 % at 200 Hz")
+    bar = "≤ 15 %" if rate == 200.0 and name != "simulated" else ""
+    line(f"{label}: processor used by the bus process", f"{100 * share:.1f} %", bar)
 
 
 def main() -> None:
