@@ -195,7 +195,7 @@ def test_a_position_no_motor_could_have_reached_is_not_used(wire):
     wire.say(position=1000 + 200_000)
     wire.cycle()
     assert wire.drive.newest is before
-    wire.cycle(2)
+    wire.cycle(LOST_FRAMES - 1)
     assert failed(wire, BusError, "had an impossible position in it")
 
 
