@@ -22,8 +22,11 @@ from tests.bench.window import Bench
 CASES = (
     ("simulated", "simulated:mx106", (200.0, 500.0, 1000.0)),
     ("Dynamixel", "dynamixel:xl330?baud=1000000", (200.0, 400.0)),
-    ("EtherCAT", "ethercat:erob80_50", (200.0, 500.0, 1000.0)),
+    ("EtherCAT", "ethercat:erob80_50", (200.0, 500.0)),
+    ("EtherCAT, 1 ms", "ethercat:erob80_50", (1000.0,)),
 )
+FAST = {"EtherCAT, 1 ms": "&cycle=1"}
+"""What is added to the address."""
 SECONDS = 6.0
 WITHOUT = ("setpriv", "--bounding-set=-sys_nice")
 """Runs a program that may not ask for real-time scheduling."""
@@ -37,12 +40,13 @@ def case(name: str, what: str, rates: tuple[float, ...]) -> None:
         if not what.startswith("simulated"):
             controller.emulation.start(what)
             bench.until(lambda: controller.emulation.addresses or not controller.emulation.running)
-            controller.choose_servo(controller.emulation.addresses[0])
+            controller.choose_servo(controller.emulation.addresses[0] + FAST.get(name, ""))
         bench.connect()
         for rate in rates:
             controller.setup.rate = rate
             before = len(controller.library.runs)
             bench.record(SECONDS)
+            bench.until(lambda: controller.servo.view.phase.name == "RUN")
             pid = controller.servo.recorder._child.pid
             used, since = processor_time(pid), time.monotonic()
             bench.until(lambda: controller.servo.view.phase.name != "RUN")
