@@ -131,6 +131,7 @@ class Servo(ABC):
         self._fault = ""
         self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
         self._identity: ServoIdentity | None = None
+        self._release_confirmed = True
 
     # What a driver fills in.
 
@@ -191,6 +192,11 @@ class Servo(ABC):
     def repeats(self) -> int:
         """Transactions that failed on the bus and were made again, so that nobody but this number knows of them."""
         return self._repeats()
+
+    @property
+    def release_confirmed(self) -> bool:
+        """Whether the last attempt to switch the motor off was confirmed; if not it may still be driven."""
+        return self._release_confirmed
 
     @property
     def fault_reason(self) -> str:
@@ -275,10 +281,12 @@ class Servo(ABC):
                 problem = error
                 continue
             self._kind = None
+            self._release_confirmed = True
             if self._state is ServoState.ENABLED:
                 self._state = ServoState.READY
             return True
         self._state = ServoState.FAULT
+        self._release_confirmed = False
         self._fault = f"switching the motor off was not confirmed ({problem}); cut the servo's power supply"
         return False
 

@@ -26,8 +26,8 @@ GUARD_LIMIT = 0.15
 """A recorder that drives a servo and gave no sign of life for this long [s] is taken for dead."""
 LOOK_PERIOD = 0.01
 """Between two looks [s]."""
-PERSISTENCE = 2.0
-"""A bus that cannot be reached is tried again for this long [s]."""
+PERSISTENCE = 30.0
+"""A bus that cannot be reached is tried again for this long [s]: time to plug the adapter in again."""
 PRIORITY = 60
 """Above the recorder's, which may be what stands in the way."""
 

@@ -10,6 +10,7 @@ import atexit
 import gc
 import math
 import signal
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -45,6 +46,8 @@ from drivers.servo import Servo, ServoState
 FIFO_PRIORITY = 50
 WATCH_PERIOD = 0.02
 """Between two looks at a released servo [s]."""
+INSIST_PERIOD = 0.5
+"""Between two attempts to switch off a motor that may still be on [s]."""
 SILENT_READS = 3
 """A released servo that does not answer this often in a row is in FAULT."""
 CONNECT_LIMIT = 60.0
@@ -117,6 +120,7 @@ class Service:
         self._pipe = pipe
         self._silent_reads = 0
         self._told_fault = ""
+        self._insisted_at = 0.0
 
     def run(self) -> None:
         """Serve until this process has to end or the program hangs up."""
@@ -196,7 +200,17 @@ class Service:
             self._silent_reads = 0
             self._pipe.send(Acknowledged())
 
+    def _insist(self) -> None:
+        """Try again what was not confirmed: a cable that comes back may bring a servo that is still driven."""
+        now = time.monotonic()
+        if not self._servo.release_confirmed and now - self._insisted_at > INSIST_PERIOD:
+            self._insisted_at = now
+            self._link.quiet_for(CONFIGURE_LIMIT)
+            self._servo.release()
+            self._link.quiet_for(0.0)
+
     def _watch(self) -> None:
+        self._insist()
         try:
             self._loop.watch()
             self._silent_reads = 0

@@ -269,6 +269,17 @@ def test_an_exception_in_the_servo_releases_it_and_marks_the_run(log, tmp_path):
     assert (tmp_path / "end.txt").read_text().startswith("fail")
 
 
+def test_a_motor_that_may_still_be_on_is_switched_off_when_the_servo_answers_again(log):
+    """Nobody has to ask: three attempts after the fault fail, later ones are made until one is confirmed."""
+    with Recorder(FakeSource(log=log, fail_read=150, failing_releases=7), heartbeat_limit=2.0) as recorder:
+        recorder.start()
+        recorder.record(LONG, HEADER)
+        recorder.wait(20.0)
+        assert "not confirmed" in recorder.fault
+        assert log.wait_for("driven", 0, 5.0)
+        assert recorder.state is ServoState.FAULT
+
+
 def test_limits_given_to_the_recorder_trip_there(log):
     limits = Limits(lowest_position=-0.5, highest_position=3.0, speed=1000.0)
     with Recorder(FakeSource(log=log, jump=100), limits=limits, heartbeat_limit=2.0) as recorder:
