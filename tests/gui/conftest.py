@@ -39,7 +39,10 @@ class Person:
         self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
 
     def until(self, condition, timeout=LONG):
-        self.qtbot.waitUntil(condition, timeout=timeout)
+        try:
+            self.qtbot.waitUntil(condition, timeout=timeout)
+        except self.qtbot.TimeoutError as error:
+            raise AssertionError(f"in vain; the window says: {self.message!r}, {self.queue_reason!r}") from error
 
     def connect(self):
         self.click(self.window.status_bar.connect_button)
@@ -62,6 +65,11 @@ class Person:
     def message(self):
         bar = self.window.messages
         return bar.text.text() if bar.isVisible() else ""
+
+    @property
+    def queue_reason(self):
+        """Why the queue holds."""
+        return self.window.record.queue.reason.text()
 
 
 @pytest.fixture(scope="session")
