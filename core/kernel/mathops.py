@@ -29,7 +29,7 @@ _PI_TAIL = 1.2246467991473532e-16
 _INVERSE_PI = 1.0 / math.pi
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", cache=True, forceinline=True)
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def log2(x):
     """Binary logarithm for normal x > 0."""
     bits = np.float64(x).view(np.int64)
@@ -52,7 +52,7 @@ def log2(x):
     return exponent + s * p
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", cache=True, forceinline=True)
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def exp2(x):
     """Power of two; the argument is limited to ±1020."""
     x = min(max(x, -1020.0), 1020.0)
@@ -75,7 +75,7 @@ def exp2(x):
     return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
 
 
-@njit(fastmath=FASTMATH, error_model="numpy", cache=True, forceinline=True)
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def sine(x):
     """Sine for |x| < 1e8."""
     shifted = x * _INVERSE_PI + _ROUND

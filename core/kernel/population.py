@@ -9,11 +9,9 @@ import math
 from functools import cache
 
 import numpy as np
-from numba import njit
 
-from core.kernel.fingerprint import KERNEL_FINGERPRINT
+from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Law, Setup, Slot
-from core.kernel.mathops import FASTMATH
 from core.kernel.step import make_step
 
 LANES = 16
@@ -42,8 +40,7 @@ def population_kernel(law: Law, full: bool):
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
     """
-    step = make_step(law, full)
-    fingerprint = KERNEL_FINGERPRINT
+    variant = fingerprint(law, full)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
@@ -102,9 +99,8 @@ def population_kernel(law: Law, full: bool):
         Setup.ANGLE_OFFSET,
     )
 
-    @njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)
     def kernel(rows, setups, chosen, first, goal, enable, supply, position, velocity, substeps, sums):
-        if fingerprint == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         f = np.zeros(size)
         delay_steps = np.zeros(LANES, dtype=np.int64)
@@ -226,4 +222,4 @@ def population_kernel(law: Law, full: bool):
                 sums[recording, block * LANES + lane, 2] = f[v_abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 3] = f[v_square_ + np.uint64(lane)]
 
-    return kernel
+    return compiled(kernel, make_step(law, full))

@@ -4,11 +4,9 @@ import math
 from functools import cache
 
 import numpy as np
-from numba import njit
 
-from core.kernel.fingerprint import KERNEL_FINGERPRINT
+from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Law, Slot
-from core.kernel.mathops import FASTMATH
 from core.kernel.step import make_step
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
@@ -41,16 +39,14 @@ def rollout_kernel(law: Law):
     out (n, len(OUTPUTS)). torque_mode > 0 commands `torque` [N·m] instead of the position law. Releases the
     global interpreter lock.
     """
-    step = make_step(law, True)
-    fingerprint = KERNEL_FINGERPRINT
+    variant = fingerprint(law, True)
     (
         KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
         BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
     ) = tuple(Slot)  # fmt: skip
 
-    @njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)
     def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
-        if fingerprint == 0:  # never; naming it here puts it into the closure, and so into the cache's key
+        if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         inertia = row[LOAD] + row[ARMATURE]
         lag_share = 1.0 if row[LAG] <= 0.0 else 1.0 - math.exp(-h / row[LAG])
@@ -94,4 +90,4 @@ def rollout_kernel(law: Law):
         state[5] = error
         state[6] = bus
 
-    return kernel
+    return compiled(kernel, make_step(law, True))

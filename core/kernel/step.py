@@ -14,7 +14,7 @@ from numba import njit
 from core.kernel.layout import Law
 from core.kernel.mathops import FASTMATH, LN_2, LOG2_E, exp2, log2, sine
 
-INLINE = {"fastmath": FASTMATH, "error_model": "numpy", "cache": True, "forceinline": True}
+INLINE = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
 
 _TINY = 1e-300
 

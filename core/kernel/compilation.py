@@ -1,0 +1,39 @@
+"""Kernels compiled once on a machine: what makes Numba's disk cache find them again, and never find stale ones.
+
+Numba's key of a compiled function holds the file it stands in and the values in its closure, and nothing of what is
+inlined into it from elsewhere. So a kernel carries a number in its closure that changes with any source of the kernel
+and with its variant; and what is inlined reaches it as a global name, because a compiled function in a closure has an
+identity that is new in every process, and no entry of the cache would ever be found again.
+"""
+
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import FunctionType
+
+from numba import njit
+
+from core.kernel.layout import Law
+from core.kernel.mathops import FASTMATH
+
+_SOURCES = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
+
+
+def fingerprint(law: Law, full: bool) -> int:
+    """Return a positive number that stands for the sources of the kernel and for one variant of it."""
+    return (_SOURCES * (max(Law) + 1) + law) * 2 + full + 1
+
+
+def step(*_: float) -> tuple[float, ...]:
+    """Stand in kernels for the step they are compiled with; see `core.kernel.step`."""
+    raise NotImplementedError
+
+
+def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]) -> Callable[..., None]:
+    """Return a kernel compiled for the disk cache, with its step."""
+    assert isinstance(kernel, FunctionType)
+    names = {**kernel.__globals__, "step": step}
+    bound = FunctionType(kernel.__code__, names, kernel.__name__, kernel.__defaults__, kernel.__closure__)
+    bound.__qualname__ = kernel.__qualname__
+    bound.__module__ = kernel.__module__
+    return njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)(bound)

@@ -1,0 +1,57 @@
+"""The disk cache of compiled kernels, across processes."""
+
+import os
+import subprocess
+import sys
+from itertools import product
+
+import pytest
+
+from core.kernel.compilation import fingerprint
+from core.kernel.layout import Law
+
+USE = """
+import sys
+from core.benchmark import time_compilation
+from core.kernel.layout import Law
+from core.kernel.population import population_kernel
+from core.kernel.rollout import rollout_kernel
+from core.catalogue import load_servo, nominal_model
+from core.bench import Bench
+from core.simulation import Stepper
+model = nominal_model(load_servo("mx106"))
+Stepper(model, Bench(mass=1.0, length=0.1), model.default_settings(), 0.005).step(0.1)
+time_compilation()
+for kernel in (rollout_kernel(model.control.kernel_law), population_kernel(Law.VOLTAGE, False)):
+    print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
+"""
+
+
+@pytest.fixture
+def use(tmp_path):
+    """Simulate in a process of its own with an empty cache; return hits and misses of both kernels."""
+
+    def run():
+        done = subprocess.run(
+            [sys.executable, "-c", USE],
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        return [tuple(map(int, line.split())) for line in done.stdout.splitlines()]
+
+    return run
+
+
+def test_a_second_process_compiles_nothing(use, tmp_path):
+    assert use() == [(0, 1), (0, 1)]
+    files = sorted(tmp_path.rglob("*.nb*"))
+    assert use() == [(1, 0), (1, 0)]
+    assert sorted(tmp_path.rglob("*.nb*")) == files
+
+
+def test_no_two_variants_share_a_number():
+    numbers = [fingerprint(law, full) for law, full in product(Law, (False, True))]
+    assert len(set(numbers)) == len(numbers)
+    assert min(numbers) > 0
