@@ -52,6 +52,8 @@ def pytest_runtest_protocol(item, nextitem):
     for report in _reports_of(item):
         item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    # What the test before left set up for its folder is not left to one that may be somewhere else.
+    item.session._setupstate.teardown_exact(nextitem)
     return True
 
 
@@ -83,11 +85,12 @@ def _run(first: pytest.Item) -> dict[str, list[pytest.TestReport]]:
     config = first.config
     items = [item for item in first.session.items if item.path == first.path and item.get_closest_marker(MARK)]
     reports: dict[str, list[pytest.TestReport]] = {item.nodeid: [] for item in items}
+    again = f"--reruns={config.getoption('reruns', None) or 0}"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "reports")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         done = subprocess.run(
-            [*way(), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *reports],
+            [*way(), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", again, *reports],
             cwd=config.rootpath,
             env=environment | {_REPORTS: str(file)},
             stdin=subprocess.DEVNULL,

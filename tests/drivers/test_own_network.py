@@ -70,6 +70,36 @@ def test_what_ends_the_other_pytest_fails_here(module):
     result.stdout.fnmatch_lines(["*Fatal Python error: Aborted*"])
 
 
+@pytest.mark.skipif(not own_network.way(), reason="no namespaces here")
+def test_what_fails_once_is_run_again_where_it_failed(module):
+    module.makepyfile(
+        """
+        import pathlib
+        import pytest
+
+        @pytest.mark.own_network
+        def test_second_time():
+            mark = pathlib.Path("mark")
+            known = mark.exists()
+            mark.touch()
+            assert known
+        """
+    )
+    result = module.runpytest_subprocess("test_what_fails_once_is_run_again_where_it_failed.py", "--reruns=1")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*1 rerun*"])
+
+
+def test_a_test_elsewhere_may_follow(module):
+    module.mkpydir("first").joinpath("test_first.py").write_text(
+        "import pytest\ndef test_here(): pass\n@pytest.mark.own_network\ndef test_there(): pass\n"
+    )
+    module.mkpydir("second").joinpath("test_second.py").write_text("def test_elsewhere(tmp_path): pass")
+    result = module.runpytest_subprocess("first", "second", "--import-mode=importlib")
+    assert result.parseoutcomes().get("errors", 0) == 0
+    assert result.parseoutcomes()["passed"] >= 2
+
+
 def test_without_namespaces_they_are_skipped(module, monkeypatch):
     monkeypatch.setenv("PATH", "")
     result = module.runpytest_subprocess("-rs")
