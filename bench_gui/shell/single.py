@@ -44,7 +44,8 @@ class Doorbell(QObject):
 
     def __init__(self) -> None:
         super().__init__()
-        self._server = QLocalServer()
+        self._server = QLocalServer(self)
+        self._callers: list[QLocalSocket] = []
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         self._server.newConnection.connect(self._greet)
         if not self._server.listen(_name()):
@@ -55,19 +56,34 @@ class Doorbell(QObject):
     def close(self) -> None:
         """Listen no more."""
         self._server.close()
+        self._part(self._callers)
 
     def _greet(self) -> None:
+        # No slot holds its own socket: the last of it would then be let go of while Qt is deleting it.
         while (socket := self._server.nextPendingConnection()) is not None:
-            socket.readyRead.connect(lambda socket=socket: self._hear(socket))
-            socket.disconnected.connect(socket.deleteLater)
+            self._callers.append(socket)
+            socket.readyRead.connect(self._hear)
+            socket.disconnected.connect(self._tidy)
+        self._hear()
+        self._tidy()
 
-    def _hear(self, socket: QLocalSocket) -> None:
-        line = bytes(socket.readLine(LARGEST_MESSAGE).data())
-        try:
-            wanted = json.loads(line)["open"]
-        except (ValueError, KeyError, TypeError):
-            wanted = None
-        if isinstance(wanted, str):
-            socket.write(b"ok\n")
-            socket.flush()
-            self.rang.emit(wanted)
+    def _hear(self) -> None:
+        for socket in [caller for caller in self._callers if caller.canReadLine()]:
+            line = bytes(socket.readLine(LARGEST_MESSAGE).data())
+            try:
+                wanted = json.loads(line)["open"]
+            except (ValueError, KeyError, TypeError):
+                continue
+            if isinstance(wanted, str):
+                socket.write(b"ok\n")
+                socket.flush()
+                self.rang.emit(wanted)
+
+    def _tidy(self) -> None:
+        gone = QLocalSocket.LocalSocketState.UnconnectedState
+        self._part([caller for caller in self._callers if caller.state() is gone])
+
+    def _part(self, sockets: list[QLocalSocket]) -> None:
+        self._callers = [caller for caller in self._callers if caller not in sockets]
+        for socket in sockets:
+            socket.deleteLater()
