@@ -152,7 +152,7 @@ def test_a_window_that_hangs_loses_the_servo(person):
     person.record(20.0)
     person.until(lambda: person.window.record.live.count > 10)
     # The hanging window is what is tested: nothing may run in its thread meanwhile.
-    time.sleep(0.8)
+    time.sleep(1.2)
     person.until(lambda: bool(ended))
     assert ended[0].exit_status == "fail"
     assert "no sign of life" in ended[0].reason
@@ -280,7 +280,7 @@ def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     queue.record([make_trajectory("half_sine", 20.0), make_trajectory("sin_sin", 0.3)])
     person.until(lambda: person.window.record.live.count > 10)
     # The hanging window is what fails the run: nothing may run in its thread meanwhile.
-    time.sleep(0.8)
+    time.sleep(1.2)
     person.until(lambda: queue.paused and not queue.active)
     assert waiting(person) == ["sin_sin"]
     person.until(lambda: "no sign of life" in person.window.record.queue.reason.text())
