@@ -25,7 +25,6 @@ DISTURBANCES = (
 
 
 @pytest.mark.calm
-@pytest.mark.calm
 @pytest.mark.parametrize(("servo", "line"), [*((X, line) for line in DISTURBANCES), (MX, "drop 1"), (MX, "echo on")])
 def test_disturbed_answers_are_counted_and_the_run_goes_on(rig, servo, line, tmp_path):
     with rig(servo, tmp_path) as made:
@@ -118,6 +117,19 @@ def test_plugged_in_again_it_is_usable_after_acknowledging(rig, tmp_path):
         made.recorder.acknowledge()
         made.until(lambda: made.recorder.state is ServoState.READY)
         assert not made.driven()
+
+
+@pytest.mark.parametrize("servo", [X, MX])
+def test_a_cable_that_comes_back_brings_no_driven_servo(rig, servo, tmp_path):
+    """Nobody acknowledges anything: what was not confirmed is tried again until it is."""
+    with rig(servo, tmp_path) as made:
+        made.begin()
+        made.emulator.say("unplug")
+        assert made.ended().exit_status == "fail"
+        assert made.driven()
+        made.emulator.say("plug")
+        made.until(lambda: not made.driven())
+        assert made.recorder.state is ServoState.FAULT
 
 
 @pytest.mark.parametrize("servo", [X, MX])
