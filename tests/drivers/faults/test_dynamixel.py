@@ -24,7 +24,6 @@ DISTURBANCES = (
 )
 
 
-@pytest.mark.calm
 @pytest.mark.parametrize(("servo", "line"), [*((X, line) for line in DISTURBANCES), (MX, "drop 1"), (MX, "echo on")])
 def test_disturbed_answers_are_counted_and_the_run_goes_on(rig, servo, line, tmp_path):
     with rig(servo, tmp_path) as made:
@@ -65,7 +64,6 @@ def test_what_ends_a_run_switches_the_motor_off(rig, servo, line, seen, tmp_path
         assert made.recorder.state is ServoState.FAULT
 
 
-@pytest.mark.calm
 def test_another_servo_that_falls_silent_disturbs_nothing(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.begin(1.0)
@@ -99,7 +97,6 @@ def test_an_unplugged_adapter_ends_a_held_torque_by_the_watchdog(rig, tmp_path):
         assert truth["duty_cycle"] == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.calm
 def test_a_servo_without_watchdog_says_so(rig, tmp_path):
     with rig(MX, tmp_path) as made:
         identity = made.recorder.start()
@@ -107,7 +104,6 @@ def test_a_servo_without_watchdog_says_so(rig, tmp_path):
         assert any("no bus watchdog" in warning and "power supply" in warning for warning in identity.warnings)
 
 
-@pytest.mark.calm
 def test_plugged_in_again_it_is_usable_after_acknowledging(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.begin()
@@ -175,7 +171,6 @@ def test_a_full_disk_ends_the_run(rig, tmp_path):
         assert "No space left on device" in result.reason
 
 
-@pytest.mark.calm
 @pytest.mark.parametrize(("servo", "jump"), [(X, 3600.0), (X, -3600.0), (MX, -3600.0)])
 def test_a_jump_of_the_wall_clock_disturbs_nothing(rig, servo, jump, tmp_path):
     with rig(servo, tmp_path) as made:
@@ -204,7 +199,6 @@ def test_a_wrong_address_is_said(rig, change, seen, tmp_path):
             wrong.start()
 
 
-@pytest.mark.calm
 def test_a_port_in_use_is_said(rig, tmp_path):
     with rig(X, tmp_path) as made:
         made.recorder.start()

@@ -27,7 +27,6 @@ def made(rig, tmp_path):
         yield made
 
 
-@pytest.mark.calm
 @pytest.mark.parametrize("line", ["drop 1", "corrupt 1", "truncate 1", "duplicate 1", "delay 20 1", "warning on"])
 def test_disturbed_frames_are_counted_and_the_run_goes_on(made, line):
     made.begin(1.0)
@@ -105,14 +104,12 @@ def test_a_full_disk_ends_the_run(made):
     assert "No space left on device" in made.ended().reason
 
 
-@pytest.mark.calm
 @pytest.mark.parametrize("jump", [3600.0, -3600.0])
 def test_a_jump_of_the_wall_clock_disturbs_nothing(made, jump):
     made.begin(1.0, Wrapped(Session.open_or_create(made.folder / "session").sink(), jump=jump))
     assert made.ended().exit_status == "success"
 
 
-@pytest.mark.calm
 def test_a_second_master_is_refused(made):
     made.recorder.start()
     with pytest.raises(DriverError, match="is in use by process"):
@@ -120,7 +117,6 @@ def test_a_second_master_is_refused(made):
     assert made.recorder.state is ServoState.READY
 
 
-@pytest.mark.calm
 def test_after_a_fault_it_is_usable_again(made):
     made.begin()
     made.emulator.say("unplug on")
