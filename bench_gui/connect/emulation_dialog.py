@@ -113,6 +113,9 @@ class EmulationDialog(QDialog):
         for field in self.family.fields:
             widget, read = field_widget(field, field.default, lambda: None)
             self.fields[field.name], self._read[field.name] = widget, read
+            if isinstance(widget, QComboBox):
+                widget.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+                widget.setFixedWidth(widget.sizeHint().width())
             self._body.row(field.title, widget)
 
     def _toggle(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
 
 from bench_gui.connect.draft import Draft, Entry, entries_of
 from bench_gui.connect.servo_link import ServoView
@@ -80,6 +80,8 @@ class ServoCard(QFrame):
         self._facts: dict[str, QLabel] = {}
         left.addWidget(self._make_facts())
         self.gains, self.limits = Section("Gains"), Section("Limits")
+        # Words that wrap would otherwise take room from the fields above them.
+        self.limits.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.warnings: QLabel = label("", "warning")
         self.warnings.setWordWrap(True)
         self.warnings.setAccessibleName("What to know about this servo")
