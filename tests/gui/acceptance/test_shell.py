@@ -273,6 +273,7 @@ def test_palette(person):
     window = person.window
     window.activateWindow()
     person.until(window.isActiveWindow)
+    assert window.pages  # as they are some moments after the start
     QTimer.singleShot(200, lambda: QApplication.activeModalWidget().reject())
     shown = []
     original = CommandPalette.exec
