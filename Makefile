@@ -11,11 +11,11 @@ run: ## open the window on the simulated servo and the example session; without 
 
 # Hundreds of processes are started; none should have to compile the program anew.
 test: export PYTHONDONTWRITEBYTECODE :=
-# What runs in real time is given a second try, told in the summary: a machine that is away for 50 ms is not our defect.
+# What runs in real time is tried again, which the summary tells: a machine that is away for 50 ms is not our defect.
 test: ## all tests, headless
 	@$(SETUP) test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone and not calm"
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 --dist loadfile --reruns 1 -m calm
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 --dist loadfile --reruns 2 -m calm
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --reruns 1 -m alone
 
 check: ## lint, format, types, room rules
