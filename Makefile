@@ -11,7 +11,8 @@ run: ## open the window on the simulated servo and the example session; without 
 
 # Hundreds of processes are started; none should have to compile the program anew.
 test: export PYTHONDONTWRITEBYTECODE :=
-# What runs in real time is tried again, which the summary tells: a machine that is away for 50 ms is not our defect.
+# What runs in real time is tried again (windows: tests/gui/conftest.py), which the summary tells: a machine that is
+# away for 50 ms is not our defect.
 test: ## all tests, headless
 	@$(SETUP) test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone and not calm"

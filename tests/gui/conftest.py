@@ -26,9 +26,16 @@ from sessions import Session
 
 LONG = 60_000
 """The first start of a process may compile the kernels [ms]."""
-BUSY_LIMIT = 0.7
+BUSY_LIMIT = 3.0
 """A window that shares its processor with other tests may be away for so long [s]; how soon one that hangs loses the
 servo is a matter for tests that run alone."""
+
+
+def pytest_collection_modifyitems(items):
+    """Windows that work in real time beside other tests are tried again, which the summary tells."""
+    for item in items:
+        if "person" in item.fixturenames:
+            item.add_marker(pytest.mark.flaky(reruns=1))
 
 
 class Person:
