@@ -118,11 +118,14 @@ class _Term:
 
 _COMMAND_PATH: dict[str, _Term] = {
     "command_delay": _Term("t_d", "s", 0.01, 0.0, 0.06, Slot.DELAY, "time from command to its effect"),
+    "release_delay": _Term(
+        "t_r", "s", 0.005, 0.0, 0.06, Slot.RELEASE_DELAY, "time from switching the torque to its effect"
+    ),
     "error_gain_ratio": _Term("ρ", "1", 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"),
     "goal_slew": _Term("ω_max", "rad/s", 1.0, 0.1, 2.0, Slot.GOAL_SLEW, "velocity limit of the goal"),
     "dead_band": _Term("ε", "rad", 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"),
     "pwm_lag": _Term("τ_p", "s", 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"),
-    "supply_sag": _Term("R_s", "Ω", 0.05, 0.0, 2.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
+    "supply_sag": _Term("R_s", "Ω", 0.05, 0.0, 6.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
     "release_braking": _Term(
         "β", "1", 0.2, 0.0, 1.0, Slot.RELEASE_BRAKING, "torque off: 0 open circuit, 1 shorted motor"
     ),

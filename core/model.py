@@ -141,6 +141,8 @@ class ServoModel:
             slot = actuator_slot(name)
             for target in friction_slots(name) if slot is None else (slot,):
                 rows[:, target] = value
+        if "release_delay" not in self.parameters:
+            rows[:, Slot.RELEASE_DELAY] = rows[:, Slot.DELAY]
         return rows
 
     def needs_full_step(self, settings: ServoSettings) -> bool:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ModelError
+from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, STATE, history_steps, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
@@ -185,7 +186,7 @@ class Stepper:
         self._row = model.bound_row(bench, settings, self._h)
         self._nominal_supply = settings.supply_voltage
         self._kernel = rollout_kernel(model.control.kernel_law)
-        delay = model.values.get("command_delay", 0.0)
+        delay = float(self._row[[Slot.DELAY, Slot.RELEASE_DELAY]].max())
         self._past = history_steps(delay, self._h) + substeps
         self._inputs = np.zeros((6, self._past + substeps))
         self._out = np.zeros((1, len(OUTPUTS)))

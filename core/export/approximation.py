@@ -125,7 +125,8 @@ class _Search:
         times = [FIT_STEP * np.arange(len(motion)) for motion in motions]
         trajectories = [make_trajectory(run.trajectory) for run in runs]
         self._position = np.concatenate(motions)
-        self._first = np.concatenate([[0], np.cumsum([len(motion) for motion in motions])])
+        self._samples = np.array([len(motion) for motion in motions])
+        self._first = np.cumsum(self._samples) - self._samples
         self._goal = np.concatenate([t.goal(time) for t, time in zip(trajectories, times, strict=True)])
         self._enable = np.concatenate(
             [t.torque_enable(time).astype(np.float64) for t, time in zip(trajectories, times, strict=True)]
@@ -141,7 +142,7 @@ class _Search:
         sums = np.empty((len(self._setups), len(rows), SUMS))
         chosen = np.arange(len(self._setups))
         self._kernel(
-            rows, self._setups, chosen, self._first, self._goal, self._enable, self._supply,
+            rows, self._setups, chosen, self._first, self._samples, self._goal, self._enable, self._supply,
             self._position, np.zeros_like(self._position), 1, sums,
         )  # fmt: skip
         return sums[:, :, 0].sum(axis=0) / len(self._position)

@@ -10,6 +10,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,10 @@ from core.model import ServoModel
 from core.recording import Recording
 
 Array = NDArray[np.float64]
+
+PIECE = 0.5
+"""Motion from measured state to measured state that leads a search [s]."""
+MOST_PIECED_SAMPLES = 20_000
 
 __all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "identify"]
 
@@ -159,15 +164,25 @@ class _Job:
         self._started = time.monotonic()
         self._done_before = 0.0
         """Share that was on record already and took no time."""
+        self._templates = {friction: self._template(friction) for friction in request.models}
         self._budgets = {
-            friction: request.trials or TRIALS_PER_PARAMETER * len(search_template(request, friction).parameters.free)
-            for friction in request.models
+            friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
+            for friction, template in self._templates.items()
         }
+
+    def _template(self, friction: str) -> ServoModel:
+        """The model to be searched; a sag that was measured is none of its parameters."""
+        template = search_template(self.request, friction)
+        measured = self.request.supply == "logged" and all("supply_voltage" in r.channels for r in self.train)
+        if not measured or "supply_sag" not in template.command_path:
+            return template
+        parameters = template.parameters.frozen_at({"supply_sag": 0.0})
+        return template.with_parameters(parameters) if parameters.free else template
 
     def fit(self, friction: str, split: Split, simpler: Sequence[ModelResult]) -> ModelResult:
         """Search K times, keep the best."""
         started = time.monotonic()
-        wanted = search_template(self.request, friction)
+        wanted = self._templates[friction]
         batch = Batch(
             wanted,
             self.train,
@@ -253,14 +268,15 @@ class _Job:
     def _search(self, template: ServoModel, batch: Batch, repeat: int, starts: list[Array]) -> SearchResult:
         friction = template.friction
         budget = self._budgets[friction]
+        pieces = batch.in_pieces(PIECE, MOST_PIECED_SAMPLES)
         record = None
         if self.folder is not None:
             settings = self._search_settings(template, batch, budget, starts)
             record = StudyRecord(self.folder, f"{friction}/{repeat}", template.parameters.free, settings, self.resume)
 
-        def objective(matrix: Array) -> Array:
-            batch.spared = 1 if self.should_yield is not None and self.should_yield() else 0
-            return self._values(template, batch, matrix)
+        def judge(runs: Batch, matrix: Array) -> Array:
+            runs.spared = 1 if self.should_yield is not None and self.should_yield() else 0
+            return self._values(template, runs, matrix)
 
         def report(generation: Generation) -> None:
             if record is not None:
@@ -276,11 +292,12 @@ class _Job:
 
         def run() -> SearchResult:
             return search(
-                objective,
+                partial(judge, batch),
                 template.parameters.bounds(),
                 starts,
                 budget,
                 self._seed(repeat),
+                surrogate=partial(judge, pieces),
                 recorded=() if record is None else record.recorded,
                 on_generation=report,
                 on_recorded=recall,

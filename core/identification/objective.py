@@ -7,6 +7,7 @@ that the result does not depend on the number of threads, bit for bit.
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +96,7 @@ class Batch:
         self.samples = np.array([run.samples for run in runs])
         self.steps = tuple(step for _, step in grids)
         self._setups = np.array([setup_row(model.control, run.bench, run.settings, step / n) for run, step in grids])
-        self._first = np.concatenate([[0], np.cumsum(self.samples)])
+        self._first = np.cumsum(self.samples) - self.samples
         self._goal = np.repeat(np.concatenate([run.goal_position for run in runs]).astype(np.float64), n)
         self._enable = np.repeat(np.concatenate([run.torque_enable for run in runs]).astype(np.float64), n)
         self._supply = np.repeat(np.concatenate([supply_of(run, supply) for run in runs]), n)
@@ -107,6 +108,29 @@ class Batch:
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0
         """Threads left to others from the next scores on; the scores are the same."""
+
+    def in_pieces(self, duration: float, most_samples: int) -> Batch:
+        """These runs cut into pieces [s] that each begin where the measurement was (multiple shooting).
+
+        Of more than so many samples the same random selection is taken each time.
+        """
+        cut = copy.copy(self)
+        firsts, samples, owners = [], [], []
+        for run, (begin, count, step) in enumerate(zip(self._first, self.samples, self.steps, strict=True)):
+            pieces = max(1, round(count * step / duration))
+            edges = np.linspace(0, count, pieces + 1).astype(np.int64)
+            firsts += (begin + edges[:-1]).tolist()
+            samples += np.diff(edges).tolist()
+            owners += [run] * pieces
+        order = np.random.default_rng(0).permutation(len(firsts))
+        count = max(1, int((np.cumsum(np.array(samples)[order]) <= most_samples).sum()))
+        chosen = np.sort(order[:count])
+        cut.samples = np.array(samples)[chosen]
+        cut._first = np.array(firsts)[chosen]
+        cut._setups = self._setups[np.array(owners)[chosen]]
+        cut.ids = tuple(self.ids[owners[i]] for i in chosen)
+        cut._dealt = {}
+        return cut
 
     @property
     def total_samples(self) -> int:
@@ -138,6 +162,7 @@ class Batch:
                 self._setups,
                 chosen,
                 self._first,
+                self.samples,
                 self._goal,
                 self._enable,
                 self._supply,

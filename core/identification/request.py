@@ -32,13 +32,15 @@ COARSEST_GRID = 0.05
 
 DEFAULT_COMMAND_PATH = (
     "command_delay",
+    "release_delay",
     "error_gain_ratio",
     "goal_slew",
     "dead_band",
     "pwm_lag",
+    "supply_sag",
     "release_braking",
 )
-"""The terms that "command path on" adds. Supply sag is left to those who ask: it trades off with R and k_t."""
+"""The terms that "command path on" adds; the supply's sag only where no supply voltage was measured."""
 
 _POSITIVE = (
     "kt",

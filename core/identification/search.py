@@ -1,11 +1,13 @@
 """Global search: CMA-ES by ask and tell (Hansen and Ostermeier 2001, package `cmaes`) with our own restarts.
 
-A search is a sequence of descents, each with twice the population of the one before (IPOP, Auger and Hansen 2005) and
-each ended when it no longer improves. The first ones begin at given starts; after them, one that spreads out again
-from the best point takes turns with one from a random point. On real recordings the former left the nearby optima in
-which single descents end. The search ends when its budget is used or when several descents have ended at the same
-best value. The whole sequence is a pure function of the seed and of the objective's values, which makes a search
-resumable: the values on record are told again, and the search goes on from there.
+A search is a sequence of descents, each ended when it no longer improves. The first ones begin at given starts; after
+them, one from a random point takes turns with one that spreads out again from the best. Motion with stiction has many
+optima: a run in which the simulated servo sticks a moment earlier stays apart to its end. A descent from afar may
+therefore be led by a surrogate first, an objective whose optima are fewer and lie near the true ones, and with which
+three times as many descents on real recordings ended in the best valley. The search ends when its budget is used or
+when several descents have ended at the same best value. The whole sequence is a pure function of the seed and of the
+objectives' values, which makes a search resumable: the values on record are told again, and the search goes on from
+there.
 """
 
 from __future__ import annotations
@@ -18,24 +20,36 @@ from cmaes import CMA
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Objective = Callable[[Array], Array]
 
-POPULATION = 16
-"""Candidates of the first descent: one block of the kernel's lanes."""
-
-LARGEST_POPULATION = 128
-START_SIGMA = 0.2
-"""Of the unit interval."""
-WARM_SIGMA = 0.07
-"""For starts after the first, which are optima of other models."""
-RANDOM_SIGMA = 0.3
 MARGIN = 0.02
 """Starts are moved this far off their bounds, as a distribution centred on a bound loses half its samples."""
-IMPROVEMENT = 1e-4
-"""Relative improvement that counts as progress."""
 AGREEMENT = 1e-3
 """A descent that ends this close to the best, relatively, has found the same optimum."""
 AGREEING_DESCENTS = 3
-"""So many descents with the same optimum end the search."""
+"""So many descents from afar with the same optimum end the search; one that began at the best proves nothing."""
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How a descent goes about it; sigma of the unit interval."""
+
+    population: int
+    sigma: float
+    patience: int
+    """Generations without progress that end it."""
+    improvement: float
+    """Relative improvement that counts as progress."""
+
+
+_FULL = _Kind(16, 0.2, 40, 1e-4)
+_WARM = _Kind(16, 0.07, 40, 1e-4)
+"""From the optimum of another model."""
+_LED = _Kind(24, 0.3, 25, 1e-3)
+"""By the surrogate."""
+_AFTER_LED = _Kind(16, 0.03, 40, 1e-4)
+_AFAR = _Kind(32, 0.3, 40, 1e-4)
+_SPREADING = (_Kind(48, 0.3, 40, 1e-4), _Kind(24, 0.1, 40, 1e-4))
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,8 @@ class Generation:
 
     descent: int
     """0 for the first descent, then 1, 2, …"""
+    surrogate: bool
+    """Whether its values are the surrogate's; the best ones below are the objective's all the same."""
     index: int
     """Counts generations over all descents."""
     evaluations: int
@@ -51,11 +67,13 @@ class Generation:
     sigma: float
     """Step size, of the unit interval."""
     values: tuple[float, ...]
-    """Objective of each candidate."""
+    """Of each candidate."""
     best: Array
     """Best candidate of this generation in the parameters' units, (n,)."""
     best_value: float
+    """Its value, the smallest of `values`."""
     overall_best_value: float
+    """Smallest value of the objective so far."""
     improved: bool
     """Whether it holds the best candidate so far."""
 
@@ -73,12 +91,13 @@ class SearchResult:
 
 
 def search(
-    objective: Callable[[Array], Array],
+    objective: Objective,
     bounds: Array,
     starts: Sequence[Array],
     budget: int,
     seed: int,
     *,
+    surrogate: Objective | None = None,
     recorded: Sequence[Sequence[float]] = (),
     on_generation: Callable[[Generation], None] | None = None,
     on_recorded: Callable[[Generation], None] | None = None,
@@ -87,67 +106,80 @@ def search(
     """Minimise an objective over a box.
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
-    each begin a descent, in order, with an even share of the budget; budget: evaluations; recorded: values of the first
-    generations of an earlier search with the same seed and bounds, told instead of evaluated; on_recorded hears of
-    these, on_generation of the others. The result is never worse than any start.
+    each begin a descent, in order, with an even share of the budget; budget: evaluations, the surrogate's included;
+    surrogate: leads descents from afar; recorded: values of the first generations of an earlier search with the same
+    seed and bounds, told instead of evaluated; on_recorded hears of these, on_generation of the others. The result is
+    never worse than any start.
     """
     lower, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     dimension = len(bounds)
-    patience = 30 + 3 * dimension
     randomness = np.random.default_rng(np.random.SeedSequence([seed, dimension]))
     past = iter(recorded)
     state = _Progress()
+    stopped = False
 
-    def evaluate(unit: Array, descent: int, sigma: float) -> Array:
+    def evaluate(unit: Array, descent: int, sigma: float, led: bool = False) -> Array:
         candidates = lower + width * unit
         known = next(past, None)
         fresh = known is None or len(known) != len(unit)
-        values = np.asarray(objective(candidates) if fresh else known, dtype=np.float64)
+        judge = surrogate if led and surrogate is not None else objective
+        values = np.asarray(judge(candidates) if fresh else known, dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.finfo(np.float64).max)
-        generation = state.take(unit, candidates, values, descent, sigma)
+        generation = state.take(unit, candidates, values, descent, sigma, led)
         tell = on_generation if fresh else on_recorded
         if tell is not None:
             tell(generation)
         return values
 
-    ordered = [(start - lower) / np.where(width > 0, width, 1.0) for start in starts]
-    evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0, 0.0)
-
-    descent = 0
-    stopped = False
-    converged: list[float] = []
-    while state.evaluations < budget and not stopped and not _agreed(converged, state.value):
-        if descent < len(ordered):
-            mean, sigma = ordered[descent], START_SIGMA if descent == 0 else WARM_SIGMA
-        elif (descent - len(ordered)) % 2 == 0:
-            mean, sigma = state.unit_best, START_SIGMA
-        else:
-            mean, sigma = randomness.uniform(0.1, 0.9, dimension), RANDOM_SIGMA
-        population = min(POPULATION * 2 ** min(descent, 10), LARGEST_POPULATION)
+    def descend(mean: Array, kind: _Kind, descent: int, share: int, led: bool = False) -> tuple[Array, float, bool]:
+        """Best point, its value, and whether it ended by itself."""
+        nonlocal stopped
         cma = CMA(
             mean=np.clip(mean, MARGIN, 1.0 - MARGIN),
-            sigma=sigma,
+            sigma=kind.sigma,
             bounds=np.tile([0.0, 1.0], (dimension, 1)),
-            population_size=population,
+            population_size=kind.population,
             seed=int(randomness.integers(2**31)),
         )
-        share = _descent_budget(state.evaluations, budget, descent, len(ordered))
-        best, idle = np.inf, 0
-        while state.evaluations < share and idle < patience:
+        point, best, idle = mean, np.inf, 0
+        while state.evaluations < share and idle < kind.patience:
             # What is on record is told first, which takes no time: stopping must not end with less than there was.
             if should_stop is not None and state.generations >= len(recorded) and should_stop():
                 stopped = True
                 break
-            unit = np.array([cma.ask() for _ in range(population)])
-            values = evaluate(unit, descent, float(cma._sigma))
+            unit = np.array([cma.ask() for _ in range(kind.population)])
+            values = evaluate(unit, descent, float(cma._sigma), led)
             cma.tell(list(zip(unit, values.tolist(), strict=True)))
-            progress = float(values.min()) < best * (1.0 - IMPROVEMENT)
-            idle = 0 if progress else idle + 1
-            best = min(best, float(values.min()))
+            winner = int(values.argmin())
+            idle = 0 if values[winner] < best * (1.0 - kind.improvement) else idle + 1
+            if values[winner] < best:
+                point, best = unit[winner], float(values[winner])
             if cma.should_stop():
-                idle = patience
-        if idle >= patience:
-            converged.append(best)
+                idle = kind.patience
+        return point, best, idle >= kind.patience
+
+    ordered = [(start - lower) / np.where(width > 0, width, 1.0) for start in starts]
+    evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0, 0.0)
+
+    descent = 0
+    converged: list[float] = []
+    while state.evaluations < budget and not stopped and not _agreed(converged, state.value):
+        share = _descent_budget(state.evaluations, budget, descent, len(ordered))
+        turn = descent - len(ordered)
+        if 0 < descent < len(ordered):
+            mean, kind, afar = ordered[descent], _WARM, False
+        elif turn >= 0 and turn % 2:
+            mean, kind, afar = state.unit_best, _SPREADING[turn // 2 % len(_SPREADING)], False
+        elif turn >= 0:
+            mean, kind, afar = randomness.uniform(0.1, 0.9, dimension), _AFAR, True
+        else:
+            mean, kind, afar = ordered[0], _FULL, True
+        if afar and surrogate is not None:
+            mean, _, _ = descend(mean, _LED, descent, state.evaluations + (share - state.evaluations) // 3, led=True)
+            kind = _AFTER_LED
+        _, value, ended = descend(mean, kind, descent, share)
+        if ended and turn % 2 == 0:
+            converged.append(value)
         descent += 1
     return SearchResult(state.best, state.value, state.evaluations, descent, stopped)
 
@@ -173,16 +205,19 @@ class _Progress:
         self.evaluations = 0
         self.generations = 0
 
-    def take(self, unit: Array, candidates: Array, values: Array, descent: int, sigma: float) -> Generation:
+    def take(
+        self, unit: Array, candidates: Array, values: Array, descent: int, sigma: float, surrogate: bool
+    ) -> Generation:
         self.evaluations += len(values)
         winner = int(values.argmin())
-        improved = bool(values[winner] < self.value)
+        improved = bool(values[winner] < self.value) and not surrogate
         if improved:
             self.value = float(values[winner])
             self.best = candidates[winner].copy()
             self.unit_best = unit[winner].copy()
         generation = Generation(
             descent=descent,
+            surrogate=surrogate,
             index=self.generations,
             evaluations=self.evaluations,
             sigma=sigma,

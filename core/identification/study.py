@@ -7,7 +7,6 @@ optuna-dashboard, and a search that was stopped is resumed from it by telling th
 
 from __future__ import annotations
 
-import math
 import queue
 import threading
 from collections.abc import Mapping, Sequence
@@ -17,6 +16,7 @@ from typing import Any
 import optuna
 from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import TrialState
 
 from core.errors import IdentificationError
 from core.identification.search import Generation
@@ -96,7 +96,9 @@ class StudyRecord:
             trial = optuna.trial.create_trial(
                 params=params,
                 distributions=distributions,
-                value=generation.best_value if math.isfinite(generation.best_value) else None,
+                # A surrogate's values say nothing about the best trial.
+                state=TrialState.PRUNED if generation.surrogate else TrialState.COMPLETE,
+                value=None if generation.surrogate else generation.best_value,
                 user_attrs={
                     _VALUES: list(generation.values),
                     "evaluations": generation.evaluations,

@@ -26,7 +26,7 @@ class Slot(IntEnum):
     LOAD_EXTERNAL_QUAD = 12  # K_e^q [1/(N·m)]
     STRIBECK_VELOCITY = 13  # v_s [rad/s]
     STRIBECK_EXPONENT = 14  # α
-    DELAY = 15  # of the command [s]
+    DELAY = 15  # of the commanded position [s]
     GOAL_SLEW = 16  # velocity limit of the goal [rad/s]
     DEAD_BAND = 17  # half width, of the position error [rad]
     PWM_LAG = 18  # time constant of duty cycle or current [s]
@@ -44,6 +44,7 @@ class Slot(IntEnum):
     VELOCITY_LIMIT = 30  # numerical guard [rad/s]
     INERTIA = 31  # of the load [kg·m²]
     GRAVITY_TORQUE = 32  # at a horizontal arm [N·m]
+    RELEASE_DELAY = 33  # of switching the torque [s]
 
 
 ROW = len(Slot)

@@ -32,10 +32,10 @@ _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 def population_kernel(law: Law, full: bool):
     """Return the compiled kernel of one control law.
 
-    kernel(rows, setups, chosen, first, goal, enable, supply, position, velocity, substeps, sums):
+    kernel(rows, setups, chosen, first, samples, goal, enable, supply, position, velocity, substeps, sums):
     rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)), one row a
-    recording; chosen (c,) the recordings to simulate; first (R + 1,) where each recording's samples begin in the
-    concatenated arrays; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply [V]
+    recording; chosen (c,) the recordings to simulate; first and samples (R,) where each recording begins in the
+    concatenated arrays and how long it is; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply [V]
     (N·substeps,) held per step; sums (R, P, SUMS) receives the error sums of the chosen recordings.
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
@@ -83,7 +83,8 @@ def population_kernel(law: Law, full: bool):
     slots = len(Slot)
     first_slot = int(_AT[Slot(0).name])
     gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
-    armature_slot, delay_slot, offset_slot = Slot.ARMATURE, Slot.DELAY, Slot.ANGLE_OFFSET
+    armature_slot, offset_slot = Slot.ARMATURE, Slot.ANGLE_OFFSET
+    delay_slot, release_slot = Slot.DELAY, Slot.RELEASE_DELAY
     vs_slot, slew_slot, lag_slot, r_slot = (
         Slot.STRIBECK_VELOCITY,
         Slot.GOAL_SLEW,
@@ -99,12 +100,14 @@ def population_kernel(law: Law, full: bool):
         Setup.ANGLE_OFFSET,
     )
 
-    def kernel(rows, setups, chosen, first, goal, enable, supply, position, velocity, substeps, sums):
+    def kernel(rows, setups, chosen, first, samples, goal, enable, supply, position, velocity, substeps, sums):
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         f = np.zeros(size)
         delay_steps = np.zeros(LANES, dtype=np.int64)
         delay_share = np.zeros(LANES)
+        release_steps = np.zeros(LANES, dtype=np.int64)
+        release_share = np.zeros(LANES)
         gate = rows[0, gate_slot]
         velocity_after = rows[0, after_slot]
         velocity_limit = rows[0, guard_slot]
@@ -116,9 +119,9 @@ def population_kernel(law: Law, full: bool):
             h = setup[h_setup]
             inverse_h = 1.0 / h
             begin = first[recording]
-            samples = first[recording + 1] - begin
+            count = samples[recording]
             first_step = begin * substeps
-            last = (begin + samples) * substeps - 1
+            last = (begin + count) * substeps - 1
             for lane in range(LANES):
                 at = np.uint64(lane)
                 row = rows[block * LANES + lane]
@@ -142,6 +145,9 @@ def population_kernel(law: Law, full: bool):
                 whole = math.ceil(row[delay_slot] * inverse_h)
                 delay_steps[lane] = int(whole)
                 delay_share[lane] = 1.0 - (whole - row[delay_slot] * inverse_h)
+                whole = math.ceil(row[release_slot] * inverse_h)
+                release_steps[lane] = int(whole)
+                release_share[lane] = 1.0 - (whole - row[release_slot] * inverse_h)
                 f[q_ + at] = position[begin]
                 f[v_ + at] = velocity[begin]
                 f[slewed_ + at] = position[begin]
@@ -153,7 +159,7 @@ def population_kernel(law: Law, full: bool):
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
                 f[v_square_ + at] = 0.0
-            for k in range(samples):
+            for k in range(count):
                 measured_q = position[begin + k]
                 measured_v = velocity[begin + k]
                 for lane in range(zero, lanes):
@@ -175,6 +181,9 @@ def population_kernel(law: Law, full: bool):
                             older = max(i - delay_steps[lane], first_step)
                             share = delay_share[lane]
                             f[goal_ + np.uint64(lane)] = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
+                            newer = min(max(i - release_steps[lane] + 1, first_step), last)
+                            older = max(i - release_steps[lane], first_step)
+                            share = release_share[lane]
                             f[enable_ + np.uint64(lane)] = enable[older] + (1.0 - share) * (
                                 enable[newer] - enable[older]
                             )

@@ -43,6 +43,7 @@ def rollout_kernel(law: Law):
     (
         KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
         BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
+        RELEASE,
     ) = tuple(Slot)  # fmt: skip
 
     def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
@@ -53,6 +54,9 @@ def rollout_kernel(law: Law):
         whole = math.ceil(row[DELAY] / h)
         delay_steps = int(whole)
         share = 1.0 - (whole - row[DELAY] / h)
+        release_whole = math.ceil(row[RELEASE] / h)
+        release_steps = int(release_whole)
+        release_share = 1.0 - (release_whole - row[RELEASE] / h)
         last = goal.shape[0] - 1
         q, v, slewed, output, integral, error, bus = (
             state[0], state[1], state[2], state[3], state[4], state[5], state[6],
@@ -65,7 +69,9 @@ def rollout_kernel(law: Law):
                 newer = min(max(i - delay_steps + 1, 0), last)
                 older = max(i - delay_steps, 0)
                 late_goal = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
-                late_enable = enable[older] + (1.0 - share) * (enable[newer] - enable[older])
+                newer = min(max(i - release_steps + 1, 0), last)
+                older = max(i - release_steps, 0)
+                late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
                 q, v, slewed, output, integral, error, bus, tm, current, duty, volts, control = step(
                     q, v, slewed, output, integral, error, bus,
                     late_goal, late_enable, supply[i], hand[i], torque[i], torque_mode[i],

@@ -17,6 +17,7 @@ from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands
 H = 1.0 / 256.0
 OFF = {
     "command_delay": 0.0,
+    "release_delay": 0.0,
     "error_gain_ratio": 1.0,
     "goal_slew": NO_SLEW,
     "dead_band": 0.0,
@@ -72,6 +73,20 @@ def test_a_delay_of_whole_steps_shifts_goal_and_enable(steps):
 
     np.testing.assert_array_equal(late.position, early.position)
     np.testing.assert_array_equal(late.motor_torque, early.motor_torque)
+
+
+@pytest.mark.parametrize("steps", [0, 2, 7])
+def test_the_torque_is_switched_with_a_delay_of_its_own(steps):
+    goal, enable = goals(), np.arange(700) < 500
+    terms = {"command_delay": 5 * H, "release_delay": steps * H}
+    model = catalogue_model("mx106", "m1", command_path=tuple(terms), values=terms)
+
+    both = simulate_recording(model, commands(plain(), goal, enable=enable))
+    early = commands(
+        plain(), goal[np.maximum(np.arange(700) - 5, 0)], enable=enable[np.maximum(np.arange(700) - steps, 0)]
+    )
+
+    np.testing.assert_array_equal(both.position, simulate_recording(plain(), early).position)
 
 
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])

@@ -101,7 +101,6 @@ def test_every_parameter_that_can_be_moved_is_named_once() -> None:
     names = list(tunable_parameters(SERVO, ("m4", "m6"), DEFAULT_COMMAND_PATH))
     assert len(names) == len(set(names))
     assert {"load_friction_base", "load_friction_motor_quad", "command_delay", "q_offset"} <= set(names)
-    assert "supply_sag" not in names
 
 
 def test_a_request_survives_a_file() -> None:

@@ -36,8 +36,9 @@ class Batch:
     def __init__(self, model, random, *, substeps, full):
         base, spec = model.default_settings(), load_servo(model.servo)
         self.substeps = substeps
-        self.first = np.cumsum([0] + [samples for _, samples, *_ in RUNS])
-        total = int(self.first[-1])
+        self.samples = np.array([samples for _, samples, *_ in RUNS])
+        self.first = np.cumsum(self.samples) - self.samples
+        total = int(self.samples.sum())
         self.position = random.normal(0.0, 0.3, total)
         self.velocity = random.normal(0.0, 1.0, total)
         self.goal, self.enable = np.zeros(total * substeps), np.zeros(total * substeps)
@@ -54,7 +55,7 @@ class Batch:
             )
             self.setups[r] = setup_row(model.control, bench, settings, step / substeps)
             trajectory, time = make_trajectory(name), step * np.arange(samples)
-            part = slice(self.first[r] * substeps, self.first[r + 1] * substeps)
+            part = slice(self.first[r] * substeps, (self.first[r] + samples) * substeps)
             self.goal[part] = np.repeat(trajectory.goal(time), substeps)
             self.enable[part] = np.repeat(trajectory.torque_enable(time).astype(float), substeps)
 
@@ -65,6 +66,7 @@ class Batch:
             self.setups,
             np.arange(len(RUNS)) if chosen is None else np.asarray(chosen),
             self.first,
+            self.samples,
             self.goal,
             self.enable,
             self.supply,
@@ -78,7 +80,7 @@ class Batch:
     def one_by_one(self, law, rows):
         sums = np.empty((len(RUNS), len(rows), SUMS))
         for r in range(len(RUNS)):
-            begin, end = self.first[r], self.first[r + 1]
+            begin, end = self.first[r], self.first[r] + self.samples[r]
             part = slice(begin * self.substeps, end * self.substeps)
             nothing = np.zeros((end - begin) * self.substeps)
             for c, row in enumerate(rows):
