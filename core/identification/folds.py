@@ -1,0 +1,125 @@
+"""Dividing recordings by their conditions: one fold per value, and a smaller selection that keeps every condition.
+
+A random share held out says how well a model repeats conditions it has seen. A mass, gain or unit held out whole says
+how well it transfers to one it has not, which is what a simulation is for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from core.errors import IdentificationError
+from core.identification.grouping import CONDITIONS, Value, group_runs, named
+from core.recording import Recording
+
+UNIT = "unit"
+"""Which specimen of a servo a run was recorded with: a condition only some recordings tell."""
+
+UNIT_KEYS = ("servo_serial", "unit", "session")
+"""Entries of a recording's provenance that tell the unit, the surest first."""
+
+FOLD_CONDITIONS = (*CONDITIONS, UNIT)
+"""What runs can be held out by."""
+
+_ALIASES = {"vin": "supply_voltage", "supply": "supply_voltage"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold:
+    """The runs of one value of a condition held out, the others trained on; ids in the order the recordings came."""
+
+    condition: str
+    value: Value
+    train: tuple[str, ...]
+    held_out: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """What is held out, as a person reads it, e.g. "0.535 kg"."""
+        return named(self.condition, self.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Folds:
+    """What can be held out, and the conditions that cannot with the reason."""
+
+    folds: tuple[Fold, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Condition and why nothing can be held out by it."""
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """Conditions with folds, in the order they were asked for."""
+        return tuple(dict.fromkeys(fold.condition for fold in self.folds))
+
+
+def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
+    """One fold per value of each condition in `by`, see FOLD_CONDITIONS.
+
+    Raises InputError for a condition that does not exist, IdentificationError when no condition takes two values.
+    """
+    found: list[Fold] = []
+    skipped: list[tuple[str, str]] = []
+    for condition in dict.fromkeys(_ALIASES.get(name, name) for name in by):
+        values = runs_by_value(recordings, condition)
+        if len(values) < 2:
+            skipped.append((condition, _why_skipped(condition, values)))
+            continue
+        for value, held in values.items():
+            out = set(held)
+            train = tuple(r.id for r in recordings if r.id not in out)
+            found.append(Fold(condition=condition, value=value, train=train, held_out=held))
+    if not found:
+        reasons = "; ".join(reason for _, reason in skipped) or "no condition was named"
+        raise IdentificationError(f"nothing can be held out: {reasons}")
+    return Folds(folds=tuple(found), skipped=tuple(skipped))
+
+
+def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value, tuple[str, ...]]:
+    """Ids of the runs with each value of a condition, values rising; runs that do not tell their unit are left out."""
+    if condition == UNIT:
+        told = [(unit, recording.id) for recording in recordings if (unit := unit_of(recording))]
+        return {unit: tuple(i for other, i in told if other == unit) for unit in sorted({unit for unit, _ in told})}
+    groups = group_runs({recording.id: recording.conditions() for recording in recordings}, (condition,))
+    return {group.values[0]: group.runs for group in groups}
+
+
+def unit_of(recording: Recording) -> str:
+    """The specimen of the servo a run was recorded with; empty where its provenance does not tell."""
+    return next((str(recording.provenance[key]) for key in UNIT_KEYS if recording.provenance.get(key)), "")
+
+
+def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: int = 0) -> list[Recording]:
+    """At most `count` recordings that keep every condition in as equal shares as possible, in their order.
+
+    One after the other, the run is taken whose trajectory, load, gain, supply and whole combination of these are least
+    present so far; the seed decides between equals. Raises IdentificationError for a count below 1.
+    """
+    if count is None or count >= len(recordings):
+        return list(recordings)
+    if count < 1:
+        raise IdentificationError(f"{count} training runs are too few; give at least 1")
+    conditions = [recording.conditions() for recording in recordings]
+    units = [(UNIT, unit_of(recording)) for recording in recordings]
+    keys = [[*each.items(), tuple(each.values()), unit] for each, unit in zip(conditions, units, strict=True)]
+    names = {key: place for place, key in enumerate(dict.fromkeys(key for row in keys for key in row))}
+    places = np.array([[names[key] for key in row] for row in keys])
+    seen = np.zeros(len(names))
+    chance = np.random.default_rng([seed, len(recordings)]).random(len(recordings))
+    taken: list[int] = []
+    for _ in range(count):
+        presence = seen[places].sum(axis=1) + 0.5 * chance
+        presence[taken] = np.inf
+        taken.append(int(presence.argmin()))
+        seen[places[taken[-1]]] += 1
+    return [recordings[i] for i in sorted(taken)]
+
+
+def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:
+    if not values:
+        return "the runs do not say which unit they were recorded with: record units into sessions of their own"
+    only = named(condition, next(iter(values)))
+    return f"every run has {condition} {only}: record with another {condition} to hold one out"

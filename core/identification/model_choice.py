@@ -1,0 +1,295 @@
+"""Which model to use: errors on conditions no fit had seen, what they are worth, and the choice in words.
+
+Data and statistics only; `crossvalidation` computes the errors. Nothing here loads the compiler.
+
+Standard errors allow for runs of one fold that err alike: the deviations of a fold's runs are summed before they are
+squared (Liang and Zeger 1986, with their correction for few clusters), and the result is never taken smaller than that
+of independent runs, which a handful of folds can undercut by chance. Every condition holds out the same runs again,
+so conditions are not independent; the standard error of their mean is taken as the mean of theirs, its upper bound.
+The choice is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): the simplest
+variant whose paired difference from the best is within one standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core.errors import IdentificationError
+from core.friction import FRICTION_MODELS
+from core.identification.folds import Fold
+from core.model import ServoModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One candidate of the choice: a friction model, with or without a command path."""
+
+    friction: str
+    command_path: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For example "M6 + command path"."""
+        return self.friction.upper() + (" + command path" if self.command_path else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldFit:
+    """One variant fitted to the rest of one fold and judged on what was held out. Errors in rad."""
+
+    variant: Variant
+    fold: Fold
+    model: ServoModel
+    train_mae: float
+    trained_on: tuple[str, ...]
+    """Ids of the runs it was fitted to: the fold's training runs or a selection of them."""
+    evaluations: int
+    errors: Mapping[str, float]
+    """Mean absolute error of each held-out run, by id; infinite where the simulation diverges."""
+
+    @property
+    def mean(self) -> float:
+        """Over the held-out runs."""
+        return float(np.mean(list(self.errors.values())))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "condition": self.fold.condition,
+            "value": self.fold.value,
+            "friction": self.variant.friction,
+            "command_path": list(self.variant.command_path),
+            "train_mae": self.train_mae,
+            "held_out_mae": finite_or_none(self.mean),
+            "trained_on": list(self.trained_on),
+            "evaluations": self.evaluations,
+            "errors": {run: finite_or_none(error) for run, error in self.errors.items()},
+            "parameters": self.model.values,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean with its standard error, see this module's docstring. Unit of what was averaged."""
+
+    mean: float
+    standard_error: float
+    runs: int
+    folds: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is infinite."""
+        return {
+            "mean": finite_or_none(self.mean),
+            "standard_error": finite_or_none(self.standard_error),
+            "runs": self.runs,
+            "folds": self.folds,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossValidation:
+    """Errors of every variant on every condition held out."""
+
+    fits: tuple[FoldFit, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Conditions nothing could be held out by, with the reason."""
+    stopped: bool = False
+    """Whether it was stopped before the end; folds that some variant had not been judged on are left out."""
+
+    def __post_init__(self) -> None:
+        if not self.folds:
+            raise IdentificationError(
+                "stopped before every variant was judged on one condition; start again, with fewer trials or models"
+            )
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[Variant, Fold], FoldFit]:
+        return {(fit.variant, fit.fold): fit for fit in self.fits}
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """In the order they were fitted."""
+        return tuple(dict.fromkeys(fit.variant for fit in self.fits))
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Those every variant was judged on."""
+        every = dict.fromkeys(fit.fold for fit in self.fits)
+        return tuple(fold for fold in every if all((variant, fold) in self._by_place for variant in self.variants))
+
+    def fit(self, variant: Variant, fold: Fold) -> FoldFit:
+        """What was found for a variant with a fold held out."""
+        return self._by_place[variant, fold]
+
+    def errors(self, variant: Variant) -> dict[str, float]:
+        """Mean error of each run over the folds that held it out [rad]."""
+        found: dict[str, list[float]] = {}
+        for fold in self.folds:
+            for run, error in self.fit(variant, fold).errors.items():
+                found.setdefault(run, []).append(error)
+        return {run: sum(errors) / len(errors) for run, errors in found.items()}
+
+    def error(self, variant: Variant) -> Estimate:
+        """Mean absolute error on held-out runs [rad]; every condition counts the same."""
+        return self._estimate(lambda fold: self.fit(variant, fold).errors)
+
+    def difference(self, variant: Variant, other: Variant) -> Estimate:
+        """Error of a variant minus that of another, run by run [rad]; negative where the first is better."""
+
+        def paired(fold: Fold) -> dict[str, float]:
+            ours, theirs = self.fit(variant, fold).errors, self.fit(other, fold).errors
+            return {run: ours[run] - theirs[run] for run in ours}
+
+        return self._estimate(paired)
+
+    def _estimate(self, errors_of: Callable[[Fold], Mapping[str, float]]) -> Estimate:
+        by_condition: dict[str, list[list[float]]] = {}
+        for fold in self.folds:
+            by_condition.setdefault(fold.condition, []).append(list(errors_of(fold).values()))
+        means, deviations = zip(*(clustered_mean(clusters) for clusters in by_condition.values()), strict=True)
+        runs = {run for fold in self.folds for run in fold.held_out}
+        return Estimate(
+            mean=float(np.mean(means)),
+            standard_error=float(np.mean(deviations)),
+            runs=len(runs),
+            folds=len(self.folds),
+        )
+
+    @property
+    def choice(self) -> Choice:
+        """The simplest variant that is as good as the best."""
+        return choose(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        choice = self.choice
+        return {
+            "variants": [
+                {
+                    "friction": variant.friction,
+                    "command_path": list(variant.command_path),
+                    "name": variant.name,
+                    "free_parameters": _free(self, variant),
+                    "error": self.error(variant).to_json(),
+                    "difference_to_best": self.difference(variant, choice.best).to_json(),
+                }
+                for variant in self.variants
+            ],
+            "chosen": choice.chosen.name,
+            "best": choice.best.name,
+            "choice": choice.text,
+            "fits": [fit.to_json() for fit in self.fits],
+            "skipped": dict(self.skipped),
+            "stopped": self.stopped,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The outcome of the one-standard-error rule."""
+
+    chosen: Variant
+    """The simplest of those as good as the best."""
+    best: Variant
+    """The one with the lowest error."""
+    as_good: tuple[Variant, ...]
+    """Every variant within one standard error of the best, the simplest first."""
+    text: str
+    """One to three sentences."""
+
+
+def choose(found: CrossValidation) -> Choice:
+    """Apply the one-standard-error rule; simpler means fewer free parameters, then the lower error."""
+    error = {variant: found.error(variant).mean for variant in found.variants}
+    if not any(math.isfinite(value) for value in error.values()):
+        raise IdentificationError(
+            "the simulation of held-out runs diverges with every model; fit with a finer time step or more substeps"
+        )
+    best = min(found.variants, key=lambda v: (error[v], _free(found, v)))
+    close = []
+    for variant in found.variants:
+        gap = found.difference(variant, best)
+        if variant == best or (math.isfinite(gap.mean) and gap.mean <= gap.standard_error):
+            close.append(variant)
+    close.sort(key=lambda v: (_free(found, v), error[v], FRICTION_MODELS.index(v.friction)))
+    return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, close[0], best))
+
+
+def clustered_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
+    """Mean of all values and its standard error, allowing for values of one cluster that deviate alike.
+
+    With N values in G clusters, the variance is G/(G − 1)·Σ_g (Σ_i (x_gi − x̄))² / N², or that of independent values,
+    s²/N, whichever is larger. Infinite values make both infinite; a single value has an infinite standard error.
+    """
+    values = np.concatenate([np.asarray(cluster, dtype=np.float64) for cluster in clusters])
+    if not np.all(np.isfinite(values)):
+        return math.inf, math.inf
+    count, groups = len(values), len(clusters)
+    mean = float(values.mean())
+    if count < 2:
+        return mean, math.inf
+    independent = float(values.var(ddof=1)) / count
+    together = 0.0
+    if groups > 1:
+        sums = [float(np.sum(np.asarray(cluster) - mean)) for cluster in clusters]
+        together = groups / (groups - 1) * sum(total**2 for total in sums) / count**2
+    return mean, math.sqrt(max(independent, together))
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number as JSON takes it."""
+    return value if math.isfinite(value) else None
+
+
+def in_milliradians(estimate: Estimate) -> str:
+    """An estimate as text, e.g. "12.1 ± 0.4"."""
+    return f"{1e3 * estimate.mean:.1f} ± {1e3 * estimate.standard_error:.1f}"
+
+
+def _free(found: CrossValidation, variant: Variant) -> int:
+    """Number of free parameters."""
+    return len(found.fit(variant, found.folds[0]).model.parameters.free)
+
+
+def _in_words(found: CrossValidation, chosen: Variant, best: Variant) -> str:
+    ours, theirs = found.error(chosen), found.error(best)
+    if chosen != best:
+        text = (
+            f"{chosen.name} is as good as {best.name} here "
+            f"({in_milliradians(ours)} against {in_milliradians(theirs)} mrad)"
+        )
+    elif len(found.variants) == 1:
+        text = f"{chosen.name}: {in_milliradians(ours)} mrad on conditions it had not seen; nothing to compare it with"
+    else:
+        text = f"{chosen.name} is the best here ({in_milliradians(ours)} mrad)"
+        simpler = [v for v in found.variants if _free(found, v) < _free(found, chosen)]
+        if simpler:
+            nearest = min(simpler, key=lambda v: found.error(v).mean)
+            gap = found.difference(nearest, chosen)
+            text += (
+                f"; of the simpler ones {nearest.name} comes nearest, worse by {in_milliradians(gap)} mrad run by run"
+            )
+    return f"{text}; {bought}." if (bought := _command_path_in_words(found, chosen)) else f"{text}."
+
+
+def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
+    """What the command path changes for the chosen friction model; empty where only one of the two was fitted."""
+    alike = [variant for variant in found.variants if variant.friction == chosen.friction]
+    without = [variant for variant in alike if not variant.command_path]
+    with_path = [variant for variant in alike if variant.command_path]
+    if not without or not with_path:
+        return ""
+    gain = found.difference(without[0], with_path[0])
+    if not math.isfinite(gain.mean):
+        return ""
+    if abs(gain.mean) <= gain.standard_error:
+        return f"the command path makes no difference ({in_milliradians(gain)} mrad)"
+    amount = f"{1e3 * abs(gain.mean):.1f} ± {1e3 * gain.standard_error:.1f} mrad"
+    return f"the command path buys {amount}" if gain.mean > 0 else f"the command path costs {amount}"

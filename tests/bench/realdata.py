@@ -1,0 +1,225 @@
+"""Accuracy on real recordings, in training and on conditions not seen: `python -m tests.bench.realdata`.
+
+Needs the recordings in ../shared/data, which are not part of the project; what is absent is skipped with a reason.
+Sections can be chosen: `python -m tests.bench.realdata training xl330`. Takes a quarter of an hour on one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import time
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from core.identification.crossvalidation import CrossValidationProgress, all_variants, cross_validate
+from core.identification.evaluate import evaluate
+from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.model_choice import CrossValidation, Variant, in_milliradians
+from core.identification.repeatability import repeatability
+from core.identification.terms import term_costs
+from core.identification.transfer import transfer_table
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import simulate_recording
+from sessions.importers.bam_json import read_bam
+from tests.bench.printing import line
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+SAG = (*DEFAULT_COMMAND_PATH, "supply_sag")
+"""The usual command path and the sag of the supply."""
+
+CV_TRIALS = 6000
+CV_RUNS = 60
+"""Evaluations and training runs of each fit of the cross-validation."""
+
+RELEASE = 2.0
+"""Moment from which lift_and_drop is released [s]."""
+
+
+@cache
+def recordings(folder: str) -> dict[str, Recording]:
+    """Recordings by file name; empty when they are not here."""
+    files = sorted((DATA / folder).glob("*.json.gz"))
+    return {file.name: read_bam(gzip.decompress(file.read_bytes()), file.name) for file in files}  # type: ignore[misc]
+
+
+def sts3215() -> tuple[list[Recording], list[Recording]]:
+    """The 80 of small.json, and all 296."""
+    every = recordings("sts3215")
+    listed = DATA / "sts3215" / "small.json"
+    small = json.loads(listed.read_text()) if listed.exists() else []
+    return [every[name] for name in small if name in every], list(every.values())
+
+
+def fit(
+    servo: str, runs: Sequence[Recording], variant: Variant, jobs: int | None, seed: int = 0, **options: str
+) -> ServoModel:
+    """One identification with the default budget; prints what it took."""
+    request = IdentificationRequest(
+        servo=servo,
+        models=(variant.friction,),
+        command_path=variant.command_path,
+        validation="none",
+        threads=jobs,
+        seed=seed,
+        **options,  # type: ignore[arg-type]
+    )
+    started = time.perf_counter()
+    result = identify(request, runs).results[0]
+    spent = f"{result.evaluations} evaluations, {time.perf_counter() - started:.0f} s"
+    line(f"  {variant.name}{', with supply sag' if 'supply_sag' in variant.command_path else ''}, seed {seed}", spent)
+    return result.model
+
+
+def mrad(model: ServoModel, runs: Sequence[Recording], jobs: int | None, supply: str = "logged") -> float:
+    """Mean absolute error [mrad]."""
+    return 1e3 * evaluate(model, runs, supply=supply, threads=jobs).mean_mae
+
+
+def training(jobs: int | None) -> None:
+    """Fits to the 80 runs of small.json."""
+    small, every = sts3215()
+    m6, m1 = (Variant(friction=name, command_path=DEFAULT_COMMAND_PATH) for name in ("m6", "m1"))
+    for variant, bar in ((m6, "≤ 11.5"), (m1, ""), (Variant(friction="m6", command_path=SAG), "≤ 11.5")):
+        for seed in (0, 1) if variant != m1 else (0,):
+            model = fit("sts3215", small, variant, jobs, seed)
+            line("    training MAE", f"{mrad(model, small, jobs):.2f} mrad", bar)
+            line("    on all 296", f"{mrad(model, every, jobs):.2f} mrad")
+        print_conditions(model, every, jobs)
+
+
+def print_conditions(model: ServoModel, runs: Sequence[Recording], jobs: int | None) -> None:
+    """Error by trajectory, and of lift_and_drop before and after the release, whose goals were sent again."""
+    errors = {run.id: run.mae for run in evaluate(model, runs, threads=jobs).runs}
+    for name in sorted({run.trajectory for run in runs}):
+        mean = np.mean([errors[run.id] for run in runs if run.trajectory == name])
+        line(f"    {name}", f"{1e3 * mean:.2f} mrad")
+    drops = [run for run in runs if run.trajectory == "lift_and_drop"]
+    parts: dict[str, list[float]] = {"held": [], "released": []}
+    for run in drops:
+        apart = np.abs(simulate_recording(model, run).position - run.position)
+        held = run.time - run.time[0] < RELEASE
+        parts["held"].append(float(apart[held].mean()))
+        parts["released"].append(float(apart[~held].mean()))
+    for part, values in parts.items():
+        line(f"    lift_and_drop while {part}", f"{1e3 * np.mean(values):.2f} mrad")
+
+
+def crossvalidation(jobs: int | None, models: Sequence[str], terms: tuple[str, ...] = DEFAULT_COMMAND_PATH) -> None:
+    """One mass or gain of the 296 held out, judged on every held-out run."""
+    _, every = sts3215()
+    request = IdentificationRequest(servo="sts3215", command_path=terms, trials=CV_TRIALS, threads=jobs)
+    variants = [v for v in all_variants(request, models) if v.command_path or terms == DEFAULT_COMMAND_PATH]
+    started = time.perf_counter()
+    found = cross_validate(
+        request,
+        every,
+        ("mass", "kp"),
+        variants=variants,
+        most_training_runs=CV_RUNS,
+        on_progress=told(),
+    )
+    line(f"cross-validation, {len(found.folds)} folds", f"{time.perf_counter() - started:.0f} s")
+    print_crossvalidation(found, {"M6 + command path": "≤ 13", "M1 + command path": "≤ 17"})
+    best = found.choice.chosen
+    print(repeatability(every).text(found.errors(best)))
+    for row in repeatability(every).table(found.errors(best)):
+        times = f"{row.ratio:.2g} times the floor" if row.ratio else ""
+        line(
+            f"  floor, {row.trajectory or 'all'}",
+            f"{1e3 * row.floor:.2f} mrad",
+            f"{best.name} {1e3 * (row.error or 0):.2f}, {times}",
+        )
+
+
+def told() -> Callable[[CrossValidationProgress], None]:
+    """Prints each fold as it begins."""
+    labels: list[str] = []
+
+    def progress(step: CrossValidationProgress) -> None:
+        if step.fold.label not in labels:
+            labels.append(step.fold.label)
+            print(f"    fitting without {step.fold.label}, {step.number} of {step.folds}", flush=True)
+
+    return progress
+
+
+def print_crossvalidation(found: CrossValidation, bars: dict[str, str]) -> None:
+    """The means, each fold, and the choice."""
+    for variant in found.variants:
+        line(f"  {variant.name}", f"{in_milliradians(found.error(variant))} mrad", bars.get(variant.name, ""))
+        rows = [(fold.label, found.fit(variant, fold)) for fold in found.folds]
+        print("      " + ", ".join(f"{label} {1e3 * f.mean:.1f} (fit {1e3 * f.train_mae:.1f})" for label, f in rows))
+    print(found.choice.text)
+
+
+def transfer_and_terms(jobs: int | None) -> None:
+    """Fitted to one mass, and to one gain, judged on each; and what each term of M6 buys."""
+    small, every = sts3215()
+    m6 = Variant(friction="m6", command_path=SAG)
+    request = IdentificationRequest(servo="sts3215", trials=CV_TRIALS, threads=jobs)
+    for condition in ("mass", "kp"):
+        table = transfer_table(request, every, condition, m6, most_training_runs=CV_RUNS)
+        for label, row in zip(table.labels, table.errors, strict=True):
+            line(f"  fitted to {label}", " ".join(f"{1e3 * error:.1f}" for error in row))
+        print(table.text)
+    known = {run.id for run in small}
+    unseen = [run for run in every if run.id not in known]
+    costs = term_costs(fit("sts3215", small, m6, jobs), request, small, unseen)
+    for cost in costs.terms:
+        held = "" if cost.held_out is None else f"held out {in_milliradians(cost.held_out)} mrad"
+        line(f"  without {cost.term.title}", f"training {1e3 * cost.training:+.2f} mrad", held)
+    print(costs.text)
+
+
+def xl330(jobs: int | None) -> None:
+    """Eight runs at two gains."""
+    runs = list(recordings("xl330").values())
+    if not runs:
+        line("XL330 recordings", "not here", "they are in ../shared/data/xl330")
+        return
+    plain, path = (Variant(friction="m6", command_path=terms) for terms in ((), DEFAULT_COMMAND_PATH))
+    for supply in ("logged", "header"):
+        for seed in (0, 1):
+            model = fit("xl330", runs, path, jobs, seed, supply=supply)
+            line(f"    training MAE, supply {supply}", f"{mrad(model, runs, jobs, supply):.2f} mrad", "≤ 19")
+        request = IdentificationRequest(servo="xl330", supply=supply, threads=jobs)
+        found = cross_validate(request, runs, ("kp",), variants=(plain, path))
+        print_crossvalidation(found, {})
+        ratio = found.error(path).mean / found.error(plain).mean
+        line(f"  one gain held out, with over without command path, supply {supply}", f"{ratio:.2f}", "≤ 0.75")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the sections that were asked for, or all."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", default=[], help="training, xl330, crossvalidation, transfer")
+    parser.add_argument("--models", default="m1,m4,m6", help="friction models of the cross-validation (%(default)s)")
+    parser.add_argument(
+        "--sag", action="store_true", help="cross-validate with the sag of the supply, the command path only"
+    )
+    parser.add_argument("--jobs", type=int, help="threads")
+    chosen = parser.parse_args(arguments)
+    wanted = chosen.sections or ["training", "xl330", "crossvalidation", "transfer"]
+    if "xl330" in wanted:
+        xl330(chosen.jobs)
+    small, every = sts3215()
+    if not small or not every:
+        line("STS3215 recordings", "not here", "they are in ../shared/data/sts3215")
+        return
+    if "training" in wanted:
+        training(chosen.jobs)
+    if "crossvalidation" in wanted:
+        terms = SAG if chosen.sag else DEFAULT_COMMAND_PATH
+        crossvalidation(chosen.jobs, tuple(chosen.models.split(",")), terms)
+    if "transfer" in wanted:
+        transfer_and_terms(chosen.jobs)
+
+
+if __name__ == "__main__":
+    main()

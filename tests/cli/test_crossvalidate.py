@@ -1,0 +1,58 @@
+"""`bench crossvalidate`: tables for people, JSON for machines, files that are not made twice."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(example_session(tmp_path_factory.mktemp("home")))
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
+    """What a command prints on standard output, or on standard error if it is to fail."""
+    assert main([str(argument) for argument in arguments]) == code
+    captured = capsys.readouterr()
+    return captured.err if code else captured.out
+
+
+def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> None:
+    result = tmp_path / "result"
+    common = ["crossvalidate", session, "--by", "kp,mass", "--model", "m1,m3", "--trials", "32", "--jobs", "1"]
+    text = bench(capsys, *common, "--command-path", "both", "-o", result)
+    for words in ("M1 + command path", "kp 100", "kp 400", "the command path", "mass was not held out", "repetitions"):
+        assert words in text
+    data = json.loads(bench(capsys, *common, "--json", "-o", result))
+    assert data["chosen"] in text
+    assert data["choice"] in text
+    assert json.loads((result / "crossvalidation.json").read_text()) == data
+    assert {v["name"] for v in data["variants"]} == {"M1", "M3", "M1 + command path", "M3 + command path"}
+    for fit in data["fits"]:
+        assert not set(fit["trained_on"]) & set(fit["errors"])
+        assert len(fit["errors"]) == 4
+    assert data["skipped"].keys() == {"mass"}
+
+
+def test_transfer_and_terms_on_request(capsys, session) -> None:
+    text = bench(
+        capsys, "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "on", "--trials", "32",
+        "--path-terms", "command_delay", "--most-training-runs", "2", "--transfer", "--terms", "--jobs", "1",
+    )  # fmt: skip
+    assert "fitted to \\ on, kp" in text
+    assert "delay of the command" in text
+    data_free = bench(capsys, "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "off",
+                      "--trials", "32", "--jobs", "1", "--json")  # fmt: skip
+    assert json.loads(data_free)["terms"] is None
+
+
+def test_what_cannot_be_held_out_is_one_clear_line(capsys, session) -> None:
+    message = bench(capsys, "crossvalidate", session, "--by", "mass", code=1)
+    assert "every run has mass 0.49 kg: record with another mass" in message
+    assert message.count("\n") == 1
+    assert "no condition colour" in bench(capsys, "crossvalidate", session, "--by", "colour", code=1)

@@ -1,0 +1,83 @@
+"""The repeatability floor: exact for planted scatter, blind to when a run began, and never beaten by one motion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.bench import Bench
+from core.identification.repeatability import repeatability
+from core.recording import Recording, ServoSettings
+
+STEP = 0.005
+
+
+def run(name: str, scatter: float | np.ndarray = 0.0, *, start: float = 0.0, mass: float = 1.0) -> Recording:
+    """4 s of a swinging goal followed exactly, with a scatter added; its commands come `start` s later."""
+    time = STEP * np.arange(801)
+    goal = np.sin(2.0 * (time - start)) + 0.3 * np.sin(7.0 * (time - start))
+    return Recording(
+        id=name,
+        trajectory="sin_sin",
+        bench=Bench(mass=mass, length=0.1),
+        settings=ServoSettings(servo="mx106", kp=8.0, supply_voltage=12.0),
+        channels={
+            "time": time,
+            "goal_position": goal,
+            "torque_enable": np.ones(len(time)),
+            "position": goal + scatter,
+        },
+    )
+
+
+def test_two_runs_apart_by_a_constant_have_half_of_it_as_floor() -> None:
+    (found,) = repeatability([run("a", 0.002), run("b", -0.004)]).sets
+    assert found.floor == pytest.approx(0.003, rel=1e-9)
+    assert found.difference == pytest.approx(0.006, rel=1e-9)
+
+
+def test_a_late_start_is_not_scatter() -> None:
+    (found,) = repeatability([run("a"), run("b", start=0.033)]).sets
+    assert found.floor < 1e-4
+
+
+def test_other_conditions_and_other_commands_are_no_repetitions() -> None:
+    one = run("a")
+    other = replace(run("c"), channels={**run("c").channels, "goal_position": one.goal_position * 0.8})
+    assert repeatability([one, run("b", mass=2.0), other]).sets == ()
+    assert "record repetitions" in repeatability([one]).text()
+    assert repeatability([one]).table() == ()
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 2**32 - 1), st.integers(2, 5))
+def test_no_motion_beats_the_floor(seed: int, count: int) -> None:
+    random = np.random.default_rng(seed)
+    runs = [run(str(i), 0.01 * random.standard_normal(801)) for i in range(count)]
+    (found,) = repeatability(runs).sets
+    positions = np.array([r.position for r in runs])
+    for motion in (positions.mean(axis=0), positions[0], runs[0].goal_position, np.median(positions, axis=0)):
+        assert np.abs(positions - motion).mean() >= found.floor - 1e-12
+
+
+def test_a_model_is_held_against_the_floor_by_trajectory_and_overall() -> None:
+    runs = [
+        run("a", 0.002),
+        run("b", -0.002),
+        run("c", 0.004, mass=2.0),
+        run("d", -0.004, mass=2.0),
+        run("e", mass=3.0),
+    ]
+    other = [replace(r, id=r.id + "2", trajectory="up_and_down") for r in runs[:2]]
+    found = repeatability([*runs, *other])
+    rows = found.table(dict.fromkeys("abcd", 0.012) | {"e": 9.0, "a2": 0.004, "b2": 0.004})
+    assert [row.trajectory for row in rows] == ["sin_sin", "up_and_down", ""]
+    assert rows[0].floor == pytest.approx(0.003)
+    assert rows[0].ratio == pytest.approx(4.0)
+    assert rows[1].ratio == pytest.approx(2.0)
+    assert (rows[2].repetitions, rows[2].runs) == (3, 6)
+    assert "scatter by 2.7 mrad" in found.text()

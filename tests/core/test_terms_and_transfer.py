@@ -1,0 +1,125 @@
+"""What a term buys and how far a model transfers: planted effects are found, absent ones cost nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.identification.identify import IdentificationRequest
+from core.identification.model_choice import Variant
+from core.identification.objective import Batch
+from core.identification.terms import TERMS, term_costs
+from core.identification.transfer import transfer_table
+from core.identification.warmstart import NEUTRAL, reduction, search_on
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_recording, simulate_trajectory
+from core.trajectories import make_trajectory
+
+SERVO = "mx106"
+DELAY = 0.03
+"""[s]"""
+
+
+def record(model: ServoModel, name: str, mass: float, kp: float = 16.0, seed: int | None = None) -> Recording:
+    path = make_trajectory(name)
+    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
+    motion = simulate_trajectory(model, path, bench, settings, 0.005)
+    noise = 0.0 if seed is None else 1e-3 * np.random.default_rng(seed).normal(size=len(motion.time))
+    channels = {
+        "time": motion.time,
+        "goal_position": motion.goal_position,
+        "torque_enable": path.torque_enable(motion.time),
+        "position": motion.position + noise,
+    }
+    return Recording(id=f"{name}_{mass}_{kp:g}", trajectory=name, bench=bench, settings=settings, channels=channels)
+
+
+def request(**changes: object) -> IdentificationRequest:
+    return IdentificationRequest(**{"servo": SERVO, "threads": 1, **changes})  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="module")
+def delayed() -> ServoModel:
+    """Published M4 behind a delay, with a dead band it does not have."""
+    template = build_model(SERVO, "m4", command_path=("command_delay", "dead_band"))
+    values = {**load_model(SERVO, "m4").values, "command_delay": DELAY, "dead_band": 0.0}
+    return template.with_parameters(template.parameters.with_values(values))
+
+
+def term(name: str):
+    return next(one for one in TERMS if one.name == name)
+
+
+def test_a_planted_delay_is_dear_and_an_absent_dead_band_is_free(delayed) -> None:
+    runs = [record(delayed, name, mass, seed=i) for i, (name, mass) in enumerate(
+        [("sin_time_square", 0.5), ("sin_sin", 1.0), ("lift_and_drop", 1.0), ("sin_time_square", 1.0)])]  # fmt: skip
+    costs = term_costs(delayed, request(), runs[:3], runs[3:], trials=200)
+    by_name = {cost.term.name: cost for cost in costs.terms}
+    assert set(by_name) == {"stribeck", "load_dependent", "command_delay", "dead_band"}
+    assert costs.terms[0].term.name in ("command_delay", "load_dependent")
+    assert by_name["command_delay"].training > 5e-3
+    unseen = by_name["command_delay"].held_out
+    assert unseen is not None
+    assert unseen.mean > 5e-3
+    assert abs(by_name["dead_band"].training) < 0.1e-3
+    assert "delay of the command" in costs.text.split("do without")[0]
+    assert costs.train_mae == pytest.approx(1e-3 * np.sqrt(2 / np.pi), rel=0.1)
+
+
+def test_a_term_left_out_is_the_model_without_it(delayed) -> None:
+    """At its neutral value a term changes nothing: the motion is that of a model that never had it."""
+    run = record(delayed, "sin_sin", 1.0)
+    space = term("command_delay").without(delayed)
+    full = space.full(space.reduced(delayed.parameters.vector()))
+    off = delayed.with_parameters(delayed.parameters.with_vector(full))
+    never = build_model(SERVO, "m4", command_path=("dead_band",))
+    never = never.with_parameters(never.parameters.with_values({n: off.values[n] for n in never.parameters}))
+    np.testing.assert_array_equal(simulate_recording(off, run).position, simulate_recording(never, run).position)
+    assert NEUTRAL["command_delay"] == off.values["command_delay"]
+
+
+def test_without_stribeck_nothing_is_left_of_it() -> None:
+    model = build_model(SERVO, "m4")
+    assert set(term("stribeck").parameters(model)) == {
+        "friction_stribeck", "load_friction_stribeck", "dtheta_stribeck", "alpha"}  # fmt: skip
+    # M6's quadratic term acts at low speed too: velocity and exponent stay in the search.
+    assert "dtheta_stribeck" not in term("stribeck").parameters(build_model(SERVO, "m6"))
+
+
+def test_tied_parameters_move_together() -> None:
+    model = build_model(SERVO, "m6")
+    space = reduction(model, {"R": 2.0}, (("load_friction_motor", "load_friction_external"),))
+    names = [p.name for p in model.parameters.free]
+    vector = np.arange(float(space.spread.shape[1]))
+    full = dict(zip(names, space.full(vector).tolist(), strict=True))
+    assert full["R"] == 2.0
+    assert full["load_friction_motor"] == full["load_friction_external"]
+    assert len(vector) == len(names) - 2
+    np.testing.assert_array_equal(space.full(np.array([vector, vector])), [list(full.values())] * 2)
+
+
+def test_searching_on_never_ends_worse(delayed) -> None:
+    runs = [record(delayed, "sin_sin", 1.0)]
+    batch = Batch(delayed, runs, threads=1)
+    moved = delayed.with_parameters(delayed.parameters.with_values({"command_delay": 0.02, "friction_base": 0.1}))
+    before, after = (
+        batch.scores(m.parameters.vector()[None]).mae.mean() for m in (moved, search_on(moved, batch, 100, 0))
+    )
+    assert after < 0.9 * before
+
+
+def test_a_model_without_the_load_s_friction_does_not_transfer_to_another_load() -> None:
+    truth = replace(load_model(SERVO, "m4"), integrator="algorithm1")
+    runs = [record(truth, name, mass) for mass in (0.3, 1.8) for name in ("sin_sin", "lift_and_drop")]
+    table = transfer_table(request(trials=3000), runs, "mass", Variant(friction="m1"))
+    assert table.values == (0.3, 1.8)
+    assert table.runs == (2, 2)
+    assert (np.diagonal(table.errors) < table.errors[::-1].diagonal()).all()
+    assert table.elsewhere > 1.5 * table.own
+    assert f"{1e3 * table.elsewhere:.1f} mrad on the others" in table.text
+    assert table.to_json()["errors"] == table.errors.tolist()
