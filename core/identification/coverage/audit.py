@@ -1,0 +1,218 @@
+"""Does a header tell the truth? Facts of the header, and what the recordings say they should be.
+
+For every group of runs that could share a wrong fact (one load, one gain, one supply, one run, all runs from one on)
+the position residuals are asked how much of them a change of that fact would take away, the model's parameters being
+free to follow: first linearised, with the parameters' directions projected out, then, for the best few, by least
+squares over both. So it matters little whether the model was fitted to the faulty recordings. What a fit absorbs
+entirely, because the whole session is wrong, shows in the motor's constants, see `plausibility`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import IdentificationError
+from core.identification.coverage.doubts import HeaderDoubt, doubt_of, sign_doubt
+from core.identification.coverage.plausibility import implausible_constants, strangeness
+from core.identification.coverage.problem import WIDE, Fact, Point, Problem
+from core.identification.coverage.signals import swapped_sign
+from core.identification.coverage.suspects import Suspect, suspects
+from core.identification.sensitivity import correlation_length
+from core.model import ServoModel
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+REFINED = 8
+"""Suspects that are fitted together with the parameters, of those that explain most when linearised."""
+
+WORTHWHILE = 0.03
+"""Of the squares of what is left, what a suspect must explain when linearised to be fitted."""
+
+FIRST_STEPS = 3
+FINISHED = 4
+"""So many of the suspects are fitted to the end after the first steps."""
+
+MOST_DOUBTS = 3
+"""Faults are looked for one after the other, each with those before it put right."""
+
+SMALLEST = {"mass": 0.04, "kp": 0.08, "supply_voltage": 0.05, "angle_offset": 0.03}
+"""Smaller factors (as logarithm) and offsets [rad] are left alone: scales, rulers and servos are no better."""
+
+SHARE = 0.2
+"""Of the loss that a fact must take away."""
+
+GOOD_FIT = 1.0
+SHARE_OF_POOR = 0.4
+"""Where the median error that is left exceeds so many encoder counts, the model lacks physics which any change of a
+header makes up for a little: then this share is needed."""
+
+SIGNIFICANT = 30.0
+"""Ratio of what it takes away to what is left for each independent sample (an F statistic)."""
+
+AS_GOOD = 0.85
+"""A suspect that takes away this share of what the best one does is as likely."""
+
+INVISIBLE = 1e-6
+"""A fact whose effect the parameters can undo but for this share (squared) is not looked at."""
+
+
+@dataclass(frozen=True)
+class _Trial:
+    suspect: Suspect
+    point: Point
+    gain: float
+
+
+def audit(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> tuple[HeaderDoubt, ...]:
+    """Header facts that these recordings contradict, the surest first; empty for a header nothing speaks against.
+
+    model: fitted to these recordings or to others; its free parameters follow. dt [s], supply: as `Batch`. Raises
+    IdentificationError for no recordings or recordings of another servo.
+    """
+    others = sorted({run.settings.servo for run in recordings} - {model.servo})
+    if others or not recordings:
+        what = f"these are recordings of {', '.join(others)}" if others else "there are no recordings"
+        raise IdentificationError(f"{what}, the model is of {model.servo}; choose recordings of that servo")
+    swapped = tuple(run for run in recordings if swapped_sign(run))
+    doubts = [sign_doubt(swapped, len(recordings))] if swapped else []
+    sound = [run for run in recordings if run not in swapped]
+    if not sound:
+        return tuple(doubts)
+    problem = Problem(model, sound, dt=dt, supply=supply, threads=threads)
+    point, facts = _reference(problem), ()
+    for _ in range(MOST_DOUBTS):
+        trial, others = _surest(problem, point, facts)
+        if trial is None:
+            break
+        doubts.append(
+            doubt_of(
+                trial.suspect,
+                float(trial.point.values[-1]),
+                trial.gain,
+                [(t.suspect, float(t.point.values[-1])) for t in others],
+                sound,
+            )
+        )
+        facts = (*facts, trial.suspect.fact)
+        point = problem.minimise(trial.point, facts)
+    if not any(fact.name in ("kp", "supply_voltage") for fact in facts):
+        doubts += implausible_constants(problem.fitted(point), sound, well_fitted=_well_fitted(problem, point))
+    return tuple(doubts)
+
+
+def _reference(problem: Problem) -> Point:
+    """The best fit with the header as it is, searched from afar unless the model fits well as it comes."""
+    own = problem.at(problem.start)
+    if _well_fitted(problem, own):
+        return problem.rescale(problem.minimise(problem.rescale(own)))
+    first = [problem.at(start) for start in problem.starts()]
+    problem.rescale(min(first, key=lambda p: p.cost))
+    begun = [problem.minimise(problem.at(p.scaled), steps=FIRST_STEPS, difference=WIDE) for p in first]
+    begun.sort(key=lambda p: p.cost)
+    ended = [problem.minimise(problem.minimise(p, difference=WIDE)) for p in begun[:2]]
+    return problem.rescale(min(ended, key=lambda p: p.cost))
+
+
+def _surest(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> tuple[_Trial | None, list[_Trial]]:
+    """The suspect that takes away most, if it takes away enough, and those that do as well."""
+    known = {(fact.name, fact.runs) for fact in facts}
+    begun = [
+        (suspect, _begun(problem, point, facts, suspect, value))
+        for suspect, value in _screened(problem, point, facts)
+        if (suspect.fact.name, suspect.fact.runs) not in known
+    ]
+    if not begun:
+        return None, []
+    begun.sort(key=lambda entry: entry[1].cost)
+    ended = [(suspect, problem.minimise(start, (*facts, suspect.fact))) for suspect, start in begun[:FINISHED]]
+    best = min(ended, key=lambda entry: entry[1].cost)[1]
+    # The parameters alone, from where the best one led them: a better start must not count for the fact.
+    alone = problem.minimise(problem.at(best.scaled, facts, point.values), facts)
+    base = min(point.cost, alone.cost)
+    trials = [_Trial(suspect, end, 1.0 - end.cost / base) for suspect, end in ended if _large(suspect, end)]
+    if not trials:
+        return None, []
+    gain = max(t.gain for t in trials)
+    if gain < SHARE:
+        return None, []
+    likely = [t for t in trials if t.gain >= AS_GOOD * gain]
+    likely.sort(key=lambda t: (t.suspect.rank, strangeness(problem.fitted(t.point)), -t.gain))
+    first = likely[0]
+    independent = sum(map(len, first.point.residuals)) / correlation_length(first.point.residuals)
+    ratio = (base - first.point.cost) / max(first.point.cost, 1e-300) * independent
+    if first.gain < (SHARE if _well_fitted(problem, first.point) else SHARE_OF_POOR) or ratio < SIGNIFICANT:
+        return None, []
+    return first, likely[1:]
+
+
+def _well_fitted(problem: Problem, point: Point) -> bool:
+    """Whether little is left that only other physics can explain."""
+    return float(np.median(np.abs(np.concatenate(point.residuals)))) < GOOD_FIT * problem.floor
+
+
+def _large(suspect: Suspect, point: Point) -> bool:
+    return abs(float(point.values[-1])) >= SMALLEST[suspect.fact.name]
+
+
+def _begun(problem: Problem, point: Point, facts: tuple[Fact, ...], suspect: Suspect, value: float) -> Point:
+    """First steps with parameters and fact together."""
+    every = (*facts, suspect.fact)
+    starts = [problem.at(point.scaled, every, np.append(point.values, v)) for v in (0.0, value, 0.5 * value)]
+    return problem.minimise(min(starts, key=lambda p: p.cost), every, FIRST_STEPS, WIDE)
+
+
+def _screened(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> list[tuple[Suspect, float]]:
+    """The suspects that explain most when linearised, with the value each would take."""
+    residual = np.concatenate(point.residuals)
+    weight = (1.0 + (residual / problem.scale) ** 2) ** -0.25
+    jacobian = problem.jacobian(point, facts) * weight[:, None]
+    residual = residual * weight
+    slope = jacobian.T @ residual
+    movable = np.ones(jacobian.shape[1], dtype=bool)
+    movable[: len(point.scaled)] = ~problem.pushed(point, slope[: len(point.scaled)])
+    basis, singular, _ = np.linalg.svd(jacobian[:, movable], full_matrices=False)
+    basis = basis[:, singular > 1e-6 * singular[0]]
+    left = residual - basis @ (basis.T @ residual)
+    answers: dict[tuple[str, int, float], Array] = {}
+    found: list[tuple[float, Suspect, float]] = []
+    for suspect in suspects(problem.recordings):
+        fact = suspect.fact
+        column = np.zeros(len(residual))
+        for run in fact.runs:
+            key = (fact.name, run, fact.begin)
+            if key not in answers:
+                answers[key] = weight * problem.by_fact(point, Fact(fact.name, (run,), fact.begin), facts)
+            column += answers[key]
+        free = column - basis @ (basis.T @ column)
+        size = float(free @ free)
+        if size > INVISIBLE * float(column @ column):
+            value = -float(free @ left) / size
+            found.append((value * value * size, suspect, min(max(value, -math.log(2.0)), math.log(2.0))))
+    found.sort(key=lambda entry: -entry[0])
+    enough = WORTHWHILE * float(left @ left)
+    return _varied([entry for entry in found if entry[0] >= enough])
+
+
+def _varied(found: Sequence[tuple[float, Suspect, float]]) -> list[tuple[Suspect, float]]:
+    """The first of them, but not many of a kind."""
+    seen: dict[tuple[str, int], int] = {}
+    kept: list[tuple[Suspect, float]] = []
+    for _, suspect, value in found:
+        kind = (suspect.fact.name, suspect.rank)
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= 2 and len(kept) < REFINED:
+            kept.append((suspect, value))
+    return kept

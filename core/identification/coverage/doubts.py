@@ -1,0 +1,150 @@
+"""A doubt about a header fact, in data and words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import IdentificationError
+from core.identification.coverage.findings import Finding, named_runs
+from core.identification.coverage.suspects import Suspect
+from core.recording import Recording
+
+TITLES = {
+    "mass": "load",
+    "kp": "gain kp",
+    "supply_voltage": "supply voltage",
+    "angle_offset": "angle of the load",
+    "sign": "sign of the position",
+}
+
+GROUPS = (0, 2)
+"""Ranks of suspects that are a part of the session, not one run."""
+
+REMEDIES = {
+    "mass": "weigh the load, measure the arm, correct mass and length of these runs",
+    "kp": "read the gain back from the servo, correct kp of these runs",
+    "supply_voltage": "measure the supply at the servo, correct the voltage of these runs or log it",
+    "angle_offset": "tighten the horn's screw, set the zero anew; record the run again or trim it",
+    "sign": "turn the sign of the position (or of the goal) of these runs",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeaderDoubt:
+    """A header fact that the recordings contradict."""
+
+    fact: str
+    """"mass", "kp", "supply_voltage", "angle_offset" or "sign"."""
+    runs: tuple[str, ...]
+    """Ids of the runs whose header is in doubt."""
+    factor: float
+    """Likely value over the written one; for an offset what to add [rad]; -1 for a sign."""
+    begin: float = 0.0
+    """Moment of a change within the run [s]; 0 for the whole run."""
+    share: float
+    """Of the error that the correction takes away, 0 … 1; NaN where it was told otherwise."""
+    alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Other facts, with their runs, that explain as much."""
+    text: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.remedy}"
+
+    def names(self, fact: str, run: str) -> bool:
+        """Whether this fact of this run is in doubt, be it as an alternative."""
+        return any(f == fact and run in runs for f, runs in ((self.fact, self.runs), *self.alternatives))
+
+    def finding(self) -> Finding:
+        """The same for a list of findings."""
+        severity = "error" if self.fact == "sign" else "warning"
+        return Finding(
+            kind=f"header_{self.fact}", severity=severity, runs=self.runs, text=self.text, remedy=self.remedy
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for a share that is not a number."""
+        others = [{"fact": fact, "runs": list(runs)} for fact, runs in self.alternatives]
+        share = self.share if math.isfinite(self.share) else None
+        return {**self.__dict__, "runs": list(self.runs), "alternatives": others, "share": share}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> HeaderDoubt:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
+            share = math.nan if data["share"] is None else float(data["share"])
+            return cls(**{**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share})
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"a doubt about a header cannot be read: {error}") from None
+
+
+def doubt_of(
+    suspect: Suspect,
+    value: float,
+    share: float,
+    others: Sequence[tuple[Suspect, float]],
+    recordings: Sequence[Recording],
+) -> HeaderDoubt:
+    """Put a suspect into words; value, others' values: logarithm of a factor, or rad."""
+    fact = suspect.fact
+    ids = tuple(recordings[i].id for i in fact.runs)
+    text = f"{suspect.where}: {_should(suspect, value, recordings)}; that explains {100 * share:.0f} % of the error"
+    if others:
+        like = [f"{other.where}: {_should(other, v, recordings)}" for other, v in others[:2]]
+        text += f" (as likely: {'; or '.join(like)})"
+    alternatives = [(o.fact.name, tuple(recordings[i].id for i in o.fact.runs)) for o, _ in others]
+    rest = (fact.name, tuple(run.id for i, run in enumerate(recordings) if i not in fact.runs))
+    if suspect.rank in GROUPS and rest[1] and rest not in alternatives:
+        # The parameters make up for a change of all runs alike: one group or the rest, nobody can tell.
+        alternatives.append(rest)
+        text += "; it may as well be all other runs, the other way round"
+    kinds = dict.fromkeys((fact.name, *(other.fact.name for other, _ in others[:2])))
+    return HeaderDoubt(
+        fact=fact.name,
+        runs=ids,
+        factor=value if fact.name == "angle_offset" else math.exp(value),
+        begin=fact.begin,
+        share=share,
+        alternatives=tuple(alternatives),
+        text=text,
+        remedy="; or ".join(REMEDIES[kind] for kind in kinds),
+    )
+
+
+def sign_doubt(swapped: Sequence[Recording], total: int) -> HeaderDoubt:
+    """Runs that move away from their goal."""
+    ids = tuple(run.id for run in swapped)
+    verb = "moves" if len(ids) == 1 else "move"
+    return HeaderDoubt(
+        fact="sign",
+        runs=ids,
+        factor=-1.0,
+        share=math.nan,
+        text=f"{named_runs(ids, total)} {verb} against the goal: the sign of position or goal is swapped",
+        remedy=REMEDIES["sign"],
+    )
+
+
+def _should(suspect: Suspect, value: float, recordings: Sequence[Recording]) -> str:
+    """What a fact should be, e.g. "kp should be about 20 instead of 16"."""
+    fact = suspect.fact
+    title = TITLES[fact.name]
+    if fact.name == "angle_offset":
+        change = "slips by" if fact.begin > 0.0 else "lies off by"
+        return f"{title} {change} {value:+.2g} rad"
+    written = {_written(fact.name, recordings[i]) for i in fact.runs}
+    if len(written) == 1:
+        unit = {"mass": " kg", "supply_voltage": " V"}.get(fact.name, "")
+        value_written = written.pop()
+        return f"{title} should be about {value_written * math.exp(value):.3g}{unit} instead of {value_written:g}{unit}"
+    return f"{title} should be about {math.exp(value):.2g} times what is written"
+
+
+def _written(fact: str, recording: Recording) -> float:
+    if fact == "mass":
+        return recording.bench.mass
+    return recording.settings.kp if fact == "kp" else recording.settings.supply_voltage

@@ -1,0 +1,163 @@
+"""What the motion of a run contains: speeds, loads, reversals, breakaways, saturation, release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.catalogue import load_servo
+from core.identification.coverage.signals import Signals, signals_of, spans
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+REST = 0.01
+"""Of the no-load speed: slower is at rest."""
+
+SLOW = 0.1
+"""Of the no-load speed: slower is where friction falls with speed (Stribeck)."""
+
+REST_TIME = 0.05
+"""So long a servo must stand for a breakaway to count [s]."""
+
+REVERSAL_TIME = 0.1
+"""Between moving one way and the other, longer is a stop [s]."""
+
+SMALL_ERROR = 0.03
+"""Errors at rest below this are where a dead band shows [rad]."""
+
+AT_LIMIT = 0.999
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excitation:
+    """Of one run, or of all together."""
+
+    run: str
+    """Id; empty for all together."""
+    duration: float
+    """[s]"""
+    speed: float
+    """99th percentile of |velocity| [rad/s]."""
+    speed_share: float
+    """The same over the no-load speed."""
+    load_low: float
+    load_high: float
+    """5th and 95th percentile of gravity's torque [N·m]."""
+    load_share: float
+    """Largest of them over the stall torque."""
+    reversals: int
+    breakaways: int
+    slow_share: float
+    """Of the time in motion that is slower than SLOW no-load speeds."""
+    saturated_share: float
+    """Of the driven time with the control law's output at its limit."""
+    goal_speed_share: float
+    """99th percentile of the goal's speed over the no-load speed."""
+    resting_errors: int
+    """How many stops with the torque on, apart by a breakaway, had an error below SMALL_ERROR."""
+    released_share: float
+    """Of the time with the torque off."""
+    releases: int
+    """Phases of it in which the servo moved."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Excitation:
+        """Inverse of `to_json`."""
+        return cls(**data)
+
+
+def excitation_of(recording: Recording) -> Excitation:
+    """Look at one run."""
+    s = signals_of(recording)
+    spec = load_servo(recording.settings.servo)
+    bench = recording.bench
+    resting = np.abs(s.velocity) < REST * spec.no_load_speed
+    moving = ~resting
+    speed = float(np.percentile(np.abs(s.velocity), 99.0))
+    load = -bench.gravity_torque * np.sin(s.position + bench.angle_offset)
+    low, high = np.percentile(load, [5.0, 95.0]).tolist()
+    slow = moving & (np.abs(s.velocity) < SLOW * spec.no_load_speed)
+    driven = int(s.enable.sum())
+    stops = _stops(resting, s.step)
+    errors = [abs(float(np.mean((s.goal - s.position)[a:b]))) for a, b in stops if s.enable[a:b].all()]
+    goal_speed = float(np.percentile(np.abs(np.diff(s.goal) / s.step), 99.0)) if len(s.goal) > 1 else 0.0
+    return Excitation(
+        run=recording.id,
+        duration=recording.duration,
+        speed=speed,
+        speed_share=speed / spec.no_load_speed,
+        load_low=low,
+        load_high=high,
+        load_share=max(abs(low), abs(high)) / spec.stall_torque,
+        reversals=_reversals(s, resting),
+        breakaways=sum(1 for _, end in stops if end < len(resting)),
+        slow_share=float(slow.sum()) / max(int(moving.sum()), 1),
+        saturated_share=float((saturated(recording, s) & s.enable).sum()) / driven if driven else 0.0,
+        goal_speed_share=goal_speed / spec.no_load_speed,
+        resting_errors=sum(error < SMALL_ERROR for error in errors),
+        released_share=1.0 - driven / len(s.enable),
+        releases=_releases(s, moving),
+    )
+
+
+def excitation_of_all(each: Sequence[Excitation]) -> Excitation:
+    """All runs together: extremes of ranges, sums of counts, means of shares weighted by duration."""
+    total = sum(e.duration for e in each)
+
+    def mean(name: str) -> float:
+        return sum(getattr(e, name) * e.duration for e in each) / total if total > 0 else 0.0
+
+    return Excitation(
+        run="",
+        duration=total,
+        speed=max(e.speed for e in each),
+        speed_share=max(e.speed_share for e in each),
+        load_low=min(e.load_low for e in each),
+        load_high=max(e.load_high for e in each),
+        load_share=max(e.load_share for e in each),
+        reversals=sum(e.reversals for e in each),
+        breakaways=sum(e.breakaways for e in each),
+        slow_share=mean("slow_share"),
+        saturated_share=mean("saturated_share"),
+        goal_speed_share=max(e.goal_speed_share for e in each),
+        resting_errors=sum(e.resting_errors for e in each),
+        released_share=mean("released_share"),
+        releases=sum(e.releases for e in each),
+    )
+
+
+def saturated(recording: Recording, s: Signals) -> NDArray[np.bool_]:
+    """Where the proportional part of the law asks for all there is, (n,); the command's delay is not known here."""
+    law, settings = load_servo(recording.settings.servo).control, recording.settings
+    asked = law.error_gain * settings.kp * (s.goal - s.position)
+    if law.damping:
+        damping = law.damping if settings.damping is None else settings.damping
+        asked = asked - damping * math.sqrt(settings.kp) * s.velocity
+    return np.abs(asked) >= AT_LIMIT * law.output_limit
+
+
+def _stops(resting: NDArray[np.bool_], step: float) -> list[tuple[int, int]]:
+    return [(a, b) for a, b in spans(resting) if (b - a) * step >= REST_TIME]
+
+
+def _reversals(s: Signals, resting: NDArray[np.bool_]) -> int:
+    """Changes of direction without a stop between."""
+    moving = np.flatnonzero(~resting)
+    if len(moving) < 2:
+        return 0
+    turned = np.sign(s.velocity[moving[1:]]) != np.sign(s.velocity[moving[:-1]])
+    return int((turned & (np.diff(moving) * s.step < REVERSAL_TIME)).sum())
+
+
+def _releases(s: Signals, moving: NDArray[np.bool_]) -> int:
+    return sum(1 for a, b in spans(~s.enable) if float(moving[a:b].sum()) * s.step >= REST_TIME)

@@ -1,0 +1,81 @@
+"""The grid of conditions that were recorded: trajectory, load, gain and supply, with how many runs each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.identification.grouping import SAME_DIGITS
+from core.recording import Recording
+
+CONDITIONS = ("trajectory", "mass", "length", "kp", "supply_voltage")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One condition: name, kg, m, the servo's unit, V, and how many runs have it."""
+
+    trajectory: str
+    mass: float
+    length: float
+    kp: float
+    supply_voltage: float
+    count: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConditionGrid:
+    """Every condition there is, rising by load, gain, supply, then trajectory."""
+
+    cells: tuple[Cell, ...]
+
+    @property
+    def loads(self) -> tuple[tuple[float, float], ...]:
+        """Mass [kg] and length [m] of each load."""
+        return tuple(sorted({(cell.mass, cell.length) for cell in self.cells}))
+
+    @property
+    def gains(self) -> tuple[float, ...]:
+        """Values of kp."""
+        return tuple(sorted({cell.kp for cell in self.cells}))
+
+    @property
+    def supplies(self) -> tuple[float, ...]:
+        """[V]"""
+        return tuple(sorted({cell.supply_voltage for cell in self.cells}))
+
+    @property
+    def trajectories(self) -> tuple[str, ...]:
+        """Names."""
+        return tuple(sorted({cell.trajectory for cell in self.cells}))
+
+    @property
+    def possible(self) -> int:
+        """Cells of the full product of what was recorded."""
+        return len(self.loads) * len(self.gains) * len(self.supplies) * len(self.trajectories)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Plain data."""
+        return [dict(cell.__dict__) for cell in self.cells]
+
+    @classmethod
+    def from_json(cls, data: Sequence[Mapping[str, Any]]) -> ConditionGrid:
+        """Inverse of `to_json`."""
+        return cls(cells=tuple(Cell(**cell) for cell in data))
+
+
+def grid_of_conditions(recordings: Sequence[Recording]) -> ConditionGrid:
+    """Count the runs of each condition; numbers that agree to SAME_DIGITS digits are the same."""
+    counts = Counter(condition_of(recording) for recording in recordings)
+    order = sorted(counts, key=lambda c: (c[1], c[2], c[3], c[4], c[0]))
+    return ConditionGrid(
+        cells=tuple(Cell(**dict(zip(CONDITIONS, values, strict=True)), count=counts[values]) for values in order)
+    )
+
+
+def condition_of(recording: Recording) -> tuple[Any, ...]:
+    """Values of CONDITIONS."""
+    known = recording.conditions()
+    return tuple(v if isinstance(v, str) else float(f"{v:.{SAME_DIGITS}g}") for v in (known[c] for c in CONDITIONS))

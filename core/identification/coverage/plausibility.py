@@ -1,0 +1,131 @@
+"""Motor constants that no servo of the kind has: what a header that is wrong in every run looks like after a fit.
+
+With a supply written s times too high in every run, a fit absorbs it exactly: k_t becomes s times and R s² times what
+it is. A gain written s times too high does the same unless the output saturates; where the model has a gain ratio ρ, it
+becomes 1/s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.catalogue import load_model, load_servo, shipped_models
+from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
+from core.model import ServoModel
+from core.recording import Recording
+
+SCATTER = {"kt": 0.05, "R": 0.1}
+"""Of units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""
+
+GUESSED = 4.0
+"""Where no model is shipped, the catalogue's start value is a guess that scatters so many times as much."""
+
+SPEAKS = 20.0
+"""How much, in squared scatters, a factor s in k_t with s² in R must explain better than scatter does."""
+
+POOR = 1.2
+"""What is tolerated is wider by this factor where the model leaves much unexplained: its constants make up for it."""
+
+GAIN_KEPT, SUPPLY_KEPT = 1.1, 1.18
+"""A quotient of ρ and k_t that is what the servo is known by, but for this factor, speaks for the header: units scatter
+by 7 % in it, and while the output is not at its limit nothing else tells a supply written a quarter too high."""
+
+QUOTIENT = 1.3
+"""Beyond this the quotient itself is a doubt, whichever of the two moved it."""
+
+RATIO = 1.2
+"""Gain ratios further from 1 than this are not the servo's scatter."""
+
+
+def implausible_constants(
+    model: ServoModel, recordings: Sequence[Recording], *, well_fitted: bool
+) -> list[HeaderDoubt]:
+    """Doubts about the supply or the gain of all runs, by what the fit has made of k_t, R and ρ."""
+    margin = 1.0 if well_fitted else POOR
+    known, widening = _reference(model)
+    values = model.values
+    kt, resistance = values["kt"] / known["kt"], values["R"] / known["R"]
+    scaled = _evidence(kt, resistance, widening) > margin**2 * SPEAKS
+    ratio = values.get("error_gain_ratio", 1.0)
+    # Below the output's limit (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike: only their quotient is then known.
+    stiffness = ratio / kt
+    odd = abs(math.log(stiffness))
+    far = max(ratio, 1.0 / ratio) > margin * RATIO and (ratio > 1.0) == (stiffness > 1.0)
+    if far and odd > math.log(margin * GAIN_KEPT):
+        return [_gain_doubt(stiffness if scaled else ratio, recordings, known_apart=True)]
+    if scaled and odd > math.log(margin * SUPPLY_KEPT) and (kt > 1.0) == (stiffness < 1.0):
+        return [_supply_doubt(model, kt, resistance, recordings)]
+    if odd > math.log(margin * QUOTIENT):
+        return [_gain_doubt(stiffness, recordings, known_apart=False)]
+    return []
+
+
+def _evidence(kt: float, resistance: float, widening: float) -> float:
+    """By how many squared scatters (s, s²) with the best s explains the two factors better than scatter alone."""
+    x, y = math.log(kt) / (widening * SCATTER["kt"]), math.log(resistance) / (widening * SCATTER["R"])
+    # Of a unit of s: 1/scatter(k_t) and 2/scatter(R); what a line through 0 along them explains.
+    along = (1.0 / SCATTER["kt"], 2.0 / SCATTER["R"])
+    return (x * along[0] + y * along[1]) ** 2 / (along[0] ** 2 + along[1] ** 2)
+
+
+def _gain_doubt(factor: float, recordings: Sequence[Recording], *, known_apart: bool) -> HeaderDoubt:
+    """known_apart: whether the gain can be told from the supply."""
+    ids = tuple(run.id for run in recordings)
+    kp = max(run.settings.kp for run in recordings)
+    text = f"all runs: the fit finds {factor:.2f} times the gain the header says ({kp * factor:.3g} instead of {kp:g})"
+    return HeaderDoubt(
+        fact="kp",
+        runs=ids,
+        factor=factor,
+        share=math.nan,
+        alternatives=() if known_apart else (("supply_voltage", ids),),
+        text=text if known_apart else f"{text}, or as many times the supply voltage",
+        remedy=f"{REMEDIES['kp']}; if it is right, {'' if known_apart else 'measure the supply; else '}"
+        "the catalogue's error gain is wrong for this servo",
+    )
+
+
+def strangeness(model: ServoModel) -> float:
+    """How far k_t and the gain ratio are from what is known of the servo, in units of what is tolerated."""
+    known, widening = _reference(model)
+    ratio = model.values.get("error_gain_ratio", 1.0)
+    kt = model.values["kt"] / known["kt"]
+    return (math.log(ratio) / math.log(RATIO)) ** 2 + (math.log(kt) / (widening * SCATTER["kt"])) ** 2
+
+
+def _supply_doubt(model: ServoModel, kt: float, resistance: float, recordings: Sequence[Recording]) -> HeaderDoubt:
+    ids = tuple(run.id for run in recordings)
+    volts = float(np.median([run.settings.supply_voltage for run in recordings]))
+    logged = all("supply_voltage" in run.channels for run in recordings)
+    spec = load_servo(model.servo)
+    low, high = spec.supply_range
+    likely = volts / kt
+    text = (
+        f"all runs: k_t is {kt:.2f} times and R {resistance:.2f} times what this servo is known by, as if the supply "
+        f"were {likely:.3g} V instead of {volts:g} V, or kp {1.0 / kt:.2f} times what is written"
+    )
+    first, second = (
+        ("kp", "supply_voltage") if logged or not low * 0.9 <= likely <= high * 1.1 else ("supply_voltage", "kp")
+    )
+    return HeaderDoubt(
+        fact=first,
+        runs=ids,
+        factor=1.0 / kt,
+        share=math.nan,
+        alternatives=((second, ids),),
+        text=text + (f"; {'the supply' if first == 'supply_voltage' else 'the gain'} is likelier"),
+        remedy=f"{REMEDIES[first]}; or {REMEDIES[second]}",
+    )
+
+
+def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
+    """Values the servo is known by, and how many times SCATTER they are known to."""
+    shipped = shipped_models(model.servo)
+    if shipped:
+        near = model.friction if model.friction in shipped else shipped[-1]
+        return load_model(model.servo, near).values, 1.0
+    motor = load_servo(model.servo).motor
+    return {name: motor[name][0] for name in ("kt", "R")}, GUESSED

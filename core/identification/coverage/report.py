@@ -1,0 +1,144 @@
+"""Coverage: what recordings can tell before any fit, as data and as findings in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.errors import IdentificationError
+from core.identification.conditions import missing_conditions
+from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
+from core.identification.coverage.findings import Finding, ordered
+from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
+from core.identification.coverage.outliers import outlier_findings
+from core.identification.coverage.repeats import Repeatability, repeats_of, rest_angles
+from core.identification.coverage.terms import TermVerdict, term_verdicts
+from core.identification.coverage.timing import Timing, timing_findings, timing_of
+from core.identification.request import DEFAULT_COMMAND_PATH
+from core.model import ServoModel, build_model
+from core.recording import Recording
+
+
+@dataclass(frozen=True, kw_only=True)
+class Coverage:
+    """What recordings contain, what follows for a model's terms, and what is wrong with them."""
+
+    grid: ConditionGrid
+    total: Excitation
+    """Of all runs together."""
+    excitation: tuple[Excitation, ...]
+    """Run by run."""
+    terms: tuple[TermVerdict, ...]
+    timing: tuple[Timing, ...]
+    """Run by run."""
+    repeatability: tuple[Repeatability, ...]
+    """By trajectory; empty without repetitions."""
+    rest_angles: tuple[tuple[str, float], ...]
+    """Run id and where its released pendulum came to rest [rad]; friction alone can hold it off hanging down."""
+    findings: tuple[Finding, ...]
+    """Errors first."""
+
+    def of(self, severity: str) -> tuple[Finding, ...]:
+        """Findings of one severity."""
+        return tuple(finding for finding in self.findings if finding.severity == severity)
+
+    @property
+    def command_lag(self) -> float:
+        """Median lag of the motion behind the goal [s]: command, control loop and load together."""
+        known = [t.command_lag for t in self.timing if t.command_lag == t.command_lag]
+        return float(np.median(known)) if known else float("nan")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is not known."""
+        return {
+            "grid": self.grid.to_json(),
+            "total": self.total.to_json(),
+            "excitation": [entry.to_json() for entry in self.excitation],
+            "terms": [term.to_json() for term in self.terms],
+            "timing": [timing.to_json() for timing in self.timing],
+            "repeatability": [dict(entry.__dict__) for entry in self.repeatability],
+            "rest_angles": [[run, angle] for run, angle in self.rest_angles],
+            "findings": [finding.to_json() for finding in self.findings],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Coverage:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        if not isinstance(data, Mapping):
+            raise IdentificationError("a coverage must be an object of name to value")
+        try:
+            return cls(
+                grid=ConditionGrid.from_json(data["grid"]),
+                total=Excitation.from_json(data["total"]),
+                excitation=tuple(Excitation.from_json(entry) for entry in data["excitation"]),
+                terms=tuple(TermVerdict.from_json(entry) for entry in data["terms"]),
+                timing=tuple(Timing.from_json(entry) for entry in data["timing"]),
+                repeatability=tuple(Repeatability(**entry) for entry in data["repeatability"]),
+                rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
+                findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"a coverage cannot be read: {error}") from None
+
+
+def coverage(
+    recordings: Sequence[Recording], *, model: ServoModel | None = None, threads: int | None = None
+) -> Coverage:
+    """Look at recordings before a fit.
+
+    model: whose free parameters are judged; None: M6 of the recordings' servo with the usual command path. threads:
+    runs looked at together; None: one. Raises IdentificationError for no recordings or several servos without a model.
+    """
+    if not recordings:
+        raise IdentificationError("no recordings to look at; record or import some")
+    servos = sorted({recording.settings.servo for recording in recordings})
+    if len(servos) > 1:
+        raise IdentificationError(f"these are recordings of {', '.join(servos)}; look at one servo at a time")
+    wanted = model or build_model(servos[0], "m6", command_path=DEFAULT_COMMAND_PATH)
+    if wanted.servo != servos[0]:
+        raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
+    with ThreadPoolExecutor(threads or 1) as pool:
+        each = tuple(pool.map(excitation_of, recordings))
+        timing = tuple(pool.map(timing_of, recordings))
+    total, grid = excitation_of_all(each), grid_of_conditions(recordings)
+    terms = term_verdicts(wanted.parameters, total, grid)
+    floors, unlike = repeats_of(recordings)
+    findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *unlike]
+    return Coverage(
+        grid=grid,
+        total=total,
+        excitation=each,
+        terms=terms,
+        timing=timing,
+        repeatability=floors,
+        rest_angles=tuple(sorted(rest_angles(recordings).items())),
+        findings=ordered([*findings, *_missing(wanted, recordings, terms)]),
+    )
+
+
+def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence[TermVerdict]) -> list[Finding]:
+    """What the runs lack, and the terms they say nothing about."""
+    found = []
+    for text in missing_conditions(model, recordings):
+        what, _, remedy = text.partition(": ")
+        found.append(Finding(kind="conditions", severity="warning", text=what, remedy=remedy))
+    silent: dict[str, list[str]] = {}
+    for term in terms:
+        if term.verdict == "none":
+            silent.setdefault(term.text, []).append(term.symbol)
+    for text, symbols in silent.items():
+        what, _, remedy = text.rpartition(": ")
+        head = what or text
+        found.append(
+            Finding(
+                kind="term",
+                severity="note",
+                text=f"nothing is said about {', '.join(symbols)} ({head})",
+                remedy=remedy if what else "record runs that need it, or freeze it",
+            )
+        )
+    return found

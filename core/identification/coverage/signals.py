@@ -1,0 +1,125 @@
+"""What is computed from a run before anything is judged: smooth velocity and acceleration, motion against its goal."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import savgol_filter
+
+from core.catalogue import load_servo
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+SMOOTHING = 0.05
+"""Length of the local parabola that velocity and acceleration are taken from [s]."""
+
+LONGEST_LAG = 0.3
+"""Between a command and the motion [s]."""
+
+AGREED = 0.4
+"""Correlation from which motion and goal have to do with each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Signals:
+    """One run on a regular grid, all (n,): s, rad, rad, rad/s, rad/s², rad/s, and whether the torque was on."""
+
+    time: Array
+    position: Array
+    goal: Array
+    velocity: Array
+    acceleration: Array
+    goal_velocity: Array
+    enable: NDArray[np.bool_]
+    step: float
+    """[s]"""
+
+
+@lru_cache(maxsize=512)
+def signals_of(recording: Recording) -> Signals:
+    """Derivatives of a run, smoothed over SMOOTHING."""
+    step = float(np.median(np.diff(recording.time)))
+    run = recording.resampled(step)
+    length = max(5, 2 * round(0.5 * SMOOTHING / step) + 1)
+    length = min(length, run.samples - 1 + run.samples % 2)
+    position, goal = (np.asarray(a, dtype=np.float64) for a in (run.position, run.goal_position))
+
+    def derivative(values: Array, order: int) -> Array:
+        if length < 5:
+            return np.zeros(len(values))
+        return np.asarray(savgol_filter(values, length, 2, deriv=order, delta=step), dtype=np.float64)
+
+    return Signals(
+        time=run.time - run.time[0],
+        position=position,
+        goal=goal,
+        velocity=derivative(position, 1),
+        acceleration=derivative(position, 2),
+        goal_velocity=derivative(goal, 1),
+        enable=run.torque_enable,
+        step=step,
+    )
+
+
+def lagged_correlation(
+    follower: Array, leader: Array, step: float, longest: float = LONGEST_LAG
+) -> tuple[float, float]:
+    """Lag [s] of at most `longest` at which `follower` is most like `leader`, both (n,), and the correlation there."""
+    most = min(round(longest / step), len(leader) // 2)
+    if most < 1:
+        return math.nan, 0.0
+    values = np.zeros(most + 1)
+    for k in range(most + 1):
+        late, early = follower[k:], leader[: len(leader) - k]
+        size = math.sqrt(float(early @ early) * float(late @ late))
+        values[k] = float(late @ early) / size if size > 0.0 else 0.0
+    best = int(np.argmax(np.abs(values)))
+    lag = float(best)
+    if 0 < best < most:
+        before, here, after = np.abs(values[best - 1 : best + 2]).tolist()
+        curve = before - 2.0 * here + after
+        lag += 0.5 * (before - after) / curve if curve < 0.0 else 0.0
+    return lag * step, float(values[best])
+
+
+def command_lag(recording: Recording) -> tuple[float, float]:
+    """Lag [s] of the motion behind the goal in the longest time with torque on, and how well they agree (-1 … 1).
+
+    NaN and 0 where the goal does not move or the servo does not answer. It is the whole chain's lag, command, servo and
+    load, not a transport delay, and grows as the gain falls.
+    """
+    s = signals_of(recording)
+    driven = spans(s.enable)
+    if not driven:
+        return math.nan, 0.0
+    first, last = max(driven, key=lambda span: span[1] - span[0])
+    leader, follower = s.goal_velocity[first:last], s.velocity[first:last]
+    slowest = 0.01 * load_servo(recording.settings.servo).no_load_speed
+    if float(np.sqrt(np.mean(leader**2))) < slowest or float(np.sqrt(np.mean(follower**2))) < 0.3 * slowest:
+        return math.nan, 0.0
+    return lagged_correlation(follower, leader, s.step)
+
+
+def spans(mask: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First place and the one after the last of each stretch where a mask (n,) holds."""
+    edges = np.diff(np.concatenate([[0], mask.astype(np.int8), [0]]))
+    return list(zip(np.flatnonzero(edges == 1).tolist(), np.flatnonzero(edges == -1).tolist(), strict=True))
+
+
+def swapped_sign(recording: Recording) -> bool:
+    """Whether a run moves against its goal, as no position loop does."""
+    s = signals_of(recording)
+    lag, agreement = command_lag(recording)
+    if math.isnan(lag) or not s.enable.any():
+        return False
+    against = _distance(-s.position, s) < 0.7 * _distance(s.position, s)
+    return agreement < -AGREED and against
+
+
+def _distance(position: Array, s: Signals) -> float:
+    return float(np.abs(position - s.goal)[s.enable].mean())

@@ -1,0 +1,224 @@
+"""What recordings can say about each term of a model: a verdict in words for every parameter that is searched.
+
+The verdicts look at the motion only, so that they can be given before a fit; after one, `judge` says with numbers which
+parameters the runs have determined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.identification.conditions import SLOW
+from core.identification.coverage.excitation import SMALL_ERROR, Excitation
+from core.identification.coverage.grid import ConditionGrid
+from core.parameters import ParameterSet
+
+VERDICTS = ("good", "weak", "none")
+"""The runs contain what a term needs; hardly; not at all."""
+
+FEW_EVENTS = 6
+"""Breakaways, stops or reversals that tell something in a mean."""
+
+SOME = 0.02
+"""Of the driven time, or of the time in motion, that is enough to count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermVerdict:
+    """What the runs can say about one parameter."""
+
+    name: str
+    symbol: str
+    verdict: str
+    """One of VERDICTS."""
+    text: str
+    """What there is, and what to record where that is not enough."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return dict(self.__dict__)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TermVerdict:
+        """Inverse of `to_json`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class _Seen:
+    excitation: Excitation
+    grid: ConditionGrid
+
+
+def term_verdicts(parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid) -> tuple[TermVerdict, ...]:
+    """A verdict for each free parameter there is a rule for."""
+    seen = _Seen(excitation, grid)
+    found = []
+    for parameter in parameters.free:
+        rule = _rule_for(parameter.name)
+        if rule is not None:
+            verdict, text = rule(seen)
+            found.append(TermVerdict(name=parameter.name, symbol=parameter.symbol, verdict=verdict, text=text))
+    return tuple(found)
+
+
+def _graded(value: float, good: float, some: float) -> str:
+    return "good" if value >= good else "weak" if value >= some else "none"
+
+
+def _motor(seen: _Seen) -> tuple[str, str]:
+    e, grid = seen.excitation, seen.grid
+    fast = e.speed_share >= SLOW
+    varied = len(grid.gains) > 1 or len(grid.loads) > 1
+    verdict = "good" if fast and varied and e.saturated_share >= SOME else "weak" if fast or varied else "none"
+    text = (
+        f"up to {100 * e.speed_share:.0f} % of the no-load speed, {_count(len(grid.gains), 'gain')}, "
+        f"{_count(len(grid.loads), 'load')}, output at its limit {100 * e.saturated_share:.1f} % of the time"
+    )
+    return verdict, text if verdict == "good" else f"{text}: record sin_time_square at another gain and load"
+
+
+def _inertia(seen: _Seen) -> tuple[str, str]:
+    e, loads = seen.excitation, len(seen.grid.loads)
+    if e.speed_share < SLOW:
+        return "none", f"up to {100 * e.speed_share:.0f} % of the no-load speed only: record sin_time_square"
+    if loads < 2:
+        return "weak", "one load: it adds to the load's inertia; record another mass or arm length"
+    return "good", f"fast motion with {loads} loads"
+
+
+def _offset(seen: _Seen) -> tuple[str, str]:
+    e = seen.excitation
+    both = e.load_low < -0.3 * e.load_high and e.load_high > 0.0 if e.load_high > -e.load_low else (
+        e.load_high > 0.3 * -e.load_low
+    )  # fmt: skip
+    if both:
+        return "good", "motion to both sides of hanging down"
+    return "weak", "motion to one side only: record sin_sin or sin_time_square"
+
+
+def _coulomb(seen: _Seen) -> tuple[str, str]:
+    count = seen.excitation.reversals + seen.excitation.breakaways
+    verdict = _graded(count, FEW_EVENTS, 1)
+    text = f"{_count(seen.excitation.reversals, 'reversal')}, {_count(seen.excitation.breakaways, 'breakaway')}"
+    return verdict, text if verdict == "good" else f"{text}: record up_and_down and sin_sin"
+
+
+def _viscous(seen: _Seen) -> tuple[str, str]:
+    share = seen.excitation.speed_share
+    verdict = _graded(share, 0.3, SLOW)
+    text = f"up to {100 * share:.0f} % of the no-load speed"
+    return verdict, text if verdict == "good" else f"{text}: record sin_time_square with a high gain"
+
+
+def _stribeck(seen: _Seen) -> tuple[str, str]:
+    e = seen.excitation
+    verdict = "good" if e.breakaways >= FEW_EVENTS and e.slow_share >= 0.1 else (
+        "weak" if e.breakaways >= 1 or e.slow_share >= 0.1 else "none"
+    )  # fmt: skip
+    text = f"{_count(e.breakaways, 'breakaway')}, {100 * e.slow_share:.0f} % of the motion slow"
+    return (
+        verdict,
+        text if verdict == "good" else f"{text}: record slow motion after rest, such as up_and_down or steps",
+    )
+
+
+def _load(seen: _Seen) -> tuple[str, str]:
+    loads = len(seen.grid.loads)
+    share = seen.excitation.load_share
+    if loads < 2:
+        return "none", (
+            "one mass and one length: load-dependent friction and k_t cannot be told apart; "
+            "record another mass or arm length"
+        )
+    if share < 0.1:
+        return "weak", f"gravity asks for {100 * share:.0f} % of the stall torque at most: record a heavier load"
+    return "good", f"{loads} loads, up to {100 * share:.0f} % of the stall torque"
+
+
+def _directional(seen: _Seen) -> tuple[str, str]:
+    verdict, text = _load(seen)
+    if verdict == "good" and seen.excitation.reversals < FEW_EVENTS:
+        return "weak", f"{_count(seen.excitation.reversals, 'reversal')} under load: record up_and_down, sin_sin"
+    return verdict, text
+
+
+def _delay(seen: _Seen) -> tuple[str, str]:
+    share = seen.excitation.goal_speed_share
+    verdict = _graded(share, 0.2, 0.05)
+    text = f"goals up to {100 * share:.0f} % of the no-load speed"
+    return verdict, text if verdict == "good" else f"{text}: record steps or sin_time_square"
+
+
+def _gain(seen: _Seen) -> tuple[str, str]:
+    saturated, gains = seen.excitation.saturated_share, len(seen.grid.gains)
+    if saturated >= SOME:
+        return "good", f"output at its limit {100 * saturated:.1f} % of the time, {_count(gains, 'gain')}"
+    return "weak", (
+        f"output at its limit {100 * saturated:.1f} % of the time: it trades with k_t and R while it is not; "
+        "record steps or sin_time_square with a high gain, or hold R at a measured value"
+    )
+
+
+def _slew(seen: _Seen) -> tuple[str, str]:
+    e = seen.excitation
+    verdict = _graded(max(e.goal_speed_share, 0.0), 1.0, 0.5)
+    text = f"goals up to {100 * e.goal_speed_share:.0f} % of the no-load speed"
+    return verdict, text if verdict == "good" else f"{text}, a velocity limit hardly acts: record steps"
+
+
+def _dead_band(seen: _Seen) -> tuple[str, str]:
+    count = seen.excitation.resting_errors
+    verdict = _graded(count, FEW_EVENTS, 1)
+    text = f"{_count(count, 'stop')} with errors below {1e3 * SMALL_ERROR:.0f} mrad"
+    return verdict, text if verdict == "good" else f"{text}: record steps with a high gain"
+
+
+def _sag(seen: _Seen) -> tuple[str, str]:
+    saturated = seen.excitation.saturated_share
+    verdict = _graded(saturated, SOME, 0.002)
+    text = f"output at its limit {100 * saturated:.1f} % of the time"
+    return verdict, text if verdict == "good" else f"{text}: record fast motion with a heavy load, log the supply"
+
+
+def _braking(seen: _Seen) -> tuple[str, str]:
+    count = seen.excitation.releases
+    verdict = _graded(count, 2, 1)
+    text = f"{_count(count, 'release')} with motion after it"
+    return verdict, text if verdict == "good" else f"{text}: record lift_and_drop"
+
+
+_RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
+    "kt": _motor,
+    "R": _motor,
+    "armature": _inertia,
+    "q_offset": _offset,
+    "friction_base": _coulomb,
+    "friction_viscous": _viscous,
+    "friction_stribeck": _stribeck,
+    "dtheta_stribeck": _stribeck,
+    "alpha": _stribeck,
+    "load_friction_base": _load,
+    "load_friction_stribeck": _load,
+    "command_delay": _delay,
+    "pwm_lag": _delay,
+    "error_gain_ratio": _gain,
+    "goal_slew": _slew,
+    "dead_band": _dead_band,
+    "supply_sag": _sag,
+    "release_braking": _braking,
+    "release_delay": _braking,
+}
+
+
+def _rule_for(name: str) -> Callable[[_Seen], tuple[str, str]] | None:
+    """Rule by name; what is split into motor and external load shares one."""
+    if name in _RULES:
+        return _RULES[name]
+    return _directional if name.startswith("load_friction_") else None
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -1,0 +1,243 @@
+"""Clock, encoder and lags of recordings: sampling steps and gaps, counts, how late motion and velocity come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from core.catalogue import load_servo
+from core.identification.coverage.findings import Finding, named_runs
+from core.identification.coverage.signals import (
+    AGREED,
+    command_lag,
+    lagged_correlation,
+    signals_of,
+    swapped_sign,
+)
+from core.recording import Recording
+
+GAP_STEPS = 3.0
+GAP_TIME = 0.015
+"""A step is a gap when it is longer than GAP_STEPS usual ones and than GAP_TIME [s]."""
+
+JITTER = 0.5
+"""Of the usual step: more than this between the usual and the 95th percentile is worth knowing."""
+
+LATE_VELOCITY = 0.01
+"""A reported velocity that is later than this is worth knowing [s]."""
+
+COUNTS = 1.5
+"""The encoder's step as seen differs when it is so many times the catalogue's, or less than its inverse."""
+
+FINEST = 0.1
+"""Finer steps than this share of the catalogue's are digits of a file, not counts of an encoder."""
+
+SUPPLY_AGREES = 0.07
+"""Logged and written supply may differ by this share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """A pause in the samples of a run; s since its first sample, s."""
+
+    begin: float
+    duration: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """Of one run."""
+
+    run: str
+    step: float
+    """Median [s]."""
+    jitter: float
+    """95th percentile of |step − median| [s]."""
+    gaps: tuple[Gap, ...]
+    command_lag: float
+    """From goal to motion [s]: delay, control loop and load together, not the delay alone; NaN where it is not seen."""
+    agreement: float
+    """Correlation of goal and motion at that lag, −1 … 1."""
+    velocity_lag: float
+    """Of the reported velocity behind the position's derivative [s]; NaN without one."""
+    encoder_step: float
+    """Smallest change of the position as seen [rad]; NaN where readings are not counts."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is not known."""
+        data = {name: None if value != value else value for name, value in self.__dict__.items()}
+        return {**data, "gaps": [dict(gap.__dict__) for gap in self.gaps]}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Timing:
+        """Inverse of `to_json`."""
+        known = {name: math.nan if value is None else value for name, value in data.items()}
+        return cls(**{**known, "gaps": tuple(Gap(**gap) for gap in data["gaps"])})
+
+
+def timing_of(recording: Recording) -> Timing:
+    """Look at one run."""
+    steps = np.diff(recording.time)
+    usual = float(np.median(steps))
+    gaps = np.flatnonzero((steps > GAP_STEPS * usual) & (steps > GAP_TIME))
+    since = recording.time - recording.time[0]
+    lag, agreement = command_lag(recording)
+    return Timing(
+        run=recording.id,
+        step=usual,
+        jitter=float(np.percentile(np.abs(steps - usual), 95.0)),
+        gaps=tuple(Gap(begin=float(since[i]), duration=float(steps[i])) for i in gaps),
+        command_lag=lag,
+        agreement=agreement,
+        velocity_lag=_velocity_lag(recording),
+        encoder_step=encoder_step(recording),
+    )
+
+
+def encoder_step(recording: Recording) -> float:
+    """The count that all changes of the position are multiples of [rad]; NaN for readings that are none."""
+    changes = np.abs(np.diff(recording.position))
+    moved = changes[changes > 1e-7]
+    if len(moved) < 20 or not (changes <= 1e-7).any():
+        return math.nan
+    count = float(np.median(np.sort(moved)[: max(5, len(moved) // 50)]))
+    if count < FINEST * load_servo(recording.settings.servo).encoder_step:
+        return math.nan
+    near = np.abs(moved / count - np.round(moved / count))[moved < 20.0 * count]
+    return count if len(near) and float(np.mean(near < 0.1)) > 0.9 else math.nan
+
+
+def _velocity_lag(recording: Recording) -> float:
+    reported = recording.channels.get("velocity")
+    if reported is None or not np.isfinite(reported).all():
+        return math.nan
+    s = signals_of(recording)
+    on_grid = np.interp(s.time, recording.time - recording.time[0], reported)
+    lag, agreement = lagged_correlation(on_grid, s.velocity, s.step, 0.1)
+    return lag if agreement > AGREED else math.nan
+
+
+def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) -> list[Finding]:
+    """What is wrong with clock, sign, encoder and supply."""
+    found = [_gap_finding(t) for t in timings if t.gaps]
+    swapped = [run.id for run in recordings if swapped_sign(run)]
+    if swapped:
+        verb = "moves" if len(swapped) == 1 else "move"
+        found.append(
+            Finding(
+                kind="sign",
+                severity="error",
+                runs=tuple(swapped),
+                text=f"{named_runs(swapped, len(recordings))} {verb} against the goal: position or goal has the "
+                "wrong sign",
+                remedy="turn the sign of position (or goal) where it is recorded or imported, or leave the runs out",
+            )
+        )
+    found += _jitter_findings(timings)
+    late = [t.velocity_lag for t in timings if t.velocity_lag > LATE_VELOCITY]
+    if late:
+        found.append(
+            Finding(
+                kind="velocity_lag",
+                severity="note",
+                runs=tuple(t.run for t in timings if t.velocity_lag > LATE_VELOCITY),
+                text=f"the velocity channel comes {1e3 * float(np.median(late)):.0f} ms late",
+                remedy="fits use the position only; take velocities from it too",
+            )
+        )
+    return found + _encoder_findings(recordings, timings) + supply_findings(recordings)
+
+
+def _gap_finding(timing: Timing) -> Finding:
+    longest = max(timing.gaps, key=lambda gap: gap.duration)
+    count = f"{len(timing.gaps)} gaps, the longest" if len(timing.gaps) > 1 else "a gap"
+    return Finding(
+        kind="gap",
+        severity="warning",
+        runs=(timing.run,),
+        text=f"run {timing.run} has {count} of {1e3 * longest.duration:.0f} ms at {longest.begin:.2f} s, "
+        f"where samples come every {1e3 * timing.step:.1f} ms",
+        remedy="trim the run to the part before or after it, or record it again with less load on bus and computer",
+    )
+
+
+def _jitter_findings(timings: Sequence[Timing]) -> list[Finding]:
+    uneven = [t for t in timings if t.jitter > JITTER * t.step]
+    if not uneven:
+        return []
+    worst = max(uneven, key=lambda t: t.jitter / t.step)
+    return [
+        Finding(
+            kind="jitter",
+            severity="note",
+            runs=tuple(t.run for t in uneven),
+            text=f"the samples of {named_runs([t.run for t in uneven], len(timings))} come unevenly: every "
+            f"{1e3 * worst.step:.1f} ms ± {1e3 * worst.jitter:.1f} ms in {worst.run}",
+            remedy="give a fit a grid (--dt) of the usual step; a shorter bus cycle makes them even",
+        )
+    ]
+
+
+def _encoder_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) -> list[Finding]:
+    found = []
+    for servo in sorted({run.settings.servo for run in recordings}):
+        known = load_servo(servo).encoder_step
+        here = [t for run, t in zip(recordings, timings, strict=True) if run.settings.servo == servo]
+        odd = [t for t in here if t.encoder_step > COUNTS * known or t.encoder_step < known / COUNTS]
+        if odd:
+            seen = float(np.median([t.encoder_step for t in odd]))
+            found.append(
+                Finding(
+                    kind="encoder",
+                    severity="note",
+                    runs=tuple(t.run for t in odd),
+                    text=f"positions change in steps of {1e3 * seen:.2f} mrad, {servo}'s encoder has "
+                    f"{1e3 * known:.2f} mrad",
+                    remedy="check the servo's name and how counts become radians",
+                )
+            )
+    return found
+
+
+def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
+    """Written supplies that the servo does not take, or that the log contradicts."""
+    outside: dict[tuple[str, float], list[str]] = {}
+    logged: dict[float, list[tuple[str, float]]] = {}
+    for run in recordings:
+        volts = run.settings.supply_voltage
+        low, high = load_servo(run.settings.servo).supply_range
+        if not low <= volts <= high:
+            outside.setdefault((run.settings.servo, volts), []).append(run.id)
+        channel = run.channels.get("supply_voltage")
+        known = np.array([]) if channel is None else channel[np.isfinite(channel) & (channel > 0)]
+        if len(known) and abs(float(np.median(known)) / volts - 1.0) > SUPPLY_AGREES:
+            logged.setdefault(volts, []).append((run.id, float(np.median(known))))
+    found = []
+    for (servo, volts), runs in outside.items():
+        low, high = load_servo(servo).supply_range
+        found.append(
+            Finding(
+                kind="header_supply_voltage",
+                severity="warning",
+                runs=tuple(runs),
+                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is written, {servo} takes {low:g} … {high:g} V",
+                remedy="measure the supply at the servo and correct the header",
+            )
+        )
+    for volts, entries in logged.items():
+        runs = [run for run, _ in entries]
+        measured = float(np.median([value for _, value in entries]))
+        found.append(
+            Finding(
+                kind="header_supply_voltage",
+                severity="warning",
+                runs=tuple(runs),
+                text=f"{named_runs(runs, len(recordings))}: {volts:g} V is written, {measured:.3g} V was logged",
+                remedy="correct the header; fits use the log unless told otherwise (--supply header)",
+            )
+        )
+    return found

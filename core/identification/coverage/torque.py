@@ -1,0 +1,112 @@
+"""The torque a model lacks along a run.
+
+The shaft is put into its measured state at every sample and the model moves it one step; what the measured acceleration
+asks for beyond that is torque the model lacks. Unlike the position's error it does not add up along the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.signal import savgol_filter
+
+from core.catalogue import load_servo
+from core.friction import friction_budget
+from core.identification.coverage.signals import SMOOTHING
+from core.identification.sensitivity import simulate_candidates
+from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import on_grid, supply_of
+
+Array = NDArray[np.float64]
+
+MOVING = 0.04
+"""Of the no-load speed: slower, stiction hides the torque."""
+
+AFTER_TURN = 0.12
+"""So long after a reversal or a breakaway it is near [s]."""
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueResidual:
+    """One run on its grid, all (n,)."""
+
+    time: Array
+    """Since the first sample [s]."""
+    position_error: Array
+    """Simulated minus measured [rad]."""
+    torque: Array
+    """Torque the model lacks [N·m]."""
+    velocity: Array
+    """[rad/s]"""
+    external: Array
+    """Torque of gravity [N·m]."""
+    friction: Array
+    """Friction budget of the model [N·m]."""
+    enable: NDArray[np.bool_]
+    moving: NDArray[np.bool_]
+    near_turn: NDArray[np.bool_]
+    temperature: Array
+    """[°C], NaN where it was not recorded."""
+
+    @property
+    def lacking(self) -> Array:
+        """Friction the model lacks, positive against the motion [N·m]."""
+        return -self.torque * np.sign(self.velocity)
+
+
+def torque_residual(
+    model: ServoModel, recording: Recording, *, dt: float | None = None, supply: str = "logged"
+) -> TorqueResidual:
+    """Residuals of one run; the command path keeps its state along the run, only the shaft is put back."""
+    time, measured, simulated = simulate_candidates(model, recording, None, dt, supply)
+    run, step = on_grid(recording, dt)
+    length = min(max(5, 2 * round(0.5 * SMOOTHING / step) + 1), len(measured) - 1 + len(measured) % 2)
+    velocity = np.asarray(savgol_filter(measured, length, 2, deriv=1, delta=step), dtype=np.float64)
+    acceleration = np.asarray(savgol_filter(measured, length, 2, deriv=2, delta=step), dtype=np.float64)
+    n, h = model.substeps, step / model.substeps
+    row = model.bound_row(run.bench, run.settings, h)
+    goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
+    enable = np.repeat(run.torque_enable.astype(np.float64), n)
+    volts, nothing = np.repeat(supply_of(run, supply), n), np.zeros(len(goal))
+    kernel, out = rollout_kernel(model.control.kernel_law), np.empty((1, len(OUTPUTS)))
+    state = initial_state(float(measured[0]), float(velocity[0]))
+    predicted, motor = np.empty(len(measured)), np.empty(len(measured))
+    for k in range(len(measured)):
+        state[0], state[1] = measured[k], velocity[k]
+        kernel(row, state, goal, enable, volts, nothing, nothing, nothing, k * n, h, n, out)
+        predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
+    inertia = run.bench.inertia + model.values["armature"]
+    # Both accelerations through the same filter.
+    missing = inertia * (acceleration - np.asarray(savgol_filter(predicted, length, 2), dtype=np.float64))
+    offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
+    external = -run.bench.gravity_torque * np.sin(measured + offset)
+    budget = friction_budget(model.friction, model.values, motor, external, velocity, model.quadratic_gate)
+    moving = np.abs(velocity) > MOVING * load_servo(model.servo).no_load_speed
+    half = length // 2
+    moving[:half] = moving[len(moving) - half :] = False
+    temperature = run.channels.get("temperature")
+    return TorqueResidual(
+        time=time,
+        position_error=simulated[0] - measured,
+        torque=missing,
+        velocity=velocity,
+        external=external,
+        friction=budget,
+        enable=run.torque_enable,
+        moving=moving,
+        near_turn=_near_turn(velocity, step),
+        temperature=np.full(len(time), np.nan) if temperature is None else np.asarray(temperature, dtype=np.float64),
+    )
+
+
+def _near_turn(velocity: Array, step: float) -> NDArray[np.bool_]:
+    """Samples less than AFTER_TURN after the velocity crossed zero."""
+    turned = np.flatnonzero(np.diff(np.signbit(velocity)))
+    near = np.zeros(len(velocity), dtype=bool)
+    for place in turned:
+        near[place + 1 : place + 1 + round(AFTER_TURN / step)] = True
+    return near

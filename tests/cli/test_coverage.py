@@ -1,0 +1,60 @@
+"""`bench coverage`: the twin of the check before and after a fit."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example_session(tmp_path_factory.mktemp("home"))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    code = main(["coverage", *map(str, arguments)])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return captured.out
+
+
+def test_people_read_words(capsys, session) -> None:
+    text = run(capsys, session, "--jobs", "1")
+    assert "one mass and one length: load-dependent friction and k_t cannot be told apart" in text
+    assert "record another mass or arm length" in text
+    assert "0004_sin_sin_kp400" in text
+
+
+def test_scripts_read_json(capsys, session) -> None:
+    data = json.loads(run(capsys, session, "--json", "--runs", "0003_sin_sin_kp100,0004_sin_sin_kp400"))
+    assert [cell["kp"] for cell in data["grid"]] == [100.0, 400.0]
+    assert {finding["severity"] for finding in data["findings"]} <= {"error", "warning", "note"}
+    assert "audit" not in data
+
+
+def test_a_model_adds_audit_and_residuals(capsys, session) -> None:
+    arguments = (
+        "--model",
+        "xl330:m1",
+        "--runs",
+        "0003_sin_sin_kp100,0004_sin_sin_kp400",
+        "--dt",
+        "0.01",
+        "--jobs",
+        "1",
+    )
+    data = json.loads(run(capsys, session, *arguments, "--json"))
+    assert {term["name"] for term in data["terms"]} >= {"kt", "R", "friction_viscous"}
+    assert isinstance(data["audit"], list)
+    assert data["residuals"]["position_rms"] > 0.0
+    assert "left unexplained" in run(capsys, session, *arguments)
+
+
+def test_a_model_of_another_servo_is_refused(capsys, session) -> None:
+    assert main(["coverage", str(session), "--model", "mx106:m1"]) == 1
+    assert "these are recordings of xl330, the model is of mx106" in capsys.readouterr().err

@@ -1,0 +1,275 @@
+"""What recordings can tell and what is wrong with them: planted faults are named, sound sessions are not accused.
+
+Simulated sessions, many servos, fits of every fault: `python -m tests.bench.planted`.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench_gui.examples import example_session
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.coverage.audit import audit
+from core.identification.coverage.doubts import HeaderDoubt
+from core.identification.coverage.excitation import excitation_of
+from core.identification.coverage.outliers import freezes, position_steps, spikes
+from core.identification.coverage.repeats import repeats_of, rest_angles
+from core.identification.coverage.report import Coverage, coverage
+from core.identification.coverage.signals import command_lag, lagged_correlation
+from core.identification.coverage.timing import encoder_step, timing_of
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from sessions import Session
+from tests.bench.planted import RIGS, Run, negated, plan, plant, record, servo, session, without
+
+GRID = 0.01
+"""Of the audits' simulations: coarse, to be quick [s]."""
+
+STEP = 2.0 * math.pi / 4096
+
+
+@functools.cache
+def sound(name: str = "mx106", seed: int = 0) -> tuple[Recording, ...]:
+    return tuple(session(servo(name, seed), plan(name), seed))
+
+
+@functools.cache
+def example() -> tuple[Recording, ...]:
+    with tempfile.TemporaryDirectory() as folder:
+        return tuple(Session.open(example_session(Path(folder))).load_all())
+
+
+def with_channels(recording: Recording, **channels: np.ndarray) -> Recording:
+    return replace(recording, channels={**recording.channels, **channels})
+
+
+def kinds(seen: Coverage) -> set[str]:
+    return {finding.kind for finding in seen.findings if finding.severity != "note"}
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_a_sound_session_is_not_accused(name: str) -> None:
+    seen = coverage(sound(name))
+    assert kinds(seen) == set()
+    assert {term.verdict for term in seen.terms} <= {"good", "weak"}
+
+
+def test_the_real_example_lacks_a_second_load_and_nothing_else() -> None:
+    """XL330, one mass at one length; its velocity channel lags 20 ms; the encoder has 4096 counts a turn."""
+    seen = coverage(example())
+    assert kinds(seen) == {"conditions"}
+    late = next(finding for finding in seen.findings if finding.kind == "velocity_lag")
+    assert "20 ms" in late.text
+    assert all(timing.encoder_step == pytest.approx(STEP, rel=1e-3) for timing in seen.timing)
+    silent = {term.name for term in seen.terms if term.verdict == "none"}
+    assert silent == {term.name for term in seen.terms if term.name.startswith("load_friction")}
+    assert any("one mass and one length" in finding.text for finding in seen.findings)
+
+
+def test_the_grid_counts_conditions() -> None:
+    grid = coverage(sound()).grid
+    assert grid.loads == ((1.0, 0.15), (2.0, 0.15))
+    assert grid.gains == (8.0, 32.0)
+    assert grid.possible == len(grid.cells) == 12
+    assert {cell.count for cell in grid.cells} == {1}
+
+
+def test_json_round_trip() -> None:
+    seen = coverage([with_channels(sound()[0], velocity=np.zeros(sound()[0].samples)), sound()[1]])
+    again = Coverage.from_json(json.loads(json.dumps(seen.to_json(), allow_nan=False)))
+    assert again.to_json() == seen.to_json()
+    with pytest.raises(IdentificationError, match="cannot be read"):
+        Coverage.from_json({"grid": []})
+
+
+def test_what_cannot_be_looked_at_is_refused() -> None:
+    with pytest.raises(IdentificationError, match="no recordings"):
+        coverage([])
+    with pytest.raises(IdentificationError, match="one servo at a time"):
+        coverage([sound()[0], sound("xl330")[0]])
+
+
+def test_excitation_of_a_known_motion() -> None:
+    """θ = A·sin(ωt) with A·ω of 2 rad/s: its 99th percentile speed, its reversals and gravity's extremes."""
+    time = np.arange(0.0, 10.0, 0.005)
+    position = np.sin(2.0 * time)
+    run = with_channels(
+        sound()[0], time=time, position=position, goal_position=position, torque_enable=np.ones(len(time))
+    )
+    seen = excitation_of(replace(run, bench=Bench(mass=1.0, length=0.1)))
+    assert seen.speed == pytest.approx(2.0 * math.cos(0.01 * math.pi / 2), rel=0.01)
+    assert seen.reversals == 6
+    assert seen.load_high == pytest.approx(9.80665 * 0.1 * math.sin(1.0), rel=0.02)
+    assert seen.saturated_share == 0.0
+    assert seen.released_share == 0.0
+
+
+def test_saturation_and_release_are_seen() -> None:
+    """mx106: 0.158·kp·e reaches 0.9625 at e = 0.19 rad for kp = 32."""
+    steps = record(servo("mx106", 0), Run("steps", 1.0, 32.0, 15.0), "steps", 0)
+    assert excitation_of(steps).saturated_share > 0.01
+    drop = record(servo("mx106", 0), Run("lift_and_drop", 1.0, 32.0, 15.0), "drop", 0)
+    seen = excitation_of(drop)
+    assert seen.released_share == pytest.approx(2.0 / 3.0, abs=0.01)
+    assert seen.releases == 1
+
+
+def test_terms_that_nothing_is_known_of() -> None:
+    """Slow motion to one side with one load, one gain and no release."""
+    run = record(servo("mx106", 0), Run("up_and_down", 1.0, 8.0, 15.0), "slow", 0)
+    terms = {t.name: t for t in coverage([run]).terms}
+    assert terms["release_braking"].verdict == "none"
+    assert "lift_and_drop" in terms["release_braking"].text
+    assert terms["load_friction_motor"].verdict == "none"
+    assert terms["friction_viscous"].verdict != "good"
+    assert terms["goal_slew"].verdict != "good"
+    assert terms["q_offset"].verdict == "weak"
+
+
+def test_a_gap_is_named_with_its_place() -> None:
+    runs = [*sound()[:3], without(sound()[3], 2.0, 0.04)]
+    finding = next(f for f in coverage(runs).findings if f.kind == "gap")
+    assert finding.runs == (runs[3].id,)
+    gap = timing_of(runs[3]).gaps[0]
+    assert gap.duration == pytest.approx(0.045)
+    assert gap.begin == pytest.approx(1.995)
+    assert timing_of(without(sound()[3], 2.0, 0.01)).gaps == ()
+
+
+def test_swapped_signs_are_named() -> None:
+    runs = list(sound()[:6])
+    runs[5] = negated(runs[5])
+    seen = coverage(runs)
+    assert [f.runs for f in seen.of("error")] == [(runs[5].id,)]
+    every = coverage([negated(run) for run in sound()[:6]])
+    assert len(every.of("error")[0].runs) == 6
+    assert "all 6 runs" in every.of("error")[0].text
+    assert audit(build_model("mx106", "m1"), [negated(run) for run in sound()[:2]])[0].fact == "sign"
+
+
+def test_lag_of_a_delayed_signal() -> None:
+    time = np.arange(0.0, 6.0, 0.005)
+    leader = np.sin(time * time)
+    follower = np.interp(time - 0.0365, time, leader)
+    lag, agreement = lagged_correlation(follower, leader, 0.005)
+    assert lag == pytest.approx(0.0365, abs=5e-4)
+    assert agreement > 0.99
+
+
+def test_the_lag_falls_with_the_gain() -> None:
+    lags = [command_lag(record(servo("mx106", 0), Run("sin_sin", 1.0, kp, 15.0), "x", 0))[0] for kp in (8.0, 32.0)]
+    assert lags[0] > 1.5 * lags[1]
+
+
+def test_the_encoder_as_seen() -> None:
+    coarse = with_channels(sound()[0], position=4.0 * STEP * np.round(sound()[0].position / (4.0 * STEP)))
+    assert encoder_step(coarse) == pytest.approx(4.0 * STEP, rel=1e-6)
+    assert any(f.kind == "encoder" for f in coverage([coarse]).findings)
+    smooth = with_channels(sound()[0], position=np.sin(sound()[0].time))
+    assert math.isnan(encoder_step(smooth))
+
+
+def test_the_written_supply_is_held_against_catalogue_and_log() -> None:
+    high = [replace(r, settings=replace(r.settings, supply_voltage=15.0)) for r in sound("sts3215")[:2]]
+    assert "header_supply_voltage" in kinds(coverage(high))
+    logged = [with_channels(r, supply_voltage=np.full(r.samples, 12.0)) for r in sound()[:2]]
+    finding = next(f for f in coverage(logged).findings if f.kind == "header_supply_voltage")
+    assert "15 V is written, 12 V was logged" in finding.text
+
+
+def test_spikes_freezes_and_steps_are_told_apart() -> None:
+    run = sound()[0]
+    fast = int(np.argmax(np.abs(np.diff(run.position)[100:-100]))) + 100
+    spiked, frozen, stepped = (run.position.copy() for _ in range(3))
+    spiked[500] += 0.06
+    frozen[fast : fast + 8] = frozen[fast]
+    stepped[600:] += 0.1
+    assert spikes(with_channels(run, position=spiked)).tolist() == [500]
+    assert len(freezes(with_channels(run, position=frozen))) == 1
+    assert [round(t, 3) for t, _ in position_steps(with_channels(run, position=stepped))] == [3.0]
+    assert position_steps(with_channels(run, position=spiked)) == []
+
+
+def test_an_odd_repetition_is_named() -> None:
+    """Three repetitions of two conditions; one run really had 30 % more load."""
+    model = servo("mx106", 0)
+    runs = [
+        record(model, Run(t, 1.0, 8.0, 15.0), f"{t}_{i}", i) for t in ("sin_sin", "sin_time_square") for i in range(3)
+    ]
+    floors, found = repeats_of(runs)
+    assert found == []
+    assert all(entry.floor < STEP for entry in floors)
+    odd = record(model, Run("sin_sin", 1.3, 8.0, 15.0), "sin_sin_1", 1)
+    runs[1] = replace(odd, bench=runs[1].bench)
+    found = repeats_of(runs)[1]
+    assert [f.runs for f in found] == [("sin_sin_1",)]
+
+
+def test_where_a_released_pendulum_rests() -> None:
+    run = record(servo("xl330", 0), Run("lift_and_drop", 0.3, 400.0, 7.5, offset=0.3), "drop", 0)
+    angle = rest_angles([run])["drop"]
+    assert angle < 0.0
+    assert rest_angles([sound()[0]]) == {}
+
+
+@functools.cache
+def near_truth(name: str) -> ServoModel:
+    """The truth, 2 % off in everything: as a fit with sound headers would have it."""
+    model = servo(name, 0, "m1")
+    values = {p.name: p.value * (1.02 if i % 2 else 0.98) for i, p in enumerate(model.parameters.values())}
+    return replace(model.with_parameters(model.parameters.with_values(values)), substeps=1)
+
+
+def accused(fault: str, name: str, model: ServoModel | None = None) -> tuple[tuple[HeaderDoubt, ...], tuple[str, ...]]:
+    planted = plant(fault, servo(name, 0, "m1"))
+    return audit(model or near_truth(name), planted.recordings, dt=GRID, threads=1), planted.runs
+
+
+def test_sound_headers_are_not_accused() -> None:
+    recordings = session(servo("sts3215", 0, "m1"), plan("sts3215"))
+    assert audit(near_truth("sts3215"), recordings, dt=GRID, threads=1) == ()
+
+
+def test_a_wrong_mass_is_named() -> None:
+    """Only the ratio of two loads shows in positions: scaling every torque and inertia leaves the motion as it is."""
+    doubts, runs = accused("mass", "xl330")
+    assert doubts[0].fact == "mass"
+    assert all(doubts[0].names("mass", run) for run in runs)
+    assert max(doubts[0].factor, 1.0 / doubts[0].factor) == pytest.approx(1.1, abs=0.03)
+    again = HeaderDoubt.from_json(json.loads(json.dumps(doubts[0].to_json(), allow_nan=False)))
+    assert again.to_json() == doubts[0].to_json()
+
+
+def test_a_slip_in_the_middle_of_a_run_is_named() -> None:
+    doubts, runs = accused("slip_swing", "sts3215")
+    assert doubts[0].fact == "angle_offset"
+    assert doubts[0].runs == runs
+    assert doubts[0].begin == pytest.approx(3.0, abs=0.01)
+    assert doubts[0].factor == pytest.approx(0.1, abs=0.02)
+
+
+def test_a_supply_that_is_wrong_everywhere_shows_in_the_motor_constants() -> None:
+    """15 V written for 12 V: the fit makes k_t 1.25 and R 1.25² times what they are, and moves exactly as measured."""
+    truth = near_truth("mx106")
+    values = truth.values
+    absorbed = truth.parameters.with_values({"kt": 1.25 * values["kt"], "R": 1.25**2 * values["R"]})
+    doubts, runs = accused("supply_all", "mx106", truth.with_parameters(absorbed))
+    assert [d.fact for d in doubts] == ["supply_voltage"]
+    assert doubts[0].runs == runs
+    assert doubts[0].factor == pytest.approx(0.8, abs=0.06)
+    assert "the supply is likelier" in doubts[0].text
+
+
+def test_a_gain_that_is_wrong_everywhere_is_named() -> None:
+    doubts, _ = accused("kp_all", "sts3215")
+    assert [d.fact for d in doubts] == ["kp"]
+    assert doubts[0].factor == pytest.approx(1.25, rel=0.1)
