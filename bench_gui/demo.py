@@ -113,6 +113,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
             found=found,
             recordings=recordings,
             truth=load_model(SERVO, "m6"),
+            folder=results,
             command="bench demo" + (" --fast" if fast else "") + f" --seed {seed} -o DIR",
         ),
     )

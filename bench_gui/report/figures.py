@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import math
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -33,6 +35,8 @@ matplotlib.rcParams.update(
         "axes.axisbelow": True,
         "font.size": 9.5,
         "legend.frameon": False,
+        # Names of runs and trajectories are anybody's.
+        "text.parse_math": False,
     }
 )
 
@@ -50,32 +54,34 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
 
 
 def as_svg(figure: Figure) -> str:
-    """A picture as an SVG element, without XML preamble, the same bytes for the same picture."""
+    """A picture as an SVG element without preamble and metadata, the same bytes for the same picture."""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    return re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty picture, in inches, that makes room for its labels itself."""
     return Figure(figsize=(width, height), layout="constrained")
 
 
 def error_bars(results: Sequence[ModelResult]) -> Figure:
     """Training and validation error by model, as Fig. 5 of seed 004."""
-    figure = _figure(7.2, 2.8)
+    figure = new_figure(7.2, 2.8)
     axes = figure.subplots()
     positions = np.arange(len(results))
-    judged = [r.validation_mae for r in results]
-    has_validation = all(value is not None for value in judged)
+    has_validation = all(r.validation_mae is not None for r in results)
     width = 0.38 if has_validation else 0.6
     shift = width / 2 if has_validation else 0.0
     colours = [MODEL_COLOURS[r.model.friction] for r in results]
-    train = axes.bar(positions - shift, [r.train_mae * 1e3 for r in results], width, color=colours, alpha=0.45)
-    axes.bar_label(train, fmt="%.2f", padding=2, fontsize=8)
+    train = _milliradians([r.train_mae for r in results])
+    bars = axes.bar(positions - shift, train, width, color=colours, alpha=0.45)
+    axes.bar_label(bars, [_number(value) for value in train], padding=2, fontsize=8)
     if has_validation:
-        bars = axes.bar(positions + shift, [1e3 * (v or 0.0) for v in judged], width, color=colours)
-        axes.bar_label(bars, fmt="%.2f", padding=2, fontsize=8)
+        judged = _milliradians([r.validation_mae for r in results])
+        bars = axes.bar(positions + shift, judged, width, color=colours)
+        axes.bar_label(bars, [_number(value) for value in judged], padding=2, fontsize=8)
         axes.set_title("pale: recordings trained on, full: recordings held out", fontsize=9, loc="left")
     axes.set_xticks(positions, [r.model.friction.upper() for r in results])
     axes.set_ylabel("mean absolute error / mrad")
@@ -84,9 +90,18 @@ def error_bars(results: Sequence[ModelResult]) -> Figure:
     return figure
 
 
+def _milliradians(errors: Sequence[float | None]) -> list[float]:
+    """For bars: NaN, which is drawn as nothing, for a simulation that diverges."""
+    return [1e3 * error if error is not None and math.isfinite(error) else math.nan for error in errors]
+
+
+def _number(value: float) -> str:
+    return "diverges" if math.isnan(value) else f"{value:.2f}"
+
+
 def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: str = "logged") -> Figure:
     """Measured, goal and simulated angle of one run, with the residuals below."""
-    figure = _figure(7.2, 3.9)
+    figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))
     run, _ = on_grid(recording)
     above.plot(run.time, run.goal_position, color=GOAL_COLOUR, linewidth=0.8, label="goal")
@@ -99,7 +114,7 @@ def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: str 
     below.axhline(0.0, color=MEASURED_COLOUR, linewidth=0.6)
     _shade_released(above, run)
     above.set_ylabel("angle / rad")
-    below.set_ylabel("simulated −\nmeasured / mrad")
+    below.set_ylabel("error / mrad")
     below.set_xlabel("time / s")
     above.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=len(models) + 2, fontsize=8)
     return figure
@@ -109,7 +124,17 @@ def _shade_released(axes: Axes, run: Recording) -> None:
     off = np.flatnonzero(~run.torque_enable)
     if len(off):
         axes.axvspan(float(run.time[off[0]]), float(run.time[off[-1]]), color="#f4f4f4", zorder=0)
-        axes.text(float(run.time[off[0]]), 0.02, " torque off", transform=axes.get_xaxis_transform(), fontsize=8)
+        # At its end the pendulum has come to rest and leaves room.
+        axes.text(
+            float(run.time[off[-1]]),
+            0.96,
+            "torque off ",
+            transform=axes.get_xaxis_transform(),
+            ha="right",
+            va="top",
+            fontsize=8,
+            bbox={"facecolor": "#f4f4f4", "edgecolor": "none", "pad": 1.0},
+        )
 
 
 def diagram_figure(
@@ -121,7 +146,7 @@ def diagram_figure(
 
     Speeds after the first are drawn paler; the static area of a single model is shaded; points were placed by hand.
     """
-    figure = _figure(7.2, 4.2)
+    figure = new_figure(7.2, 4.2)
     axes = figure.subplots()
     for label, (friction, diagram) in diagrams.items():
         colour = MODEL_COLOURS[friction]

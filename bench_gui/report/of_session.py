@@ -7,7 +7,9 @@ from pathlib import Path
 
 from bench_gui.place.rests import DOCUMENT
 from bench_gui.places import results_home
-from bench_gui.report.report import ReportContents, write_report
+from bench_gui.report.commands import identify_command
+from bench_gui.report.examined import ReportContents
+from bench_gui.report.report import write_report
 from bench_gui.results import FOLDER, load_identification, result_folders
 from core.errors import IdentificationError, ServoBenchError
 from core.placement import PlacedPoint, points_from_json
@@ -41,6 +43,9 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
             found=found,
             recordings=recordings,
             points=points,
+            folder=folder,
+            identified_by=identify_command(session, found.request, None if set(opened.fit_ids()) == used else runs),
+            run_hashes={run: opened.data_hash([run]) for run in runs},
             command=f"bench report {shlex.quote(str(session))} {shlex.quote(str(folder))}",
             remarks=remarks,
         ),

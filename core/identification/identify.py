@@ -6,6 +6,7 @@ never scores worse on the recordings it was trained on.
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ from core.identification.evaluate import Evaluation, discretisation_error, evalu
 from core.identification.evidence import Evidence
 from core.identification.objective import Batch
 from core.identification.placed import PlacedResiduals
+from core.identification.polish import polish, smooth_loss, smooth_scale
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -33,7 +35,7 @@ from core.identification.request import (
 )
 from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.search import Generation, SearchResult, search
-from core.identification.sensitivity import judge
+from core.identification.sensitivity import judge, simulate_all
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
 from core.model import ServoModel
@@ -41,6 +43,8 @@ from core.recording import Recording
 
 Array = NDArray[np.float64]
 
+POLISHED = 2
+"""Ends of each search of which the final one is chosen."""
 PIECE = 0.5
 """Motion from measured state to measured state that leads a search [s]."""
 MOST_PIECED_SAMPLES = 20_000
@@ -182,6 +186,7 @@ class _Job:
     def fit(self, friction: str, split: Split, simpler: Sequence[ModelResult]) -> ModelResult:
         """Search K times, keep the best."""
         started = time.monotonic()
+        request = self.request
         wanted = self._templates[friction]
         batch = Batch(
             wanted,
@@ -195,9 +200,11 @@ class _Job:
         self._check_starts(batch, starts)
         repeats: list[Repeat] = []
         values: list[float] = []
+        ends: list[Array] = []
         for repeat in range(self.request.repeats):
             found = self._search(wanted, batch, repeat, starts)
             values.append(found.value)
+            ends += found.ends[:POLISHED]
             parameters = wanted.parameters.with_vector(found.best)
             fitted = wanted.with_parameters(parameters)
             held = self._evaluate(fitted, self.validation) if self.validation else None
@@ -215,8 +222,10 @@ class _Job:
                 self.stopped = True
                 break
         best = repeats[int(np.argmin(values))] if self._placed is not None else min(repeats, key=lambda r: r.train_mae)
-        model = self._finished(wanted.with_parameters(best.parameters), best, repeats, split)
-        request = self.request
+        model = wanted.with_parameters(best.parameters)
+        if self._polishes and not self.stopped:
+            best, model = self._polished(model, best, ends, starts[1:])
+        model = self._finished(model, best, repeats, split)
         evidence = judge(
             model, wanted.parameters, self.train, dt=request.dt, supply=request.supply, threads=request.threads
         )
@@ -230,6 +239,47 @@ class _Job:
             repeats=tuple(repeats),
             evidence=evidence,
         )
+
+    @property
+    def _polishes(self) -> bool:
+        return self.request.polish and self._placed is None
+
+    def _refined(self, template: ServoModel) -> Callable[[Array], Array]:
+        request = self.request
+
+        def refine(vector: Array) -> Array:
+            model = template.with_parameters(template.parameters.with_vector(vector))
+            options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+            return polish(model, self.train, rough=True, **options).parameters.vector()
+
+        return refine
+
+    def _polished(
+        self, model: ServoModel, best: Repeat, ends: list[Array], lifted: list[Array]
+    ) -> tuple[Repeat, ServoModel]:
+        """The end of the searches with the least smooth loss, among those no worse than any simpler model."""
+        request = self.request
+        options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+        searched = [model.with_parameters(model.parameters.with_vector(end)) for end in ends]
+        simpler = [model.with_parameters(model.parameters.with_vector(start)) for start in lifted]
+        candidates = [model, *(polish(each, self.train, **options) for each in searched), *simpler]
+        allowed = min((self._evaluate(each, self.train).mean_mae for each in simpler), default=math.inf)
+        scale = smooth_scale(model.servo)
+        chosen, least, error = model, math.inf, best.train_mae
+        for each in candidates:
+            found = simulate_all(each, self.train, each.parameters.vector()[None], **options)
+            loss = smooth_loss([run[0] for run in found], scale)
+            mae = self._evaluate(each, self.train).mean_mae
+            if loss < least and (each is model or mae <= allowed):
+                chosen, least, error = each, loss, mae
+        held = self._evaluate(chosen, self.validation) if self.validation else None
+        return replace(
+            best,
+            train_mae=error,
+            validation_mae=None if held is None else held.mean_mae,
+            validation_rmse=None if held is None else held.mean_rmse,
+            parameters=chosen.parameters,
+        ), chosen
 
     def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
         """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
@@ -298,6 +348,7 @@ class _Job:
                 budget,
                 self._seed(repeat),
                 surrogate=partial(judge, pieces),
+                refine=self._refined(template) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
                 on_generation=report,
                 on_recorded=recall,

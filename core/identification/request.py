@@ -73,6 +73,8 @@ class IdentificationRequest:
     validation: str = DEFAULT_RULE
     """See `split_recordings`."""
     metric: str = "mae"
+    polish: bool = True
+    """Whether the best of the search is moved to the nearby minimum of a smooth loss, see `polish`."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1

@@ -30,6 +30,12 @@ AGREEING_DESCENTS = 3
 """So many descents from afar with the same optimum end the search; one that began at the best proves nothing."""
 
 
+PROMISING = 2.0
+"""Ends worse than this many times the best are not refined."""
+ALIKE = 0.05
+"""A refined end may be this much worse, relatively: what is refined is not quite the objective."""
+
+
 @dataclass(frozen=True)
 class _Kind:
     """How a descent goes about it; sigma of the unit interval."""
@@ -42,14 +48,14 @@ class _Kind:
     """Relative improvement that counts as progress."""
 
 
-_FULL = _Kind(16, 0.2, 40, 1e-4)
-_WARM = _Kind(16, 0.07, 40, 1e-4)
+_FULL = _Kind(16, 0.2, 25, 3e-4)
+_WARM = _Kind(16, 0.07, 25, 3e-4)
 """From the optimum of another model."""
 _LED = _Kind(24, 0.3, 25, 1e-3)
 """By the surrogate."""
-_AFTER_LED = _Kind(16, 0.03, 40, 1e-4)
-_AFAR = _Kind(32, 0.3, 40, 1e-4)
-_SPREADING = (_Kind(48, 0.3, 40, 1e-4), _Kind(24, 0.1, 40, 1e-4))
+_AFTER_LED = _Kind(16, 0.03, 25, 3e-4)
+_AFAR = _Kind(32, 0.3, 25, 3e-4)
+_SPREADING = (_Kind(24, 0.1, 25, 3e-4), _Kind(48, 0.3, 25, 3e-4))
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,8 @@ class SearchResult:
 
     best: Array
     value: float
+    ends: tuple[Array, ...]
+    """Where descents ended, the best first; the first one is `best`."""
     evaluations: int
     descents: int
     stopped: bool
@@ -98,6 +106,7 @@ def search(
     seed: int,
     *,
     surrogate: Objective | None = None,
+    refine: Callable[[Array], Array] | None = None,
     recorded: Sequence[Sequence[float]] = (),
     on_generation: Callable[[Generation], None] | None = None,
     on_recorded: Callable[[Generation], None] | None = None,
@@ -107,7 +116,7 @@ def search(
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
     each begin a descent, in order, with an even share of the budget; budget: evaluations, the surrogate's included;
-    surrogate: leads descents from afar; recorded: values of the first generations of an earlier search with the same
+    surrogate: leads descents from afar; refine: takes the end (n,) of a descent to the minimum nearby; recorded: values of the first generations of an earlier search with the same
     seed and bounds, told instead of evaluated; on_recorded hears of these, on_generation of the others. The result is
     never worse than any start.
     """
@@ -163,6 +172,7 @@ def search(
 
     descent = 0
     converged: list[float] = []
+    ends: list[tuple[float, Array]] = []
     while state.evaluations < budget and not stopped and not _agreed(converged, state.value):
         share = _descent_budget(state.evaluations, budget, descent, len(ordered))
         turn = descent - len(ordered)
@@ -177,11 +187,18 @@ def search(
         if afar and surrogate is not None:
             mean, _, _ = descend(mean, _LED, descent, state.evaluations + (share - state.evaluations) // 3, led=True)
             kind = _AFTER_LED
-        _, value, ended = descend(mean, kind, descent, share)
+        end, value, ended = descend(mean, kind, descent, share)
+        if refine is not None and not stopped and value < PROMISING * state.value:
+            refined = (refine(lower + width * end) - lower) / width
+            value_refined = float(evaluate(refined[None], descent, 0.0)[0])
+            if value_refined < value * (1.0 + ALIKE):
+                end, value = refined, value_refined
+        ends.append((value, lower + width * end))
         if ended and turn % 2 == 0:
             converged.append(value)
         descent += 1
-    return SearchResult(state.best, state.value, state.evaluations, descent, stopped)
+    found = (state.best, *(end for _, end in sorted(ends, key=lambda pair: pair[0])))
+    return SearchResult(state.best, state.value, found, state.evaluations, descent, stopped)
 
 
 def _agreed(converged: list[float], best: float) -> bool:

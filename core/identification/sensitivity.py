@@ -92,8 +92,12 @@ def sensitivity(
     dt: float | None = None,
     supply: str = "logged",
     threads: int | None = None,
+    most_steps: float = MOST_STEPS,
 ) -> Sensitivity:
-    """Differences of all positions at a model's values; a side beyond a bound is left out."""
+    """Differences of all positions at a model's values; a side beyond a bound is left out.
+
+    Of recordings that take more than most_steps to simulate a random selection is taken.
+    """
     free = model.parameters.free
     catalogue = tunable_parameters(model.servo)
     widths = np.array([_width(p, catalogue) for p in free])
@@ -106,7 +110,7 @@ def sensitivity(
     for place in range(len(free)):
         matrix[1 + 2 * place, place] = below[place]
         matrix[2 + 2 * place, place] = above[place]
-    chosen = _selection(recordings, len(matrix) * model.substeps)
+    chosen = _selection(recordings, len(matrix) * model.substeps, most_steps)
 
     def differences(recording: Recording) -> tuple[Array, Array]:
         _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
@@ -116,6 +120,25 @@ def sensitivity(
         found = list(pool.map(differences, chosen))
     jacobian = np.concatenate([columns for columns, _ in found]) / (above - below) * widths
     return Sensitivity(free, widths, jacobian, tuple(residual for _, residual in found), len(chosen) == len(recordings))
+
+
+def simulate_all(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    matrix: Array,
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> list[Array]:
+    """Residuals of candidates (m, n_free), simulated − measured [rad], run by run (m, n)."""
+
+    def residual(recording: Recording) -> Array:
+        _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
+        return positions - measured
+
+    with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
+        return list(pool.map(residual, recordings))
 
 
 def judge(
@@ -212,11 +235,11 @@ def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tu
     return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
 
 
-def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
+def _selection(recordings: Sequence[Recording], variants: int, most_steps: float) -> list[Recording]:
     """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
     order = np.random.default_rng(0).permutation(len(recordings)).tolist()
     steps = np.cumsum([recordings[i].samples * variants for i in order])
-    count = max(1, int((steps <= MOST_STEPS).sum()))
+    count = max(1, int((steps <= most_steps).sum()))
     return [recordings[i] for i in sorted(order[:count])]
 
 

@@ -82,7 +82,7 @@ def relative_uncertainty(model: ServoModel, recordings: tuple[Recording, ...], n
 def test_truth_is_recovered(friction: str) -> None:
     """Trajectories within 0.2 mrad; parameters that the data can tell apart within 2 %."""
     recordings = grid(friction)
-    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=16000, repeats=3)
+    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=16000)
     found = identify(request, recordings).results[0]
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
@@ -144,7 +144,7 @@ def test_same_seed_same_bits_whatever_the_threads() -> None:
 def test_repeats_keep_the_best_and_state_their_spread() -> None:
     found = quick(grid("m3")[:4], models=("m3",), repeats=3).results[0]
     errors = [repeat.train_mae for repeat in found.repeats]
-    assert found.train_mae == min(errors)
+    assert found.train_mae <= min(errors)
     assert found.model.provenance["repeat_spread"] == pytest.approx(max(errors) - min(errors))
     assert len({repeat.seed for repeat in found.repeats}) == 3
 
@@ -168,7 +168,7 @@ def test_stop_keeps_the_best_and_resume_continues_to_the_same_bits(tmp_path) -> 
 
 def test_the_study_opens_with_optuna(tmp_path) -> None:
     found = identify(
-        IdentificationRequest(servo=SERVO, models=("m1",), trials=300, validation="none"),
+        IdentificationRequest(servo=SERVO, models=("m1",), trials=300, validation="none", polish=False),
         grid("m1")[:2],
         folder=tmp_path,
     )

@@ -1,0 +1,179 @@
+"""What lies beside a result: the journal of its search, and the cross-validation that was made of the same runs."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench_gui.cli.crossvalidate_command import SUMMARY
+from core.errors import IdentificationError
+from core.identification.study import JOURNAL
+
+Array = NDArray[np.float64]
+
+SETTLED = 0.01
+"""A search has settled once it is so close to what it ends with."""
+
+LATE = 0.9
+"""A search that settles after this share of its evaluations might have gone on."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SearchTrace:
+    """How one search went. Values in rad are what it made small, a share of velocity or placed points included."""
+
+    friction: str
+    repeat: int
+    evaluations: Array
+    """Candidates evaluated so far, after each generation judged on whole runs, (n,)."""
+    best: Array
+    """Best value so far, (n,)."""
+    searched: int
+    """Of these generations, those up to the last one of the search itself; what follows refines its end."""
+    total: int
+    """Candidates evaluated in all."""
+    surrogate: int
+    """Of them, those judged by the surrogate."""
+    descents: int
+
+    @property
+    def name(self) -> str:
+        """For example "M6, repeat 2"."""
+        return self.friction.upper() + (f", repeat {self.repeat + 1}" if self.repeat else "")
+
+    @property
+    def settled(self) -> int:
+        """Evaluations after which the best value is within SETTLED of what the search ends with."""
+        return int(self.evaluations[np.argmax(self.best <= (1.0 + SETTLED) * self.best[self.searched - 1])])
+
+    @property
+    def late(self) -> bool:
+        """Whether it was still falling when it ended."""
+        return self.settled > LATE * self.total
+
+
+def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
+    """Searches of the journal in a result's folder, in the models' order; raises IdentificationError."""
+    if folder is None or not (folder / JOURNAL).is_file():
+        raise IdentificationError(f"no {JOURNAL} lies beside the result")
+    import optuna
+    from optuna.storages import JournalStorage
+    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+    journal = str(folder / JOURNAL)
+    try:
+        storage = JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
+        traces = [
+            trace
+            for name in optuna.get_all_study_names(storage)
+            if (found := re.fullmatch(r"(m[1-6])/(\d+)", name))
+            and (trace := _trace(found[1], int(found[2]), optuna.load_study(study_name=name, storage=storage)))
+        ]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, optuna.exceptions.OptunaError) as e:
+        raise IdentificationError(f"{JOURNAL} cannot be read as a study ({type(e).__name__})") from None
+    if not traces:
+        raise IdentificationError(f"{JOURNAL} holds no search of a friction model")
+    return tuple(sorted(traces, key=lambda trace: (trace.friction, trace.repeat)))
+
+
+def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
+    """None for a search that has not judged one generation on whole runs."""
+    from optuna.trial import TrialState
+
+    trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
+    counts = np.array([trial.user_attrs["evaluations"] for trial in trials], dtype=np.float64)
+    judged = np.array([trial.state == TrialState.COMPLETE for trial in trials], dtype=bool)
+    values = np.array([trial.value for trial in trials if trial.state == TrialState.COMPLETE], dtype=np.float64)
+    if not np.isfinite(values).any():
+        return None
+    # Starts and refined ends are evaluated without a step size.
+    sampled = np.flatnonzero(np.array([trial.user_attrs["sigma"] for trial in trials])[judged] > 0.0)
+    return SearchTrace(
+        friction=friction,
+        repeat=repeat,
+        evaluations=counts[judged],
+        best=np.minimum.accumulate(np.where(np.isfinite(values), values, np.inf)),
+        searched=int(sampled[-1]) + 1 if len(sampled) else len(values),
+        total=int(counts[-1]),
+        surrogate=int(np.diff(counts, prepend=0.0)[~judged].sum()),
+        descents=1 + max(int(trial.user_attrs["descent"]) for trial in trials),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedVariant:
+    """One row of a cross-validation; rad, infinite where a simulation diverges."""
+
+    name: str
+    friction: str
+    free_parameters: int
+    error: float
+    standard_error: float
+    difference: float
+    """To the best variant, run by run."""
+    difference_error: float
+    chosen: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptCrossValidation:
+    """What `bench crossvalidate -o` kept."""
+
+    variants: tuple[JudgedVariant, ...]
+    choice: str
+    conditions: tuple[str, ...]
+    """What was held out."""
+    runs: frozenset[str]
+    skipped: tuple[tuple[str, str], ...]
+    terms: str
+    """What each term of the chosen model buys, in words; empty where it was not asked for."""
+    transfer: tuple[str, ...]
+    """Whether the chosen model transfers, in words, by condition."""
+
+    def made_of(self, runs: Collection[str]) -> bool:
+        """Whether it was made of these runs."""
+        return self.runs == frozenset(runs)
+
+
+def read_crossvalidation(folder: Path | None) -> KeptCrossValidation:
+    """Read the cross-validation in a result's folder; raises IdentificationError."""
+    if folder is None or not (folder / SUMMARY).is_file():
+        raise IdentificationError(f"no {SUMMARY} lies beside the result")
+    try:
+        data = json.loads((folder / SUMMARY).read_text("utf-8"))
+        return KeptCrossValidation(
+            variants=tuple(_variant(entry, str(data["chosen"])) for entry in data["variants"]),
+            choice=str(data["choice"]),
+            conditions=tuple(dict.fromkeys(str(fit["condition"]) for fit in data["fits"])),
+            runs=frozenset(run for fit in data["fits"] for run in (*fit["errors"], *fit["trained_on"])),
+            skipped=tuple((str(name), str(reason)) for name, reason in data["skipped"].items()),
+            terms=str((data.get("terms") or {}).get("text", "")),
+            transfer=tuple(str(table["text"]) for table in data.get("transfer", ()) if table.get("text")),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise IdentificationError(f"{SUMMARY} cannot be read ({type(error).__name__})") from None
+
+
+def _variant(entry: Any, chosen: str) -> JudgedVariant:
+    def number(value: Any) -> float:
+        return math.inf if value is None else float(value)
+
+    error, gap = entry["error"], entry["difference_to_best"]
+    return JudgedVariant(
+        name=str(entry["name"]),
+        friction=str(entry["friction"]),
+        free_parameters=int(entry["free_parameters"]),
+        error=number(error["mean"]),
+        standard_error=number(error["standard_error"]),
+        difference=number(gap["mean"]),
+        difference_error=number(gap["standard_error"]),
+        chosen=entry["name"] == chosen,
+    )

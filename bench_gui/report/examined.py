@@ -1,0 +1,132 @@
+"""Everything a report says, computed once; what cannot be said is left with the reason in a sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from bench_gui.report.beside import KeptCrossValidation, SearchTrace, read_crossvalidation, read_traces
+from bench_gui.report.correlation import Correlations, correlations
+from core.errors import IdentificationError, ServoBenchError
+from core.identification.coverage.audit import audit
+from core.identification.coverage.doubts import HeaderDoubt
+from core.identification.coverage.report import Coverage, coverage
+from core.identification.evaluate import RunScore, evaluate
+from core.identification.repeatability import Repeatability, repeatability
+from core.identification.residuals import ResidualDiagnosis, diagnose_residuals
+from core.identification.result import Identification
+from core.identification.sensitivity import sensitivity
+from core.model import ServoModel
+from core.placement import PlacedPoint
+from core.recording import Recording
+from core.simulation import on_grid
+
+T = TypeVar("T")
+
+AUDIT_STEP = 0.01
+"""Headers are audited on a grid no finer than this [s]: enough for errors of a few per cent, in half the time."""
+
+AUDIT_MOST = 1200.0
+"""Seconds of motion times free parameters; the audit of more takes longer than a reader waits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportContents:
+    """What a report is made from."""
+
+    title: str
+    found: Identification
+    recordings: Sequence[Recording]
+    truth: ServoModel | None = None
+    """The model behind simulated recordings, where it is known."""
+    points: Sequence[PlacedPoint] = ()
+    """Drive/backdrive points placed by hand."""
+    folder: Path | None = None
+    """Of the result: what lies beside it is shown too."""
+    command: str = ""
+    """Command line that repeats it."""
+    identified_by: str = ""
+    """Command line that repeats the identification, where the former repeats the report only."""
+    run_hashes: Mapping[str, str] = field(default_factory=dict)
+    """Run id to the SHA-256 of its data."""
+    remarks: Sequence[str] = ()
+    """What else a reader should know before trusting the numbers."""
+
+
+@dataclass(frozen=True)
+class Part(Generic[T]):
+    """What was computed, or why not."""
+
+    value: T | None
+    reason: str = ""
+    """A sentence; empty where there is a value."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Examination:
+    """What the recordings and the files beside a result say about it."""
+
+    contents: ReportContents
+    scores: Mapping[str, tuple[RunScore, ...]]
+    """Friction model to the error of every run."""
+    coverage: Part[Coverage]
+    doubts: Part[tuple[HeaderDoubt, ...]]
+    traces: Part[tuple[SearchTrace, ...]]
+    correlations: Part[Correlations]
+    residuals: Part[ResidualDiagnosis]
+    repeats: Part[Repeatability]
+    crossvalidation: Part[KeptCrossValidation]
+
+    @property
+    def errors(self) -> dict[str, float]:
+        """Mean absolute error of the recommended model by run id [rad]; infinite where its simulation diverges."""
+        return {
+            run.id: run.mae if math.isfinite(run.mae) else math.inf
+            for run in self.scores[self.contents.found.recommended.model.friction]
+        }
+
+
+def examine(contents: ReportContents) -> Examination:
+    """Compute it; raises IdentificationError only where the recordings are not those of the models' servo."""
+    found, recordings = contents.found, contents.recordings
+    best, dt, supply = found.recommended.model, found.request.dt, found.request.supply
+    trained = [recording for recording in recordings if recording.id in found.split.train]
+    return Examination(
+        contents=contents,
+        scores={r.model.friction: evaluate(r.model, recordings, dt=dt, supply=supply).runs for r in found.results},
+        coverage=_part("The recordings were not looked at", lambda: coverage(recordings, model=best)),
+        doubts=_part("The headers were not audited", lambda: _audited(contents)),
+        traces=_part("The course of the search is not shown", lambda: read_traces(contents.folder)),
+        correlations=_part(
+            "Correlations are not known", lambda: correlations(sensitivity(best, trained, dt=dt, supply=supply))
+        ),
+        residuals=_part(
+            "The residuals were not diagnosed", lambda: diagnose_residuals(best, recordings, dt=dt, supply=supply)
+        ),
+        repeats=_part("Repetitions were not compared", lambda: repeatability(recordings, dt)),
+        crossvalidation=_part(
+            "No condition was held out as a whole, one after the other", lambda: read_crossvalidation(contents.folder)
+        ),
+    )
+
+
+def _part(otherwise: str, compute: Callable[[], T]) -> Part[T]:
+    try:
+        return Part(compute())
+    except (ServoBenchError, ArithmeticError, ValueError) as error:
+        return Part(None, f"{otherwise}: {error}.")
+
+
+def _audited(contents: ReportContents) -> tuple[HeaderDoubt, ...]:
+    request, best = contents.found.request, contents.found.recommended.model
+    motion = sum(recording.duration for recording in contents.recordings)
+    if motion * len(best.parameters.free) > AUDIT_MOST:
+        raise IdentificationError(
+            f"with {motion:.0f} s of motion that takes longer than the report; "
+            "bench coverage SESSION --model FILE does it"
+        )
+    finest = min(on_grid(recording, request.dt)[1] for recording in contents.recordings)
+    return audit(best, contents.recordings, dt=max(finest, AUDIT_STEP), supply=request.supply)

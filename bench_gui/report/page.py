@@ -1,0 +1,246 @@
+"""What an examination becomes on the page: rows, sentences and pictures for the template."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from bench_gui.palette import MODEL_COLOURS
+from bench_gui.report.cautions import warnings_of
+from bench_gui.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
+from bench_gui.report.examined import Examination
+from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
+from bench_gui.report.parameters import parameter_rows
+from core.catalogue import load_servo
+from core.diagram import drive_backdrive_diagram, peak_torque
+from core.friction import FRICTION_TITLES
+from core.identification.grouping import group_runs, named
+
+GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
+
+MOST_LISTED = 20
+"""Runs that provenance names one by one; the table of runs has all."""
+
+MOST_PAIRS = 12
+"""Correlated pairs that are named one by one."""
+
+
+def page_of(seen: Examination) -> dict[str, Any]:
+    """Variables of the template."""
+    contents, found = seen.contents, seen.contents.found
+    best = found.recommended
+    coverage = seen.coverage.value
+    return {
+        "title": contents.title,
+        "generated": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "version": version("servobench"),
+        "contents": contents,
+        "seen": seen,
+        "found": found,
+        "best": best,
+        "servo": load_servo(best.model.servo),
+        "titles": FRICTION_TITLES,
+        "colours": MODEL_COLOURS,
+        "seconds": sum(recording.duration for recording in contents.recordings),
+        "floor": _floor(seen),
+        "step_error": best.model.provenance.get("discretisation_error"),
+        "warnings": warnings_of(seen),
+        "provenance": _provenance(seen),
+        "grid": _grid(seen),
+        "notes": coverage.of("note") if coverage is not None else (),
+        "floor_rows": seen.repeats.value.table(seen.errors) if seen.repeats.value is not None else (),
+        "models": [_model_row(seen, result.model.friction) for result in found.results],
+        "error_bars": as_svg(error_bars(found.results)),
+        "search": as_svg(search_figure(seen.traces.value)) if seen.traces.value else "",
+        "polished": _polished(seen),
+        "parameters": parameter_rows(best, contents.truth),
+        "has_truth": contents.truth is not None,
+        **_correlations(seen),
+        "overlays": _overlays(seen),
+        "conditions": _by_condition(seen),
+        "residuals": _residuals(seen),
+        "diagram": as_svg(_diagram(seen)),
+        "runs": _runs(seen),
+    }
+
+
+def _floor(seen: Examination) -> float | None:
+    """Of all repetitions together [rad]."""
+    rows = seen.repeats.value.table() if seen.repeats.value is not None else ()
+    return rows[-1].floor if rows else None
+
+
+def _provenance(seen: Examination) -> list[tuple[str, str]]:
+    found = seen.contents.found
+    request, split, model = found.request, found.split, found.recommended.model
+    origin = model.provenance
+    rows = [
+        ("servo", f"{load_servo(model.servo).title} ({model.servo})"),
+        ("data hash", origin.get("data_hash") or "not known"),
+        ("split", f"{split.rule}: {len(split.train)} runs trained on, {len(split.validation)} held out"),
+        ("trained on", _listed(split.train)),
+        ("held out", _listed(split.validation) or "none"),
+        ("seed", f"{request.seed}, {request.repeats} search{'es' if request.repeats > 1 else ''} per model"),
+        ("metric", request.metric),
+        ("integrator", f"{model.integrator}, dt {model.dt * 1e3:g} ms, substeps {model.substeps}"),
+        ("supply", request.supply),
+        ("quadratic term", model.quadratic_gate),
+        ("command path", ", ".join(request.command_path) or "none"),
+    ]
+    if request.points:
+        error = origin.get("placed_points", {}).get("mean_error")
+        rows.append(
+            ("placed points in the fit", f"{len(request.points)}" + (f", {1e3 * error:.2f} mrad" if error else ""))
+        )
+    versions = origin.get("versions", {})
+    return [*rows, ("versions", ", ".join(f"{name} {value}" for name, value in versions.items()) or "not known")]
+
+
+def _listed(runs: Sequence[str]) -> str:
+    return ", ".join(runs) if len(runs) <= MOST_LISTED else f"{len(runs)} runs, see the table of runs"
+
+
+def _grid(seen: Examination) -> dict[str, Any] | None:
+    """Runs by load, gain and supply (rows) and trajectory (columns)."""
+    if seen.coverage.value is None:
+        return None
+    grid = seen.coverage.value.grid
+    counts: dict[str, dict[str, int]] = {}
+    for cell in grid.cells:
+        label = f"{cell.mass:g} kg at {cell.length:g} m, kp {cell.kp:g}, {cell.supply_voltage:g} V"
+        counts.setdefault(label, {})[cell.trajectory] = cell.count
+    return {"trajectories": grid.trajectories, "rows": counts, "filled": len(grid.cells), "possible": grid.possible}
+
+
+def _model_row(seen: Examination, friction: str) -> dict[str, Any]:
+    result = next(r for r in seen.contents.found.results if r.model.friction == friction)
+    return {
+        "result": result,
+        "worst": max((run.mae for run in seen.scores[friction]), key=_or_infinite),
+        "free": len(result.model.parameters.free),
+        "bound": ", ".join(p.symbol for p in result.model.parameters.values() if p.at_bound),
+    }
+
+
+def _or_infinite(error: float) -> float:
+    return error if math.isfinite(error) else math.inf
+
+
+def _polished(seen: Examination) -> bool:
+    """Whether the model is another one than the search's best."""
+    found = seen.contents.found
+    if found.request.metric != "mae" or found.request.points:
+        return False
+    best = found.recommended
+    ends = [trace.best[-1] for trace in seen.traces.value or () if trace.friction == best.model.friction]
+    return bool(ends) and not math.isclose(min(ends), best.train_mae, rel_tol=1e-3)
+
+
+def _correlations(seen: Examination) -> dict[str, Any]:
+    found = seen.correlations.value
+    pairs = found.pairs if found is not None else ()
+    return {
+        "heat_map": as_svg(correlation_figure(found)) if found is not None else "",
+        "pairs": pairs[:MOST_PAIRS],
+        "more_pairs": max(0, len(pairs) - MOST_PAIRS),
+    }
+
+
+def _overlays(seen: Examination) -> list[dict[str, Any]]:
+    """The best, the median and the worst run of the recommended model; fewer where there are fewer."""
+    found = seen.contents.found
+    by_id = {recording.id: recording for recording in seen.contents.recordings}
+    errors = seen.errors
+    ranked = sorted(errors, key=errors.__getitem__)
+    shown: dict[str, str] = {}
+    for name, run in (("worst", ranked[-1]), ("best", ranked[0]), ("median", ranked[len(ranked) // 2])):
+        shown.setdefault(run, name)
+    models = {r.model.friction.upper(): r.model for r in found.results if r in (found.results[0], found.recommended)}
+    order = ("best", "median", "worst")
+    return [
+        {
+            "name": name,
+            "error": errors[run],
+            "recording": by_id[run],
+            "held_out": run in found.split.validation,
+            "picture": as_svg(overlay(by_id[run], models, found.request.supply)),
+        }
+        for run, name in sorted(shown.items(), key=lambda item: order.index(item[1]))
+    ]
+
+
+def _by_condition(seen: Examination) -> list[dict[str, Any]]:
+    """Mean errors [rad] of each model: all runs, those trained on and held out, and by every condition that varies."""
+    split = seen.contents.found.split
+    conditions = {recording.id: recording.conditions() for recording in seen.contents.recordings}
+    groups: list[tuple[str, Sequence[str]]] = [("all runs", tuple(conditions))]
+    if split.validation:
+        groups += [("trained on", split.train), ("held out", split.validation)]
+    for condition in GROUPED_BY:
+        found = group_runs(conditions, [condition])
+        if len(found) > 1 or condition == "trajectory":
+            groups += [(named(condition, group.values[0]), group.runs) for group in found]
+    errors = {friction: {run.id: run.mae for run in runs} for friction, runs in seen.scores.items()}
+    rows = [
+        {"label": label, "runs": len(runs), "errors": {f: _mean(known, runs) for f, known in errors.items()}}
+        for label, runs in groups
+    ]
+    largest = max((e for row in rows for e in row["errors"].values() if math.isfinite(e)), default=0.0)
+    for row in rows:
+        row["shares"] = {
+            f: 100.0 * min(e / largest, 1.0) if largest > 0 and math.isfinite(e) else 100.0
+            for f, e in row["errors"].items()
+        }
+    return rows
+
+
+def _mean(errors: Mapping[str, float], runs: Sequence[str]) -> float:
+    return float(np.mean([errors[run] for run in runs if run in errors] or [math.nan]))
+
+
+def _residuals(seen: Examination) -> dict[str, Any] | None:
+    found = seen.residuals.value
+    if found is None:
+        return None
+    return {
+        "found": found,
+        "friction": as_svg(friction_residuals(found.bins))
+        if any(not math.isnan(b.friction_mean) for b in found.bins)
+        else "",
+        "position": as_svg(position_residuals(found.bins)),
+    }
+
+
+def _diagram(seen: Examination) -> Figure:
+    found, truth, points = seen.contents.found, seen.contents.truth, seen.contents.points
+    # What was placed by hand fills the picture; without it the whole range of the motor does.
+    largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else peak_torque(found.recommended.model)
+    torques = np.linspace(0.0, largest, 121)
+    shown = (found.results[0], found.recommended)
+    diagrams = {r.model.friction.upper(): (r.model.friction, drive_backdrive_diagram(r.model, torques)) for r in shown}
+    return diagram_figure(diagrams, None if truth is None else drive_backdrive_diagram(truth, torques), points)
+
+
+def _runs(seen: Examination) -> list[dict[str, Any]]:
+    """One row a run: conditions, clock, excitation, error, hash."""
+    contents, errors = seen.contents, seen.errors
+    coverage = seen.coverage.value
+    timing = {t.run: t for t in coverage.timing} if coverage is not None else {}
+    excitation = {e.run: e for e in coverage.excitation} if coverage is not None else {}
+    return [
+        {
+            "recording": recording,
+            "held_out": recording.id in contents.found.split.validation,
+            "timing": timing.get(recording.id),
+            "excitation": excitation.get(recording.id),
+            "error": errors[recording.id],
+            "hash": contents.run_hashes.get(recording.id, "")[:12],
+        }
+        for recording in contents.recordings
+    ]

@@ -1,0 +1,78 @@
+"""Rows of the parameter table, each with a bar of its interval between its bounds."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from core.identification.evidence import ParameterEvidence
+from core.identification.result import ModelResult
+from core.model import ServoModel
+from core.parameters import Parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntervalBar:
+    """Places on a bar that reaches from the lower to the upper bound, in per cent of its length."""
+
+    left: float
+    width: float
+    value: float
+    start: float
+    open: bool
+    """Whether the interval is wider than the bounds, so that the bar says nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterRow:
+    """One row of the table."""
+
+    parameter: Parameter
+    evidence: ParameterEvidence
+    truth: float | None
+    flags: tuple[str, ...]
+    """"at lower bound", "at upper bound", "open", "frozen"."""
+    bar: IntervalBar | None
+    """None for a frozen parameter."""
+
+
+def parameter_rows(result: ModelResult, truth: ServoModel | None) -> list[ParameterRow]:
+    """Every parameter of a model in its own order."""
+    evidence = result.evidence
+    known = truth.values if truth is not None else {}
+    return [
+        ParameterRow(
+            parameter=parameter,
+            evidence=evidence.of(name),
+            truth=known.get(name),
+            flags=_flags(evidence.of(name)),
+            bar=_bar(evidence.of(name)),
+        )
+        for name, parameter in result.model.parameters.items()
+    ]
+
+
+def _flags(known: ParameterEvidence) -> tuple[str, ...]:
+    if known.frozen:
+        return ("frozen",)
+    bound = (f"at {known.at_bound} bound",) if known.at_bound else ()
+    return bound if known.determined else (*bound, "open")
+
+
+def _bar(known: ParameterEvidence) -> IntervalBar | None:
+    width = known.upper - known.lower
+    if known.frozen or not width > 0.0:
+        return None
+
+    def place(value: float) -> float:
+        return round(100.0 * min(max((value - known.lower) / width, 0.0), 1.0), 2)
+
+    half = known.half_width if math.isfinite(known.half_width) else math.inf
+    left, right = place(known.value - half), place(known.value + half)
+    return IntervalBar(
+        left=left,
+        width=round(right - left, 2),
+        value=place(known.value),
+        start=place(known.initial),
+        open=not known.determined,
+    )

@@ -1,0 +1,328 @@
+"""The report's page: complete, self-contained, true to the result, safe against any name, never without a reason."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import shlex
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import identify_command as identify_cli
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.report import ReportContents, examined, write_report
+from bench_gui.report.beside import read_crossvalidation, read_traces
+from bench_gui.report.commands import identify_command
+from bench_gui.report.correlation import correlations
+from bench_gui.results import load_identification
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.request import IdentificationRequest
+from core.identification.result import Identification
+from core.identification.sensitivity import Sensitivity
+from core.identification.split import Split
+from core.parameters import Parameter
+from core.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.recording import Recording
+from sessions import Session
+
+RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
+SECTIONS = {
+    "summary",
+    "warnings",
+    "provenance",
+    "coverage",
+    "headers",
+    "repeatability",
+    "models",
+    "search",
+    "parameters",
+    "correlations",
+    "motion",
+    "conditions",
+    "residuals",
+    "torques",
+    "reproduce",
+    "runs",
+}
+HOSTILE = """<script>alert("x")</script>'"&<b>$\\frac{1}{$"""
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, and the cells of every table row."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.rows: list[list[str]] = []
+        self.words = ""
+        self._cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+            self._cell = True
+
+    def handle_endtag(self, tag):
+        self._cell = self._cell and tag not in ("td", "th")
+
+    def handle_data(self, data):
+        self.words += data
+        if self._cell:
+            self.rows[-1][-1] += data
+
+    def row(self, first: str, least: int = 10) -> list[str]:
+        """The row that begins so, of a table with at least so many columns."""
+        return next(
+            [cell.strip() for cell in row] for row in self.rows if len(row) >= least and row[0].strip() == first
+        )
+
+    @property
+    def ids(self) -> set[str | None]:
+        return {attributes["id"] for tag, attributes in self.tags if tag == "h2"}
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example_session(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def result(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """M1 and M2 of three runs, with the study beside them."""
+    folder = tmp_path_factory.mktemp("result")
+    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "200", "--jobs", "1", "--quiet"]
+    assert main(["identify", str(session), *words, "-o", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def page(session, result) -> str:
+    file = result / "report.html"
+    assert main(["report", str(session), str(result)]) == 0
+    return file.read_text("utf-8")
+
+
+@pytest.fixture
+def found(result) -> Identification:
+    return load_identification(result)
+
+
+@pytest.fixture
+def recordings(session) -> list[Recording]:
+    return Session.open(session).load_for_fit(list(RUNS))
+
+
+def test_every_section_is_there_and_nothing_from_outside(page) -> None:
+    assert self_contained(page).ids == SECTIONS
+    assert 8 <= page.count("<svg") <= 12
+
+
+def self_contained(text: str) -> Page:
+    parsed = Page(text)
+    for tag, attributes in parsed.tags:
+        assert tag not in ("script", "link", "img", "iframe", "object", "base"), tag
+        for name, value in attributes.items():
+            assert not name.startswith("on"), (tag, name)
+            if name in ("src", "href", "xlink:href", "action", "srcset"):
+                assert str(value).startswith("#"), (tag, name, value)
+            if not name.startswith("xmlns"):
+                assert not re.search(r"https?://", str(value)), (tag, name, value)
+    assert "@import" not in text
+    assert not re.search(r"url\(\s*['\"]?(?!#)", text)
+    return parsed
+
+
+def test_numbers_are_the_results(page, found, session) -> None:
+    parsed, best = Page(page), found.recommended
+    for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
+        name, symbol, value, interval, start, unit, lower, upper, *_, meaning = parsed.row(parameter.name)
+        assert (name, symbol, unit) == (parameter.name, parameter.symbol, parameter.unit)
+        for shown, number in ((value, parameter.value), (lower, parameter.lower), (upper, parameter.upper)):
+            assert float(shown) == pytest.approx(number, rel=1e-3, abs=1e-12)
+        assert float(start) == pytest.approx(known.initial, rel=1e-3, abs=1e-12)
+        if known.determined and not known.frozen:
+            assert float(interval) == pytest.approx(known.half_width, rel=0.06)
+        assert ("open" in meaning) == (not known.determined)
+        assert ("bound" in meaning) == bool(known.at_bound)
+    for each in found.results:
+        row = parsed.row(each.model.friction.upper())
+        assert float(row[3]) == pytest.approx(1e3 * each.train_mae, abs=0.006)
+        assert float(row[4]) == pytest.approx(1e3 * each.validation_mae, abs=0.006)
+    opened = Session.open(session)
+    for run in RUNS:
+        assert parsed.row(run)[-1] == opened.data_hash([run])[:12]
+    assert best.model.provenance["data_hash"] in page
+    assert found.choice in parsed.words
+
+
+def test_intervals_are_drawn_where_they_are(page, found) -> None:
+    bars = [dict(a) for t, a in Page(page).tags if t == "i" and str(a["class"]).startswith("interval")]
+    shown = [p for p in found.recommended.evidence.parameters if not p.frozen]
+    assert len(bars) == len(shown)
+    for bar, known in zip(bars, shown, strict=True):
+        left, width = (float(part) for part in re.findall(r"([\d.]+)%", str(bar["style"])))
+        low = max(known.value - known.half_width, known.lower) if known.determined else known.lower
+        assert left == pytest.approx(100 * (low - known.lower) / (known.upper - known.lower), abs=0.02)
+        assert 0.0 <= left <= left + width <= 100.01
+
+
+def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypatch) -> None:
+    """One model, nothing held out, nothing beside the result, hostile names everywhere: sentences, no script."""
+    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    named = [replace(run, id=f"{i}{HOSTILE}", trajectory=f"{HOSTILE}{i % 2}") for i, run in enumerate(recordings)]
+    alone = replace(
+        found.results[0],
+        validation_mae=None,
+        validation_rmse=None,
+        evidence=replace(found.results[0].evidence, conditions=(HOSTILE,)),
+    )
+    contents = ReportContents(
+        title=HOSTILE,
+        found=replace(found, results=(alone,), split=Split("none", tuple(run.id for run in named), ())),
+        recordings=named,
+        command=HOSTILE,
+        remarks=(HOSTILE,),
+        run_hashes={run.id: HOSTILE for run in named},
+    )
+    text = write_report(tmp_path / "report.html", contents).read_text("utf-8")
+    parsed = self_contained(text)
+    assert parsed.words.count(HOSTILE) >= 5
+    assert "<script" not in text
+    assert parsed.ids == SECTIONS
+    for sentence in (
+        "The course of the search is not shown: no study.journal lies beside the result.",
+        "The headers were not audited: with 18 s of motion that takes longer than the report",
+        "No condition was recorded twice",
+        "No condition was held out as a whole, one after the other: no crossvalidation.json lies beside the result.",
+        "no other model was identified to compare it with",
+        "No points were placed by hand.",
+    ):
+        assert sentence in parsed.words
+    assert "no recording was held out" in parsed.words.lower()
+
+
+def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypatch) -> None:
+    """A copy of a run 4 mrad off has a floor of 2 mrad."""
+    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    twin = recordings[1]
+    moved = replace(twin, id="twin", channels={**twin.channels, "position": twin.position + 0.004})
+    split = Split("x", (*found.split.train, "twin"), found.split.validation)
+    points = [
+        PlacedPoint(motor_torque=0.2, angle=0.3, side=side, servo="xl330", bench=Bench(mass=0.5, length=0.1))
+        for side in (DRIVE, BACKDRIVE)
+    ]
+    contents = ReportContents(
+        title="repeated", found=replace(found, split=split), recordings=[*recordings, moved], points=points
+    )
+    parsed = Page(write_report(tmp_path / "report.html", contents).read_text("utf-8"))
+    row = next(r for r in parsed.rows if r[:1] == [twin.trajectory] and len(r) == 7)
+    assert row[1:3] == ["1", "2"]
+    assert float(row[3]) == pytest.approx(2.0, abs=0.005)
+    assert float(row[6]) == pytest.approx(float(row[5]) / float(row[3]), rel=0.01)
+    assert "Marked are 2 points placed by hand." in parsed.words
+
+
+def test_the_search_is_read_from_its_study(result, found) -> None:
+    traces = read_traces(result)
+    assert [trace.name for trace in traces] == ["M1", "M2"]
+    for trace in traces:
+        assert (np.diff(trace.best) <= 0.0).all()
+        assert (np.diff(trace.evaluations) > 0.0).all()
+        assert 0 <= trace.surrogate < trace.total
+        end = trace.best[trace.searched - 1]
+        assert trace.best[trace.evaluations >= trace.settled][0] <= 1.01 * end
+        assert (trace.best[trace.evaluations < trace.settled] > 1.01 * end).all()
+    with pytest.raises(IdentificationError, match=r"no study\.journal"):
+        read_traces(result / "nowhere")
+
+
+def test_a_journal_that_is_none_gives_a_reason(tmp_path) -> None:
+    for text in ("", "rubbish\n", '{"op_code": 0}\n'):
+        (tmp_path / "study.journal").write_text(text)
+        with pytest.raises(IdentificationError, match=r"study\.journal"):
+            read_traces(tmp_path)
+
+
+def test_a_crossvalidation_beside_the_result_is_read(tmp_path) -> None:
+    estimate = {"mean": 0.012, "standard_error": 0.001, "runs": 3, "folds": 2}
+    variants = [
+        {"name": name, "friction": name.lower(), "free_parameters": n, "error": estimate, "difference_to_best": gap}
+        for name, n, gap in (("M1", 6, {**estimate, "mean": None}), ("M4", 11, estimate))
+    ]
+    fits = [{"condition": "kp", "errors": {"a": 0.01}, "trained_on": ["b"]}]
+    data = {"variants": variants, "chosen": "M4", "choice": "M4 it is.", "fits": fits, "skipped": {"mass": "one value"}}
+    file = tmp_path / "crossvalidation.json"
+    file.write_text(json.dumps(data))
+    kept = read_crossvalidation(tmp_path)
+    assert [v.chosen for v in kept.variants] == [False, True]
+    assert kept.variants[0].difference == np.inf
+    assert kept.variants[1].error == pytest.approx(0.012)
+    assert kept.made_of(["a", "b"])
+    assert not kept.made_of(["a"])
+    for broken in ("[]", "{", '{"variants": [{}], "chosen": 1}'):
+        file.write_text(broken)
+        with pytest.raises(IdentificationError, match=r"crossvalidation\.json cannot be read"):
+            read_crossvalidation(tmp_path)
+
+
+def test_the_command_asks_for_the_same_again() -> None:
+    """What the page prints, read by `bench identify`, is the request."""
+    request = IdentificationRequest(
+        servo="xl330",
+        models=("m1", "m4"),
+        command_path=("command_delay", "supply_sag"),
+        trials=77,
+        repeats=2,
+        seed=5,
+        validation="kp=200",
+        metric="rmse",
+        quadratic_gate="opposing",
+        integrator="bam",
+        substeps=3,
+        dt=0.004,
+        supply="header",
+        frozen=(("R", 3.2000000000000006),),
+        bounds=(("kt", 0.2, 0.5),),
+    )
+    parser = argparse.ArgumentParser()
+    identify_cli.add_arguments(parser)
+    words = shlex.split(identify_command(Path("a b's"), request, ["x", "y"]))
+    assert words[:2] == ["bench", "identify"]
+    asked = parser.parse_args(words[2:])
+    assert (asked.session, asked.runs, asked.output) == ("a b's", ["x", "y"], "RESULT")
+    assert (asked.model, asked.terms) == (request.models, list(request.command_path))
+    assert (asked.trials, asked.repeats, asked.seed) == (77, 2, 5)
+    assert (asked.validation, asked.metric, asked.gate, asked.integrator) == ("kp=200", "rmse", "opposing", "bam")
+    assert (asked.substeps, asked.dt, asked.supply) == (3, 0.004, "header")
+    assert (asked.fix, asked.bounds) == (["R=3.2000000000000006"], ["kt=0.2:0.5"])
+
+
+def test_correlations_of_a_known_jacobian() -> None:
+    """y = a + b·x with x̄ ≠ 0: corr(a, b) = −x̄/√(mean x²); what trades exactly is ±1, what moves nothing is NaN."""
+    x = np.linspace(0.0, 1.0, 101)
+    jacobian = np.stack([np.ones_like(x), x, 2.0 * x**2, -(x**2), np.zeros_like(x)], axis=1)
+    free = tuple(Parameter(name=n, symbol=n, unit="1", value=0.5, lower=0.0, upper=1.0) for n in "abcde")
+
+    def of(columns):
+        kept = tuple(free[i] for i in columns)
+        return correlations(Sensitivity(kept, np.ones(len(columns)), jacobian[:, columns], (x,)))
+
+    line = of([0, 1, 4])
+    assert line.matrix[0, 1] == pytest.approx(-x.mean() / np.sqrt((x**2).mean()), rel=1e-9)
+    assert line.idle == ("e",)
+    assert line.pairs == ()
+    # 2·c − d is all that shows: more of c is made up for by more of d.
+    traded = of([0, 2, 3])
+    assert traded.matrix[1, 2] == pytest.approx(1.0, abs=1e-6)
+    assert [pair[:2] for pair in traded.pairs] == [("c", "d")]
