@@ -66,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
     )
+    parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
@@ -103,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
         seed=arguments.seed,
         validation=arguments.validation,
         metric=arguments.metric,
+        polish=not arguments.no_polish,
         quadratic_gate=arguments.gate,
         integrator=arguments.integrator,
         substeps=arguments.substeps,

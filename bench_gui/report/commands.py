@@ -33,6 +33,7 @@ def identify_command(
     words += _each("--fix", (f"{name}={value!r}" for name, value in request.frozen))
     words += _each("--bounds", (f"{name}={low!r}:{high!r}" for name, low, high in request.bounds))
     words += ["--points"] if request.points else []
+    words += [] if request.polish else ["--no-polish"]
     return shlex.join([*words, "-o", output])
 
 

@@ -45,6 +45,8 @@ Array = NDArray[np.float64]
 
 POLISHED = 2
 """Ends of each search of which the final one is chosen."""
+ALIKE = 1.02
+"""Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
 PIECE = 0.5
 """Motion from measured state to measured state that leads a search [s]."""
 MOST_PIECED_SAMPLES = 20_000
@@ -260,22 +262,26 @@ class _Job:
         """The end of the searches with the least smooth loss, among those no worse than any simpler model."""
         request = self.request
         options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
-        searched = [model.with_parameters(model.parameters.with_vector(end)) for end in ends]
-        simpler = [model.with_parameters(model.parameters.with_vector(start)) for start in lifted]
-        candidates = [model, *(polish(each, self.train, **options) for each in searched), *simpler]
-        allowed = min((self._evaluate(each, self.train).mean_mae for each in simpler), default=math.inf)
+
+        def judged(vector: Array) -> tuple[float, float, Array]:
+            found = simulate_all(model, self.train, vector[None], **options)
+            mae = float(np.mean([np.abs(run[0]).mean() for run in found]))
+            return smooth_loss([run[0] for run in found], scale), mae, vector
+
         scale = smooth_scale(model.servo)
-        chosen, least, error = model, math.inf, best.train_mae
-        for each in candidates:
-            found = simulate_all(each, self.train, each.parameters.vector()[None], **options)
-            loss = smooth_loss([run[0] for run in found], scale)
-            mae = self._evaluate(each, self.train).mean_mae
-            if loss < least and (each is model or mae <= allowed):
-                chosen, least, error = each, loss, mae
+        simpler = [judged(start) for start in lifted]
+        allowed = ALIKE * min((mae for _, mae, _ in simpler), default=math.inf)
+        first = judged(model.parameters.vector())
+        searched = min([first, *(judged(end) for end in ends)], key=lambda found: found[0])
+        nearest = min([searched, *simpler], key=lambda found: found[0])
+        smoothest = polish(model.with_parameters(model.parameters.with_vector(nearest[2])), self.train, **options)
+        candidates = [searched, judged(smoothest.parameters.vector()), *simpler]
+        _, _, vector = min((c for c in candidates if c[1] <= allowed), key=lambda c: c[0], default=first)
+        chosen = model.with_parameters(model.parameters.with_vector(vector))
         held = self._evaluate(chosen, self.validation) if self.validation else None
         return replace(
             best,
-            train_mae=error,
+            train_mae=self._evaluate(chosen, self.train).mean_mae,
             validation_mae=None if held is None else held.mean_mae,
             validation_rmse=None if held is None else held.mean_rmse,
             parameters=chosen.parameters,

@@ -105,7 +105,7 @@ def _normal_equations(found: Sensitivity, scale: float) -> tuple[Array, Array]:
     return weighted.T @ jacobian, weighted.T @ np.concatenate(residuals)
 
 
-def _step(normal: Array, slope: Array, damping: float, lowest: Array, highest: Array) -> Array:
+def _step(normal: Array, slope: Array, damping: float, lowest: NDArray[np.bool_], highest: NDArray[np.bool_]) -> Array:
     """A damped step; parameters at a bound that would leave it stay."""
     free = ~((lowest & (slope > 0.0)) | (highest & (slope < 0.0)))
     step = np.zeros(len(slope))

@@ -116,9 +116,10 @@ def search(
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
     each begin a descent, in order, with an even share of the budget; budget: evaluations, the surrogate's included;
-    surrogate: leads descents from afar; refine: takes the end (n,) of a descent to the minimum nearby; recorded: values of the first generations of an earlier search with the same
-    seed and bounds, told instead of evaluated; on_recorded hears of these, on_generation of the others. The result is
-    never worse than any start.
+    surrogate: leads descents from afar; refine: takes the end (n,) of a descent to the minimum nearby, its own
+    evaluations not counted; recorded: values of the first generations of an earlier search with the same seed and
+    bounds, told instead of evaluated; on_recorded hears of these, on_generation of the others. The result is never
+    worse than any start.
     """
     lower, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
     dimension = len(bounds)
@@ -197,7 +198,8 @@ def search(
         if ended and turn % 2 == 0:
             converged.append(value)
         descent += 1
-    found = (state.best, *(end for _, end in sorted(ends, key=lambda pair: pair[0])))
+    others = (end for _, end in sorted(ends, key=lambda pair: pair[0]) if not np.array_equal(end, state.best))
+    found = (state.best, *others)
     return SearchResult(state.best, state.value, found, state.evaluations, descent, stopped)
 
 

@@ -35,8 +35,8 @@ def population_kernel(law: Law, full: bool):
     kernel(rows, setups, chosen, first, samples, goal, enable, supply, position, velocity, substeps, sums):
     rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)), one row a
     recording; chosen (c,) the recordings to simulate; first and samples (R,) where each recording begins in the
-    concatenated arrays and how long it is; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply [V]
-    (N·substeps,) held per step; sums (R, P, SUMS) receives the error sums of the chosen recordings.
+    concatenated arrays and how long it is; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply
+    [V] (N·substeps,) held per step; sums (R, P, SUMS) receives the error sums of the chosen recordings.
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
     """

@@ -22,7 +22,6 @@ from core.catalogue import load_servo
 from core.identification.evaluate import evaluate
 from core.identification.evidence import ParameterEvidence
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.sensitivity import judge
 from core.plan import Cell
 from core.recording import Recording
 from core.simulation import simulate_recording
