@@ -275,6 +275,7 @@ def test_a_run_keeps_the_bench_it_was_added_with(person):
     assert (first.mass, second.mass) == (1.71, 0.7)
 
 
+@pytest.mark.alone
 def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     person.connect()
     queue = person.controller.queue
