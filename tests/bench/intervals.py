@@ -4,9 +4,6 @@ Random servos on random benches as in `tests.bench.design`: twelve cells of each
 lengths, recorded with half an encoder step of white noise and rounding. Each is identified with its own friction model
 and command path as a person would, with the default budget. Told are the share of determined parameters whose interval
 holds the true value, and how close to the truth's own error each fit came.
-
-Then one condition is taken away from the same servos: the torque is never released, there is one mass and length, or
-nothing moves fast. A parameter whose interval at the truth is as wide as its catalogue bounds then has to be flagged.
 """
 
 from __future__ import annotations
