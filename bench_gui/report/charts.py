@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
 from bench_gui.report.beside import SearchTrace
-from bench_gui.report.correlation import Correlations
 from bench_gui.report.figures import new_figure
+from core.identification.correlation import Correlations
 from core.identification.residuals import SIGNIFICANT, ResidualBin
 
 Array = NDArray[np.float64]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from bench_gui.report.beside import KeptCrossValidation, SearchTrace, read_crossvalidation, read_traces
-from bench_gui.report.correlation import Correlations, correlations
 from core.errors import IdentificationError, ServoBenchError
+from core.identification.correlation import Correlations, correlations
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.report import Coverage, coverage

@@ -19,10 +19,10 @@ from bench_gui.examples import example_session
 from bench_gui.report import ReportContents, examined, write_report
 from bench_gui.report.beside import read_crossvalidation, read_traces
 from bench_gui.report.commands import identify_command
-from bench_gui.report.correlation import correlations
 from bench_gui.results import load_identification
 from core.bench import Bench
 from core.errors import IdentificationError
+from core.identification.correlation import correlations
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.identification.sensitivity import Sensitivity
