@@ -109,7 +109,7 @@ def test_wrong_addresses_say_what_is_wrong(text, message):
 
 
 @given(
-    st.sampled_from(["/dev/ttyUSB0", "COM12", "/tmp/port with spaces"]),
+    st.sampled_from(["/dev/ttyUSB0", "COM12", "/dev/port with spaces"]),
     st.integers(0, 252),
     st.sampled_from(["1", "2"]),
     st.integers(9600, 4_500_000),
