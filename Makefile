@@ -26,12 +26,9 @@ check: ## lint, format, types, room rules
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-bench: ## figures and ratios of this machine
+bench: ## figures and ratios of this machine; WHAT=--help lists those that run by name only, e.g. WHAT="planted clean"
 	@$(SETUP) test
-	$(BIN)/python -m tests.bench
-	$(BIN)/python -m tests.bench.window
-	$(BIN)/python -m tests.bench.bus
-	$(BIN)/python -m tests.bench.endtoend
+	$(BIN)/python -m tests.bench $(WHAT)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

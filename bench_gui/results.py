@@ -51,7 +51,7 @@ def load_identification(folder: Path) -> Identification:
     """Read what `save_identification` wrote, and the record beside it if there is one; raises IdentificationError.
 
     Results written by the demo, or by programs of one's own, have no record: what was asked is then known as far as
-    their models say.
+    their models say. A cross-validation beside it decides between the models, see `with_crossvalidation`.
     """
     from bench_gui.identify.record import RECORD, read_record
     from core.errors import IdentificationError
@@ -83,7 +83,22 @@ def load_identification(folder: Path) -> Identification:
         raise IdentificationError(f"{folder}: no result of an identification ({error.strerror or error})") from None
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, ServoBenchError) as error:
         raise IdentificationError(f"{folder}: no result of an identification: {error}") from None
-    return Identification(request, split, results, stopped=record is not None and record.ending != "finished")
+    stopped = record is not None and record.ending != "finished"
+    return with_crossvalidation(Identification(request, split, results, stopped=stopped), folder)
+
+
+def with_crossvalidation(found: Identification, folder: Path) -> Identification:
+    """The identification judged by the cross-validation in a folder; as it is where there is none that can be used."""
+    from bench_gui.identify.crossvalidation import SUMMARY as CROSSVALIDATION
+    from core.errors import IdentificationError
+    from core.identification.model_choice import CrossValidation
+
+    try:
+        data = json.loads((folder / CROSSVALIDATION).read_text("utf-8"))
+        return found.judged_by(CrossValidation.from_json(data))
+    except (OSError, ValueError, IdentificationError):
+        # The report says why.
+        return found
 
 
 def new_result_folder(session: Path) -> Path:

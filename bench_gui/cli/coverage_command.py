@@ -9,9 +9,8 @@ from bench_gui.cli.arguments import add_recordings, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
-    from core.identification.coverage.doubts import HeaderDoubt
+    from bench_gui.identify.header_audit import HeaderAudit
     from core.identification.coverage.report import Coverage
-    from core.identification.residuals import ResidualDiagnosis
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,22 +31,19 @@ def run(arguments: argparse.Namespace) -> int:
     model = model_from(arguments.model) if arguments.model else None
     recordings, _ = recordings_from(arguments.session, arguments.runs, arguments.tag)
     seen = coverage(recordings, model=model, threads=arguments.jobs)
-    doubts: tuple[HeaderDoubt, ...] = ()
-    diagnosis: ResidualDiagnosis | None = None
+    audited: HeaderAudit | None = None
     if model is not None:
-        from core.identification.coverage.audit import audit
-        from core.identification.residuals import diagnose_residuals
+        from bench_gui.identify.header_audit import audit_headers
 
-        simulation = {"dt": arguments.dt, "supply": arguments.supply, "threads": arguments.jobs}
-        doubts = audit(model, recordings, **simulation)
-        diagnosis = diagnose_residuals(model, recordings, **simulation)
+        audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
     if arguments.json:
-        after = {} if diagnosis is None else {"audit": [d.to_json() for d in doubts], "residuals": diagnosis.to_json()}
-        print_json(seen.to_json() | after)
+        print_json(seen.to_json() | ({} if audited is None else audited.to_json()))
         return 0
     _print(seen)
-    if diagnosis is not None:
-        _print_after(doubts, diagnosis)
+    if audited is not None:
+        for finding in audited.findings:
+            print(f"{finding.severity}: {finding}")
+        print(audited.summary)
     return 0
 
 
@@ -78,20 +74,10 @@ def _print(seen: Coverage) -> None:
     print_table(["term", "verdict", "why"], [[t.symbol, t.verdict, t.text] for t in seen.terms])
     if seen.repeatability:
         print()
-        rows = [[r.trajectory, r.pairs, 1e3 * r.floor] for r in seen.repeatability]
-        print_table(["repeated", "pairs", "floor/mrad"], rows)
+        rows = [[r.trajectory, r.repetitions, r.runs, 1e3 * r.floor] for r in seen.repeatability]
+        print_table(["repeated", "sets", "runs", "floor/mrad"], rows)
     print()
     for finding in seen.findings:
         print(f"{finding.severity}: {finding}")
     if not seen.findings:
         print("nothing is wrong with these recordings")
-
-
-def _print_after(doubts: tuple[HeaderDoubt, ...], diagnosis: ResidualDiagnosis) -> None:
-    for doubt in doubts:
-        print(f"{doubt.finding().severity}: {doubt}")
-    if not doubts:
-        print("the headers agree with the motion")
-    print(f"left unexplained: {1e3 * diagnosis.position_rms:.2f} mrad, {1e3 * diagnosis.torque_rms:.3g} mN·m (RMS)")
-    for hint in diagnosis.hints:
-        print(f"{hint.severity}: {hint}")

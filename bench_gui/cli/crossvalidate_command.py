@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_recordings, comma_list, friction_models, positive_int, runs_from
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from bench_gui.identify.crossvalidation import COMMAND_PATHS, CONDITIONS, SUMMARY
 
 if TYPE_CHECKING:
-    from core.identification.model_choice import CrossValidation
-    from core.identification.repeatability import Repeatability
-    from core.identification.terms import TermCosts
-    from core.identification.transfer import TransferTable
-
-SUMMARY = "crossvalidation.json"
+    from bench_gui.identify.crossvalidation import CrossValidated
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--by",
         type=comma_list,
-        default="mass,length,kp,trajectory",
+        default=",".join(CONDITIONS),
         metavar="CONDITION,…",
         help="what to hold out, one value after the other: mass, length, kp, trajectory, supply, unit … (%(default)s)",
     )
@@ -32,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
     )
     parser.add_argument(
-        "--command-path", choices=("both", "on", "off"), default="both", help="with it, without, or both (%(default)s)"
+        "--command-path", choices=tuple(COMMAND_PATHS), default="both", help="with it, without, or both (%(default)s)"
     )
     parser.add_argument(
         "--path-terms",
@@ -61,13 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Cross-validate, save and print."""
+    from bench_gui.identify.crossvalidation import Question, run_crossvalidation
     from bench_gui.interrupt import Interrupt
-    from core.errors import IdentificationError
-    from core.identification.crossvalidation import all_variants, cross_validate
-    from core.identification.repeatability import repeatability
     from core.identification.request import IdentificationRequest
-    from core.identification.terms import term_costs
-    from core.identification.transfer import transfer_table
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -84,77 +76,36 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.jobs,
         data_hash=session.data_hash(runs),
     )
-    wanted = {"both": (False, True), "on": (True,), "off": (False,)}[arguments.command_path]
-    variants = [v for v in all_variants(request, arguments.model) if bool(v.command_path) in wanted]
+    question = Question(
+        request=request,
+        by=tuple(arguments.by),
+        command_path=arguments.command_path,
+        most_training_runs=arguments.most_training_runs,
+        transfer=arguments.transfer,
+        terms=arguments.terms,
+    )
     folder = Path(arguments.output) if arguments.output else None
     bar = ProgressBar(arguments.quiet or arguments.json)
-    transfers: list[TransferTable] = []
-    terms = None
     with Interrupt() as interrupt:
-        found = cross_validate(
-            request,
+        made = run_crossvalidation(
+            question,
             recordings,
-            arguments.by,
-            variants=variants,
-            folder=folder,
-            most_training_runs=arguments.most_training_runs,
+            folder,
+            told=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
             should_stop=lambda: interrupt.asked,
-            on_progress=lambda at: bar.show(
-                at.done,
-                f"without {at.fold.label} ({at.number} of {at.folds}), {at.step.model.upper()} "
-                f"{1e3 * at.step.generation.overall_best_value:.2f} mrad (Ctrl+C keeps complete folds)",
-            ),
         )
-        chosen = found.choice.chosen
-        for condition in dict.fromkeys(fold.condition for fold in found.folds) if arguments.transfer else ():
-            try:
-                table = transfer_table(
-                    request,
-                    recordings,
-                    condition,
-                    chosen,
-                    most_training_runs=arguments.most_training_runs,
-                    should_stop=lambda: interrupt.asked,
-                    on_progress=lambda label, done: bar.show(done, f"transfer: fitted to {label}"),
-                )
-            except IdentificationError:
-                # What was cross-validated before an interrupt is kept.
-                if not interrupt.asked:
-                    raise
-                break
-            transfers.append(table)
-        if arguments.terms and not interrupt.asked:
-            fit = found.fit(chosen, found.folds[0])
-            terms = term_costs(
-                fit.model,
-                request,
-                [recording for recording in recordings if recording.id in set(fit.trained_on)],
-                [recording for recording in recordings if recording.id in set(fit.fold.held_out)],
-                should_stop=lambda: interrupt.asked,
-                on_progress=lambda term, done: bar.show(done, f"without {term.title}"),
-            )
     bar.clear()
-    repeated = repeatability(recordings, arguments.dt)
-    data = {
-        **found.to_json(),
-        "transfer": [table.to_json() for table in transfers],
-        "terms": None if terms is None else terms.to_json(),
-        "repeatability": [row.to_json() for row in repeated.table(found.errors(chosen))],
-    }
-    if folder is not None:
-        _save(folder, data)
     if arguments.json:
-        print_json(data)
+        print_json(made.to_json())
     else:
-        _print(found, transfers, terms, repeated)
+        _print(made)
         if folder is not None:
             print(f"written to {folder / SUMMARY}")
     return 0
 
 
-def _print(
-    found: CrossValidation, transfers: list[TransferTable], terms: TermCosts | None, repeated: Repeatability
-) -> None:
+def _print(made: CrossValidated) -> None:
+    found, terms, repeated = made.found, made.terms, made.repeated
     rows: list[list[Any]] = []
     for variant in found.variants:
         error, gap = found.error(variant), found.difference(variant, found.choice.best)
@@ -170,7 +121,7 @@ def _print(
         print(f"  {condition} was not held out: {reason}")
     if found.stopped:
         print("stopped before the end; the conditions above were complete")
-    for table in transfers:
+    for table in made.transfers:
         print()
         print_table(
             [f"fitted to \\ on, {table.condition}", *table.labels],
@@ -206,13 +157,3 @@ def _print(
             ],
         )
     print(repeated.text(errors))
-
-
-def _save(folder: Path, data: dict[str, Any]) -> None:
-    import json
-
-    from core.atomic import write_atomically
-
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
-    write_atomically(folder / SUMMARY, (text + "\n").encode())

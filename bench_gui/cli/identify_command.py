@@ -9,6 +9,7 @@ from bench_gui.cli.arguments import (
     add_recordings,
     comma_list,
     friction_models,
+    model_from,
     positive_int,
     runs_from,
 )
@@ -64,6 +65,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="search a parameter between these; may be repeated",
     )
     parser.add_argument(
+        "--start",
+        action="append",
+        default=[],
+        metavar="MODEL|NAME=VALUE",
+        help="search from this model too, e.g. of an earlier unit: a model file, SERVO:VARIANT, or single values",
+    )
+    parser.add_argument(
         "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
     )
     parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
@@ -83,6 +91,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bench_gui.identify.job import Watch, run_identification
     from bench_gui.interrupt import Interrupt
     from bench_gui.place.rests import DOCUMENT
+    from bench_gui.results import with_crossvalidation
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
@@ -95,8 +104,9 @@ def run(arguments: argparse.Namespace) -> int:
     terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    servo = arguments.servo or recordings[0].settings.servo
     request = IdentificationRequest(
-        servo=arguments.servo or recordings[0].settings.servo,
+        servo=servo,
         models=arguments.model,
         command_path=terms,
         trials=arguments.trials,
@@ -112,6 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
         supply=arguments.supply,
         frozen=tuple(_fixed(text) for text in arguments.fix),
         bounds=tuple(_bounds(text) for text in arguments.bounds),
+        start=_start(arguments.start, servo),
         threads=arguments.jobs,
         data_hash=session.data_hash(runs),
     )
@@ -134,7 +145,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     if finding.problem:
         raise InputError(finding.problem)
-    found = finding.identification
+    found = with_crossvalidation(finding.identification, folder)
     by_model = {path.stem: path for path in finding.files}
     if arguments.json:
         print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
@@ -156,10 +167,36 @@ def run(arguments: argparse.Namespace) -> int:
     if found.stopped:
         print("stopped before the end; the best found so far was kept")
     print(found.choice)
-    for warning in found.recommended.evidence.warnings:
-        print(f"  {found.recommended.model.friction.upper()}: {warning}")
+    best = found.recommended
+    for text in (*best.evidence.warnings, f"torque off: {best.evidence.torque_off(best.model.control).text}"):
+        print(f"  {best.model.friction.upper()}: {text}")
     print(f"models and study are in {folder}")
     return 0
+
+
+def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
+    """Values of models and single ones, later ones over earlier ones; raises for a model of another servo."""
+    from pathlib import Path
+
+    from core.catalogue import load_servo
+    from core.errors import IdentificationError
+
+    values: dict[str, float] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if equals and name.isidentifier() and not Path(text).exists():
+            try:
+                values[name] = float(value)
+            except ValueError:
+                raise IdentificationError(f"--start {text}: expected NAME=NUMBER, or a model") from None
+            continue
+        model = model_from(text)
+        if model.servo != load_servo(servo).name:
+            raise IdentificationError(
+                f"--start {text}: a model of {model.servo}, the recordings are of {servo}; give one of the same servo"
+            )
+        values |= model.values
+    return tuple(values.items())
 
 
 def _fixed(text: str) -> tuple[str, float]:

@@ -12,7 +12,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.identification.proposal import Proposal
+    from bench_gui.identify.next_recordings import NextRecordings
     from core.model import ServoModel
     from core.plan import GridPlan
     from core.recording import Recording
@@ -52,37 +52,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose and print."""
-    from core.identification.design import candidate_cells, next_best
+    from bench_gui.identify.next_recordings import next_recordings
     from sessions import Session
 
     session = Session.open(arguments.session)
     recordings = _recordings(arguments, session)
     model = _model(arguments, recordings)
-    plan = _plan(arguments, session, model)
-    proposals = next_best(
+    found = next_recordings(
         model,
         recordings,
-        candidate_cells(plan, recordings),
-        arguments.count,
+        _plan(arguments, session, model),
+        count=arguments.count,
         objective=arguments.objective,
-        duration=plan.duration,
         dt=arguments.dt,
         supply=arguments.supply,
         threads=arguments.jobs,
     )
     if arguments.json:
-        print_json(
-            {
-                "servo": model.servo,
-                "model": model.title,
-                "runs": len(recordings),
-                "duration": plan.duration,
-                "objective": arguments.objective,
-                "proposals": [proposal.to_json() for proposal in proposals],
-            }
-        )
+        print_json(found.to_json())
         return 0
-    _show(arguments, model, len(recordings), proposals)
+    _show(arguments, found)
     return 0
 
 
@@ -94,22 +83,22 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> list[Recordi
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:
+    from bench_gui.identify.next_recordings import FRICTION, catalogue_model
     from core.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
     from core.identification.request import DEFAULT_COMMAND_PATH
-    from core.model import build_model
 
     if arguments.model:
         return model_from(arguments.model)
     if not recordings:
         if not arguments.servo:
             raise InputError(f"{arguments.session}: no runs yet; name the servo with --servo, or a model with --model")
-        return build_model(arguments.servo, "m6", command_path=DEFAULT_COMMAND_PATH)
+        return catalogue_model(arguments.servo)
     servo = arguments.servo or recordings[0].settings.servo
-    parameters = build_model(servo, "m6", command_path=DEFAULT_COMMAND_PATH).parameters.free
+    parameters = catalogue_model(servo).parameters.free
     request = IdentificationRequest(
         servo=servo,
-        models=("m6",),
+        models=(FRICTION,),
         command_path=DEFAULT_COMMAND_PATH,
         trials=QUICK_TRIALS * len(parameters),
         validation="none",
@@ -120,7 +109,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     bar = ProgressBar(arguments.quiet or arguments.json)
 
     def progress(step: Progress) -> None:
-        bar.show(step.done, f"M6 fitted quickly, at most {duration(step.remaining)} left")
+        bar.show(step.done, f"{FRICTION.upper()} fitted quickly, at most {duration(step.remaining)} left")
 
     model = identify(request, recordings, on_progress=progress).results[0].model
     bar.clear()
@@ -130,29 +119,27 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
 def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) -> GridPlan:
     from dataclasses import replace
 
-    from bench_gui.recording import PLAN_DOCUMENT
-    from core.catalogue import load_servo
-    from core.plan import GridPlan, suggested_plan
+    from bench_gui.identify.next_recordings import plan_to_offer
     from core.trajectories import canonical_name
 
-    kept = session.document(PLAN_DOCUMENT)
-    plan = suggested_plan(load_servo(model.servo)) if kept is None else GridPlan.from_json(kept)
     given = {"masses": arguments.masses, "lengths": arguments.lengths, "kps": arguments.gains}
     if arguments.trajectories:
         given["trajectories"] = tuple(canonical_name(name) for name in arguments.trajectories)
-    return replace(plan, **{name: value for name, value in given.items() if value})
+    return replace(plan_to_offer(session, model.servo), **{name: value for name, value in given.items() if value})
 
 
-def _show(arguments: argparse.Namespace, model: ServoModel, known: int, proposals: Sequence[Proposal]) -> None:
+def _show(arguments: argparse.Namespace, found: NextRecordings) -> None:
     from shlex import quote
 
     print_table(
         ["trajectory", "mass/kg", "length/m", "gain", "volume", "what it tells"],
-        [[p.cell.trajectory, p.cell.mass, p.cell.length, p.cell.kp, f"÷ {p.factor:.2g}", p.words] for p in proposals],
+        [
+            [p.cell.trajectory, p.cell.mass, p.cell.length, p.cell.kp, f"÷ {p.factor:.2g}", p.words]
+            for p in found.proposals
+        ],
     )
-    runs = f"{known} run{'s' if known != 1 else ''}"
-    print(f"{model.title} after {runs}; volume of its joint 95 % interval, each line on top of those above it")
-    best = proposals[0].cell
+    print(found.basis)
+    best = found.proposals[0].cell
     print(
         f"the first: bench record --trajectory {best.trajectory} --mass {best.mass:g} --length {best.length:g} "
         f"--kp {best.kp:g} -o {quote(str(arguments.session))}"

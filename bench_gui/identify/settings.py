@@ -44,6 +44,9 @@ class FitSettings:
     bounds: tuple[tuple[str, float, float], ...] = ()
     points: bool = False
     """Whether the points placed by hand join the runs."""
+    start: tuple[tuple[str, float], ...] = ()
+    start_title: str = ""
+    """How a person knows the model the start is of."""
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -73,6 +76,7 @@ class FitSettings:
             threads=self.threads,
             frozen=self.frozen,
             bounds=self.bounds,
+            start=self.start,
             points=tuple(point for point in placed if point.servo == servo) if self.points else (),
         )
 

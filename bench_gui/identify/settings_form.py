@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -11,6 +12,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QDoubleSpinBox,
+    QFileDialog,
     QGridLayout,
     QLabel,
     QPushButton,
@@ -21,6 +23,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from bench_gui.compare.models import ModelShelf
 from bench_gui.icons import swatch
 from bench_gui.identify.parameter_dialog import Bounds, Frozen, ParameterDialog
 from bench_gui.identify.settings import FitSettings
@@ -36,6 +39,8 @@ if TYPE_CHECKING:
 _SHARE = "25%"
 _CONDITIONS = ("trajectory", "mass", "length", "kp")
 _WIDE = FIELD_WIDTH + 42
+_CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
+"""Starts that are no model of the shelf: the catalogue's values, one that has left the shelf, one to look for."""
 
 METRIC_TITLES = {"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"}
 GATE_TITLES = {"larger_torque": "larger torque", "opposing": "opposing torques"}
@@ -49,14 +54,18 @@ class SettingsForm(QWidget):
     changed = Signal()
     """Other settings, or other runs to divide."""
 
-    def __init__(self, stack: QUndoStack) -> None:
+    def __init__(self, stack: QUndoStack, shelf: ModelShelf) -> None:
+        """shelf: the models a search can start from."""
         super().__init__()
         self._stack = stack
+        self._shelf = shelf
         self._settings = FitSettings()
         self._default_rule = _SHARE
         self._servo = ""
         self._frozen: Frozen = ()
         self._bounds: Bounds = ()
+        self._start: Frozen = ()
+        self._start_title = ""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
@@ -76,6 +85,7 @@ class SettingsForm(QWidget):
         column.addWidget(self.expert)
         self._watched()
         self.offer([], "")
+        shelf.changed.connect(self._offer_starts)
 
     # What there is to choose.
 
@@ -117,6 +127,13 @@ class SettingsForm(QWidget):
         )
         self.validation.setFixedWidth(_WIDE)
         section.row("Hold out", self.validation)
+        self.start: QComboBox = choice(
+            "Start from",
+            "A model that is known, e.g. of an earlier unit of the servo: the search begins there too, and finds a "
+            "similar unit sooner",
+        )
+        self.start.setFixedWidth(_WIDE)
+        section.row("Start from", self.start)
         self.repeats: QSpinBox = whole(
             "Repeats", "Searches for each model; their spread tells how sure it is", 1, 1, 50
         )
@@ -217,6 +234,7 @@ class SettingsForm(QWidget):
             ("supply voltage", self.supply),
         ):
             combo.currentIndexChanged.connect(lambda _, text=text: self._edited(text))
+        self.start.activated.connect(lambda _: self._pick_start())
 
     # What is chosen.
 
@@ -246,6 +264,8 @@ class SettingsForm(QWidget):
             ):
                 combo.setCurrentIndex(combo.findData(value))
             self._frozen, self._bounds = settings.frozen, settings.bounds
+            self._start, self._start_title = settings.start, settings.start_title
+        self._offer_starts()
         self._taken()
 
     def change(self, text: str, settings: FitSettings, key: str = "") -> None:
@@ -289,6 +309,7 @@ class SettingsForm(QWidget):
         if servo != self._servo and servo:
             self._servo = servo
             self._frozen, self._bounds = (), ()
+            self._start, self._start_title = (), ""
         before: str | None = self.validation.currentData()
         untouched = before in (None, self._default_rule)
         self._default_rule = "none" if len(runs) == 1 else _SHARE
@@ -303,6 +324,7 @@ class SettingsForm(QWidget):
                         text = value if isinstance(value, str) else f"{value:g}"
                         self.validation.addItem(f"{name} = {text}", f"{name}={value}")
             self._select_rule(self._default_rule if untouched or before is None else before)
+        self._offer_starts()
         self._taken()
 
     def offer_points(self, count: int) -> None:
@@ -310,7 +332,43 @@ class SettingsForm(QWidget):
         self.points.setText(f"Use placed points ({count})" if count else "Use placed points")
         self.points.setEnabled(count > 0)
 
+    def start_from(self, key: str) -> None:
+        """Start searches from a model of the shelf too; an empty key leaves the catalogue's values alone."""
+        entry = self._shelf.entry(key)
+        if entry is not None and entry.model.servo != self._servo:
+            self._shelf.problem.emit(
+                f"{entry.title} is a model of {entry.model.servo}, the runs are of {self._servo}; "
+                "choose one of the same servo"
+            )
+        elif entry is not None:
+            self._start, self._start_title = tuple(entry.model.values.items()), entry.title
+        elif key == _CATALOGUE:
+            self._start, self._start_title = (), ""
+        self._edited("where the search starts")
+        self._offer_starts()
+
     # Behind the scenes.
+
+    def _pick_start(self) -> None:
+        key = self.start.currentData()
+        if key == _FROM_FILE:
+            file, _ = QFileDialog.getOpenFileName(self.window(), "Start from a model", "", "Model (*.json)")
+            key = self._shelf.open_file(Path(file)) or _KEPT if file else _KEPT
+        self.start_from(key)
+
+    def _offer_starts(self) -> None:
+        """The shelf's models of the servo, and the present start where it is none of them."""
+        entries = [entry for entry in self._shelf.entries if entry.model.servo == self._servo]
+        same = next((e.key for e in entries if tuple(e.model.values.items()) == self._start), _KEPT)
+        with self._quiet():
+            self.start.clear()
+            self.start.addItem("catalogue", _CATALOGUE)
+            for entry in entries:
+                self.start.addItem(entry.title, entry.key)
+            if self._start and same == _KEPT:
+                self.start.addItem(self._start_title, _KEPT)
+            self.start.addItem("a file…", _FROM_FILE)
+            self.start.setCurrentIndex(self.start.findData(same) if self._start else 0)
 
     def _edited(self, text: str, detail: str = "") -> None:
         settings = self._read()
@@ -339,6 +397,8 @@ class SettingsForm(QWidget):
             frozen=self._frozen,
             bounds=self._bounds,
             points=self.points.isChecked(),
+            start=self._start,
+            start_title=self._start_title,
         )
 
     def _select_rule(self, rule: str) -> None:
@@ -351,6 +411,7 @@ class SettingsForm(QWidget):
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
             self.seed, self.substeps, self.dt, self.threads, self.error_metric, self.integrator, self.gate, self.supply,
+            self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

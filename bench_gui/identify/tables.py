@@ -33,7 +33,7 @@ class ParameterTable(QAbstractTableModel):
         ("Symbol", "As in the papers"),
         ("Value", "The best value found"),
         ("± 95 %", "Approximate: linearised, with the model's own error as noise; ∞ where these runs leave it open"),
-        ("Began at", "Value of the catalogue the search began with"),
+        ("Began at", "Value the search began with: the catalogue's, or that of the start that was chosen"),
         ("Unit", "SI unit; angles are in rad"),
         ("Between its bounds", "Where the value lies between its bounds"),
         ("To know", "What is wrong with the value, and what would help"),
@@ -43,15 +43,21 @@ class ParameterTable(QAbstractTableModel):
         super().__init__()
         self._parameters: list[Parameter] = []
         self._evidence: Evidence | None = None
+        self._torque_off = ""
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
 
-    def set_parameters(self, parameters: list[Parameter], evidence: Evidence | None = None) -> None:
-        """Show these; the same names only change their numbers. evidence: None while the search is under way."""
-        self._evidence = evidence
+    def set_parameters(
+        self, parameters: list[Parameter], evidence: Evidence | None = None, torque_off: str = ""
+    ) -> None:
+        """Show these; the same names only change their numbers.
+
+        evidence: None while the search is under way; torque_off: what a released motor does, said beside β.
+        """
+        self._evidence, self._torque_off = evidence, torque_off
         if parameters and [p.name for p in parameters] == [p.name for p in self._parameters]:
             self._parameters = parameters
             self.dataChanged.emit(self.index(0, 0), self.index(len(parameters) - 1, len(self.HEADERS) - 1))
@@ -107,7 +113,8 @@ class ParameterTable(QAbstractTableModel):
             if not known.frozen:
                 interval = significant(known.half_width, 2) if known.determined else "∞"
         unit = "" if p.unit == "1" else p.unit
-        note = ("frozen" if p.frozen else "") or warning
+        released = self._torque_off if p.name == "release_braking" else ""
+        note = released or ("frozen" if p.frozen else "") or warning
         return (p.symbol, significant(p.value), interval, initial, unit, "", note)[column]
 
 

@@ -40,8 +40,11 @@ class WarningList(QScrollArea):
         self.setWidget(body)
         self.show_evidence(None)
 
-    def show_evidence(self, evidence: Evidence | None) -> int:
-        """Show what is to be known, None for no model; returns how many warnings there are."""
+    def show_evidence(self, evidence: Evidence | None, torque_off: str = "") -> int:
+        """Show what is to be known, None for no model; returns how many warnings there are.
+
+        torque_off: what a released motor does.
+        """
         if evidence is None:
             self.text.setText(NO_MODEL)
             self.basis.setText("")
@@ -50,7 +53,8 @@ class WarningList(QScrollArea):
         said = [with_symbols(text, symbols) for text in evidence.warnings]
         self.text.setText("".join(f'<p style="margin:0 0 5px 0">•&nbsp; {text}</p>' for text in said) or NOTHING)
         self.basis.setText(
-            "Intervals are approximate: linearised at the values found, with a noise of "
+            (f"Torque off: {torque_off}. " if torque_off else "")
+            + "Intervals are approximate: linearised at the values found, with a noise of "
             f"{milliradians(evidence.noise)} mrad (what the model leaves unexplained) and "
             f"{evidence.independent:.0f} independent samples of {evidence.samples}, as neighbours in time err alike."
         )

@@ -32,6 +32,7 @@ def identify_command(
         words += _given(option, None if value == usual else value)
     words += _each("--fix", (f"{name}={value!r}" for name, value in request.frozen))
     words += _each("--bounds", (f"{name}={low!r}:{high!r}" for name, low, high in request.bounds))
+    words += _each("--start", (f"{name}={value!r}" for name, value in request.start))
     words += ["--points"] if request.points else []
     words += [] if request.polish else ["--no-polish"]
     return shlex.join([*words, "-o", output])

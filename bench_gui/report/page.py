@@ -60,6 +60,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "search": as_svg(search_figure(seen.traces.value)) if seen.traces.value else "",
         "polished": _polished(seen),
         "parameters": parameter_rows(best, contents.truth),
+        "torque_off": best.evidence.torque_off(best.model.control).text,
         "has_truth": contents.truth is not None,
         **_correlations(seen),
         "overlays": _overlays(seen),
@@ -92,6 +93,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("supply", request.supply),
         ("quadratic term", model.quadratic_gate),
         ("command path", ", ".join(request.command_path) or "none"),
+        ("searched from", "a known model and the catalogue's values" if request.start else "the catalogue's values"),
     ]
     if request.points:
         error = origin.get("placed_points", {}).get("mean_error")

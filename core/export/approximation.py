@@ -142,8 +142,9 @@ class _Search:
         sums = np.empty((len(self._setups), len(rows), SUMS))
         chosen = np.arange(len(self._setups))
         self._kernel(
-            rows, self._setups, chosen, self._first, self._samples, self._goal, self._enable, self._supply,
-            self._position, np.zeros_like(self._position), 1, sums,
+            rows, self._setups, chosen, self._first, self._samples, np.zeros_like(self._samples), self._goal,
+            self._enable, self._supply, self._position, np.zeros_like(self._position), 1, sums,
+            np.empty((0, len(rows))),
         )  # fmt: skip
         return sums[:, :, 0].sum(axis=0) / len(self._position)
 

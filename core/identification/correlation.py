@@ -49,7 +49,7 @@ def correlations(found: Sensitivity) -> Correlations:
     Singular values of J below SMALLEST of the largest are raised to it, so that a trade-off that is exact shows as ±1
     where a pseudo-inverse would leave it out.
     """
-    jacobian = np.nan_to_num(found.jacobian, nan=0.0, posinf=0.0, neginf=0.0)
+    jacobian = found.jacobian
     symbols = tuple(p.symbol for p in found.parameters)
     matrix = np.full((len(symbols), len(symbols)), np.nan)
     lengths = np.linalg.norm(jacobian, axis=0)

@@ -158,14 +158,13 @@ def _known(
         return _Known(model=model, sensitivity_at=at, found=found, share=0.0, variance=floor)
     seen = sum(len(residual) for residual in found.residuals)
     samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
-    residuals = [np.nan_to_num(residual, nan=1e3, posinf=1e3, neginf=-1e3) for residual in found.residuals]
-    variance = max(sum(float(residual @ residual) for residual in residuals) / seen, floor)
+    variance = max(sum(float(residual @ residual) for residual in found.residuals) / seen, floor)
     return _Known(
         model=model,
         sensitivity_at=at,
         found=found,
         share=samples / seen,
-        variance=variance * correlation_length(residuals),
+        variance=variance * correlation_length(found.residuals),
     )
 
 
@@ -203,8 +202,7 @@ def _informations(ensemble: Sequence[ServoModel], runs: Sequence[Recording], var
 
 
 def _information(found: Sensitivity) -> Array:
-    answers = np.nan_to_num(found.jacobian, nan=0.0, posinf=0.0, neginf=0.0)
-    return answers.T @ answers
+    return found.jacobian.T @ found.jacobian
 
 
 def _greedy(

@@ -11,8 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.actuator import ControlLaw
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
+from core.identification.choice import Judged, in_words, listed
 from core.identification.request import physical_limits
 
 NORMAL_95 = 1.959963984540054
@@ -20,6 +22,14 @@ NORMAL_95 = 1.959963984540054
 
 CLOSE = 0.02
 """Models whose errors differ by less than this share are as good as each other."""
+
+OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not determined"
+"""What a released motor does: nothing, brake as its shorted winding does, something between; or nobody knows."""
+
+BRAKING_MARGIN = 0.05
+"""A 95 % interval of β that comes this close to 0 or 1 speaks for open or shorted."""
+WIDEST_BRAKING = 0.5
+"""A 95 % interval of β that is wider tells nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +41,7 @@ class ParameterEvidence:
     unit: str
     value: float
     initial: float
-    """Where the search began: the catalogue's value."""
+    """Where the search began: the catalogue's value, or that of the start the request gives."""
     lower: float
     upper: float
     frozen: bool
@@ -95,6 +105,18 @@ class ParameterEvidence:
         )
 
 
+@dataclass(frozen=True)
+class TorqueOff:
+    """What the motor does while its torque is off."""
+
+    mode: str
+    """OPEN, SHORTED, PARTLY or UNKNOWN."""
+    text: str
+    """The same in words, with what it rests on, or the remedy."""
+    assumed: bool = False
+    """Whether the model takes it for granted."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What the training runs say about a model."""
@@ -121,6 +143,32 @@ class Evidence:
             return parameter.bound_warning
         return next((text for names, text in self._open() if name in names), "")
 
+    def torque_off(self, control: ControlLaw) -> TorqueOff:
+        """What the runs say about a released motor, from β and its 95 % interval; what the model assumes without β.
+
+        control: the model's own, as only a voltage law has a β.
+        """
+        if control.law == "current":
+            return TorqueOff(
+                OPEN, f"{OPEN}, as a current law drives no current while released; β changes nothing", True
+            )
+        known = next((p for p in self.parameters if p.name == "release_braking"), None)
+        if known is None:
+            text = f"assumed {OPEN} (β = 0): identify the term release_braking of the command path to know"
+            return TorqueOff(OPEN, text, True)
+        if known.frozen:
+            mode = _braking(known.value, known.value)
+            return TorqueOff(mode, f"{mode}, as β is held at {known.value:.3g}", True)
+        low, high = max(known.value - known.half_width, 0.0), min(known.value + known.half_width, 1.0)
+        if known.determined and high - low <= WIDEST_BRAKING:
+            mode = _braking(low, high)
+            return TorqueOff(mode, f"{mode}, as β = {known.value:.2g}, between {low:.2g} and {high:.2g} (95 %)")
+        if known.traded_with:
+            others = listed(known.traded_with)
+            text = f"{UNKNOWN}, as {others} can make up for β: freeze one that you know, e.g. a measured R"
+            return TorqueOff(UNKNOWN, text)
+        return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
+
     def _open_warnings(self) -> tuple[str, ...]:
         return tuple(text for _, text in self._open())
 
@@ -134,7 +182,7 @@ class Evidence:
             found.append(
                 (
                     {undetermined[symbol].name for symbol in idle},
-                    f"{_listed(idle)} hardly change{'s' if one else ''} the motion in these runs: record runs that "
+                    f"{listed(idle)} hardly change{'s' if one else ''} the motion in these runs: record runs that "
                     f"need {'it' if one else 'them'}, or freeze {'it' if one else 'them'}",
                 )
             )
@@ -149,7 +197,7 @@ class Evidence:
             found.append(
                 (
                     names,
-                    f"{_listed(group)} cannot be told apart by these runs, only what they amount to together: freeze "
+                    f"{listed(group)} cannot be told apart by these runs, only what they amount to together: freeze "
                     "one that you know, or record other loads and gains",
                 )
             )
@@ -184,6 +232,13 @@ class Evidence:
             raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None
 
 
+def _braking(low: float, high: float) -> str:
+    """What an interval of β says that tells something."""
+    if low <= BRAKING_MARGIN:
+        return OPEN
+    return SHORTED if high >= 1.0 - BRAKING_MARGIN else PARTLY
+
+
 @dataclass(frozen=True)
 class Contender:
     """What the choice between models rests on; errors in rad."""
@@ -206,32 +261,27 @@ def recommended(contenders: Sequence[Contender]) -> Contender:
 
 
 def choice_in_words(contenders: Sequence[Contender]) -> str:
-    """One or two sentences: which model is recommended, on what evidence, and which simpler ones are as good."""
+    """One to four sentences: which model is recommended, on what evidence, and which other ones are as good."""
     best = recommended(contenders)
-    name = best.friction.upper()
-    held = best.validation_mae is not None
-    kind = "validation" if held else "training"
-    error = f"{1e3 * best.error:.3g} mrad"
-    if len(contenders) == 1:
-        text = f"{name}: {kind} error {error}; no other model was identified to compare it with."
-    elif held:
-        on = f" on {best.held_out} held-out run{'s' if best.held_out != 1 else ''}" if best.held_out else ""
-        text = f"{name} is recommended: lowest validation error{on}, {error}."
-    else:
-        text = f"{name} has the lowest training error, {error}."
-    rank = FRICTION_MODELS.index(best.friction)
-    close = [c for c in contenders if c is not best and c.error <= best.error * (1.0 + CLOSE)]
-    simpler = [c.friction.upper() for c in close if FRICTION_MODELS.index(c.friction) < rank]
-    richer = [c.friction.upper() for c in close if FRICTION_MODELS.index(c.friction) > rank]
-    percent = f"{100 * CLOSE:g} %"
-    if simpler:
-        text += f" {_listed(simpler)} {'is' if len(simpler) == 1 else 'are'} simpler and within {percent}."
-    if richer:
-        text += f" {_listed(richer)} {'comes' if len(richer) == 1 else 'come'} within {percent} with more parameters."
-    if not held and len(contenders) > 1:
+    others = [c for c in contenders if c is not best]
+    unseen = best.validation_mae is not None
+    held = f" on {best.held_out} held-out run{'s' if best.held_out != 1 else ''}" if best.held_out else ""
+    text = in_words(
+        _judged(best),
+        [_judged(c) for c in others],
+        [_judged(c) for c in others if c.error <= best.error * (1.0 + CLOSE)],
+        judged_by=f"validation error{held}" if unseen else "training error",
+        margin=f"within {100 * CLOSE:g} %",
+    )
+    if others and not unseen:
         text += " No runs were held out, so a richer model cannot do worse: hold some out to choose."
     return text
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def _judged(contender: Contender) -> Judged:
+    return Judged(
+        name=contender.friction.upper(),
+        error=contender.error,
+        shown=f"{1e3 * contender.error:.3g}",
+        parameters=FRICTION_MODELS.index(contender.friction),
+    )

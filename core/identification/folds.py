@@ -6,8 +6,9 @@ how well it transfers to one it has not, which is what a simulation is for.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ UNIT = "unit"
 """Which specimen of a servo a run was recorded with: a condition only some recordings tell."""
 
 UNIT_KEYS = ("servo_serial", "unit", "session")
-"""Entries of a recording's provenance that tell the unit, the surest first."""
+"""Entries of a recording's provenance that tell the unit, the surest first, where the device told no serial number."""
 
 FOLD_CONDITIONS = (*CONDITIONS, UNIT)
 """What runs can be held out by."""
@@ -40,6 +41,26 @@ class Fold:
     def label(self) -> str:
         """What is held out, as a person reads it, e.g. "0.535 kg"."""
         return named(self.condition, self.value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.__dict__, "train": list(self.train), "held_out": list(self.held_out)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Fold:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            value = data["value"]
+            if data["condition"] not in FOLD_CONDITIONS:
+                raise ValueError(f"no condition {data['condition']!r}")
+            return cls(
+                condition=data["condition"],
+                value=value if isinstance(value, str) else float(value),
+                train=_ids(data["train"]),
+                held_out=_ids(data["held_out"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"a fold cannot be read: {error!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +109,19 @@ def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value
 
 
 def unit_of(recording: Recording) -> str:
-    """The specimen of the servo a run was recorded with; empty where its provenance does not tell."""
-    return next((str(recording.provenance[key]) for key in UNIT_KEYS if recording.provenance.get(key)), "")
+    """The specimen of the servo a run was recorded with; empty where its provenance does not tell.
+
+    The recorder keeps what the device said about itself, its serial number included, under "device".
+    """
+    origin = recording.provenance
+    device = origin.get("device")
+    serial = device.get("serial") if isinstance(device, Mapping) else None
+    return str(serial or next((origin[key] for key in UNIT_KEYS if origin.get(key)), ""))
+
+
+def spoken(condition: str) -> str:
+    """A condition in a sentence, e.g. "arm mass"."""
+    return condition if condition == UNIT else CONDITIONS[condition][0].lower()
 
 
 def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: int = 0) -> list[Recording]:
@@ -120,6 +152,15 @@ def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: in
 
 def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:
     if not values:
-        return "the runs do not say which unit they were recorded with: record units into sessions of their own"
+        return (
+            "the runs do not say which unit they were recorded with: record servos that tell a serial number, or "
+            "import runs whose provenance names the unit"
+        )
     only = named(condition, next(iter(values)))
     return f"every run has {condition} {only}: record with another {condition} to hold one out"
+
+
+def _ids(data: Any) -> tuple[str, ...]:
+    if not isinstance(data, (list, tuple)) or not all(isinstance(run, str) for run in data):
+        raise ValueError(f"{data!r:.40} is not a list of run ids")
+    return tuple(data)

@@ -6,7 +6,6 @@ never scores worse on the recordings it was trained on.
 
 from __future__ import annotations
 
-import math
 import platform
 import time
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from core.identification.evaluate import Evaluation, discretisation_error, evalu
 from core.identification.evidence import Evidence
 from core.identification.objective import Batch
 from core.identification.placed import PlacedResiduals
-from core.identification.polish import polish, smooth_loss, smooth_scale
+from core.identification.polish import polish, smooth_losses
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -34,8 +33,8 @@ from core.identification.request import (
     search_template,
 )
 from core.identification.result import Identification, ModelResult, Repeat
-from core.identification.search import Generation, SearchResult, search
-from core.identification.sensitivity import judge, simulate_all
+from core.identification.search import Generation, SearchResult, Surrogate, search
+from core.identification.sensitivity import judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
 from core.model import ServoModel
@@ -47,9 +46,12 @@ POLISHED = 2
 """Ends of each search of which the final one is chosen."""
 ALIKE = 1.02
 """Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
-PIECE = 0.5
+PIECE = 1.0
 """Motion from measured state to measured state that leads a search [s]."""
-MOST_PIECED_SAMPLES = 20_000
+MOST_LEADING_SAMPLES, MOST_REFINED_SAMPLES = 20_000, 60_000
+"""Of a session with more, a random selection of runs leads, and another one all descents are refined with."""
+WIDE, FINE = 1e-3, 1e-4
+"""Differences on the way down, of the pieces and of the whole runs, as a share of the catalogue's bounds."""
 
 __all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "identify"]
 
@@ -170,20 +172,11 @@ class _Job:
         self._started = time.monotonic()
         self._done_before = 0.0
         """Share that was on record already and took no time."""
-        self._templates = {friction: self._template(friction) for friction in request.models}
+        self._templates = {friction: search_template(request, friction) for friction in request.models}
         self._budgets = {
             friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
             for friction, template in self._templates.items()
         }
-
-    def _template(self, friction: str) -> ServoModel:
-        """The model to be searched; a sag that was measured is none of its parameters."""
-        template = search_template(self.request, friction)
-        measured = self.request.supply == "logged" and all("supply_voltage" in r.channels for r in self.train)
-        if not measured or "supply_sag" not in template.command_path:
-            return template
-        parameters = template.parameters.frozen_at({"supply_sag": 0.0})
-        return template.with_parameters(parameters) if parameters.free else template
 
     def fit(self, friction: str, split: Split, simpler: Sequence[ModelResult]) -> ModelResult:
         """Search K times, keep the best."""
@@ -197,8 +190,11 @@ class _Job:
             supply=self.request.supply,
             threads=self.request.threads,
         )
-        wanted = replace(wanted, dt=float(np.median(batch.steps)))
+        wanted = batch.model = replace(wanted, dt=float(np.median(batch.steps)))
         starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
+        if request.start:
+            # The search goes far from the first start and stays near the others.
+            starts.insert(0, search_template(replace(request, start=()), friction).parameters.vector())
         self._check_starts(batch, starts)
         repeats: list[Repeat] = []
         values: list[float] = []
@@ -226,7 +222,7 @@ class _Job:
         best = repeats[int(np.argmin(values))] if self._placed is not None else min(repeats, key=lambda r: r.train_mae)
         model = wanted.with_parameters(best.parameters)
         if self._polishes and not self.stopped:
-            best, model = self._polished(model, best, ends, starts[1:])
+            best, model = self._polished(batch, best, ends, starts[1:])
         model = self._finished(model, best, repeats, split)
         evidence = judge(
             model, wanted.parameters, self.train, dt=request.dt, supply=request.supply, threads=request.threads
@@ -246,46 +242,27 @@ class _Job:
     def _polishes(self) -> bool:
         return self.request.polish and self._placed is None
 
-    def _refined(self, template: ServoModel) -> Callable[[Array], Array]:
-        request = self.request
-
-        def refine(vector: Array) -> Array:
-            model = template.with_parameters(template.parameters.with_vector(vector))
-            options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
-            return polish(model, self.train, rough=True, **options).parameters.vector()
-
-        return refine
-
     def _polished(
-        self, model: ServoModel, best: Repeat, ends: list[Array], lifted: list[Array]
+        self, batch: Batch, best: Repeat, ends: list[Array], lifted: list[Array]
     ) -> tuple[Repeat, ServoModel]:
         """The end of the searches with the least smooth loss, among those no worse than any simpler model."""
-        request = self.request
-        options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
-
-        def judged(vector: Array) -> tuple[float, float, Array]:
-            found = simulate_all(model, self.train, vector[None], **options)
-            mae = float(np.mean([np.abs(run[0]).mean() for run in found]))
-            return smooth_loss([run[0] for run in found], scale), mae, vector
-
-        scale = smooth_scale(model.servo)
-        simpler = [judged(start) for start in lifted]
-        allowed = ALIKE * min((mae for _, mae, _ in simpler), default=math.inf)
-        first = judged(model.parameters.vector())
-        searched = min([first, *(judged(end) for end in ends)], key=lambda found: found[0])
-        nearest = min([searched, *simpler], key=lambda found: found[0])
-        smoothest = polish(model.with_parameters(model.parameters.with_vector(nearest[2])), self.train, **options)
-        candidates = [searched, judged(smoothest.parameters.vector()), *simpler]
-        _, _, vector = min((c for c in candidates if c[1] <= allowed), key=lambda c: c[0], default=first)
-        chosen = model.with_parameters(model.parameters.with_vector(vector))
-        held = self._evaluate(chosen, self.validation) if self.validation else None
+        model = batch.model
+        found = np.array([best.parameters.vector(), *ends, *lifted])
+        nearest = found[int(np.argmin(smooth_losses(batch, found)))]
+        found = np.array([*found, polish(batch, nearest)[0]])
+        losses, maes = smooth_losses(batch, found), batch.scores(found).combined("mae")
+        simpler = maes[1 + len(ends) : -1]
+        allowed = ALIKE * simpler.min() if len(simpler) else np.inf
+        chosen = int(np.argmin(np.where(maes <= allowed, losses, np.inf)))
+        fitted = model.with_parameters(model.parameters.with_vector(found[chosen]))
+        held = self._evaluate(fitted, self.validation) if self.validation else None
         return replace(
             best,
-            train_mae=self._evaluate(chosen, self.train).mean_mae,
+            train_mae=self._evaluate(fitted, self.train).mean_mae,
             validation_mae=None if held is None else held.mean_mae,
             validation_rmse=None if held is None else held.mean_rmse,
-            parameters=chosen.parameters,
-        ), chosen
+            parameters=fitted.parameters,
+        ), fitted
 
     def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
         """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
@@ -324,7 +301,8 @@ class _Job:
     def _search(self, template: ServoModel, batch: Batch, repeat: int, starts: list[Array]) -> SearchResult:
         friction = template.friction
         budget = self._budgets[friction]
-        pieces = batch.in_pieces(PIECE, MOST_PIECED_SAMPLES)
+        pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
+        part = batch.selection(MOST_REFINED_SAMPLES)
         record = None
         if self.folder is not None:
             settings = self._search_settings(template, batch, budget, starts)
@@ -353,8 +331,8 @@ class _Job:
                 starts,
                 budget,
                 self._seed(repeat),
-                surrogate=partial(judge, pieces),
-                refine=self._refined(template) if self._polishes else None,
+                surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
+                refine=partial(polish, part, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
                 on_generation=report,
                 on_recorded=recall,

@@ -13,16 +13,17 @@ variant whose paired difference from the best is within one standard error.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, ModelError
 from core.friction import FRICTION_MODELS
-from core.identification.folds import Fold
+from core.identification.choice import Judged, in_words, listed
+from core.identification.folds import Fold, spoken
 from core.model import ServoModel
 
 
@@ -59,19 +60,41 @@ class FoldFit:
         return float(np.mean(list(self.errors.values())))
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Plain data; null for what is infinite. The fold is named by its condition and value."""
         return {
             "condition": self.fold.condition,
             "value": self.fold.value,
             "friction": self.variant.friction,
             "command_path": list(self.variant.command_path),
-            "train_mae": self.train_mae,
+            "train_mae": finite_or_none(self.train_mae),
             "held_out_mae": finite_or_none(self.mean),
             "trained_on": list(self.trained_on),
             "evaluations": self.evaluations,
             "errors": {run: finite_or_none(error) for run, error in self.errors.items()},
-            "parameters": self.model.values,
+            "model": self.model.to_json(),
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
+        """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
+        try:
+            errors = {run: _or_infinite(data["errors"][run]) for run in fold.held_out}
+            if len(errors) != len(data["errors"]):
+                raise ValueError(f"errors of runs that {fold.label} did not hold out")
+            model = ServoModel.from_json(data["model"])
+            if model.friction != data["friction"]:
+                raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
+            return cls(
+                variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
+                fold=fold,
+                model=model,
+                train_mae=_or_infinite(data["train_mae"]),
+                trained_on=tuple(str(run) for run in data["trained_on"]),
+                evaluations=int(data["evaluations"]),
+                errors=errors,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
+            raise IdentificationError(f"a fit of a cross-validation cannot be read: {error!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,6 +186,15 @@ class CrossValidation:
         )
 
     @property
+    def runs(self) -> frozenset[str]:
+        """Ids of every run it was made of, fitted to or judged on."""
+        return frozenset(run for fit in self.fits for run in (*fit.fold.train, *fit.fold.held_out))
+
+    def among(self, variants: Collection[Variant]) -> CrossValidation:
+        """The same of some of its variants only, at least one."""
+        return replace(self, fits=tuple(fit for fit in self.fits if fit.variant in variants))
+
+    @property
     def choice(self) -> Choice:
         """The simplest variant that is as good as the best."""
         return choose(self)
@@ -185,10 +217,30 @@ class CrossValidation:
             "chosen": choice.chosen.name,
             "best": choice.best.name,
             "choice": choice.text,
+            "folds": [fold.to_json() for fold in dict.fromkeys(fit.fold for fit in self.fits)],
             "fits": [fit.to_json() for fit in self.fits],
             "skipped": dict(self.skipped),
             "stopped": self.stopped,
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> CrossValidation:
+        """Inverse of `to_json`, whose estimates and choice follow from the fits; entries besides are passed over.
+
+        Raises IdentificationError on anything else.
+        """
+        try:
+            by_place = {(entry["condition"], entry["value"]): Fold.from_json(entry) for entry in data["folds"]}
+            return cls(
+                fits=tuple(FoldFit.from_json(fit, by_place[fit["condition"], fit["value"]]) for fit in data["fits"]),
+                skipped=tuple((str(condition), str(reason)) for condition, reason in data["skipped"].items()),
+                stopped=bool(data["stopped"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, IdentificationError) as error:
+            why = error if isinstance(error, IdentificationError) else repr(error)
+            raise IdentificationError(
+                f"the cross-validation cannot be read ({why}): cross-validate these runs again"
+            ) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +254,7 @@ class Choice:
     as_good: tuple[Variant, ...]
     """Every variant within one standard error of the best, the simplest first."""
     text: str
-    """One to three sentences."""
+    """One to five sentences."""
 
 
 def choose(found: CrossValidation) -> Choice:
@@ -219,7 +271,7 @@ def choose(found: CrossValidation) -> Choice:
         if variant == best or (math.isfinite(gap.mean) and gap.mean <= gap.standard_error):
             close.append(variant)
     close.sort(key=lambda v: (_free(found, v), error[v], FRICTION_MODELS.index(v.friction)))
-    return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, close[0], best))
+    return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
 
 
 def clustered_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
@@ -248,9 +300,15 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
+def _or_infinite(value: Any) -> float:
+    """Inverse of `finite_or_none`."""
+    return math.inf if value is None else float(value)
+
+
 def in_milliradians(estimate: Estimate) -> str:
-    """An estimate as text, e.g. "12.1 ± 0.4"."""
-    return f"{1e3 * estimate.mean:.1f} ± {1e3 * estimate.standard_error:.1f}"
+    """An estimate as text, e.g. "12.1 ± 0.4", or "12.1" where its standard error is not known."""
+    known = f" ± {1e3 * estimate.standard_error:.1f}" if math.isfinite(estimate.standard_error) else ""
+    return f"{1e3 * estimate.mean:.1f}{known}"
 
 
 def _free(found: CrossValidation, variant: Variant) -> int:
@@ -258,25 +316,28 @@ def _free(found: CrossValidation, variant: Variant) -> int:
     return len(found.fit(variant, found.folds[0]).model.parameters.free)
 
 
-def _in_words(found: CrossValidation, chosen: Variant, best: Variant) -> str:
-    ours, theirs = found.error(chosen), found.error(best)
-    if chosen != best:
-        text = (
-            f"{chosen.name} is as good as {best.name} here "
-            f"({in_milliradians(ours)} against {in_milliradians(theirs)} mrad)"
-        )
-    elif len(found.variants) == 1:
-        text = f"{chosen.name}: {in_milliradians(ours)} mrad on conditions it had not seen; nothing to compare it with"
-    else:
-        text = f"{chosen.name} is the best here ({in_milliradians(ours)} mrad)"
-        simpler = [v for v in found.variants if _free(found, v) < _free(found, chosen)]
-        if simpler:
-            nearest = min(simpler, key=lambda v: found.error(v).mean)
-            gap = found.difference(nearest, chosen)
-            text += (
-                f"; of the simpler ones {nearest.name} comes nearest, worse by {in_milliradians(gap)} mrad run by run"
-            )
-    return f"{text}; {bought}." if (bought := _command_path_in_words(found, chosen)) else f"{text}."
+def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -> str:
+    chosen = close[0]
+    judged = {variant: _judged(found, variant) for variant in found.variants}
+    conditions = dict.fromkeys(spoken(fold.condition) for fold in found.folds)
+    text = in_words(
+        judged[chosen],
+        [model for variant, model in judged.items() if variant != chosen],
+        [judged[variant] for variant in close[1:]],
+        judged_by=f"error with {listed(list(conditions))} held out",
+        margin="within one standard error of the best",
+    )
+    simpler = [variant for variant in found.variants if judged[variant].parameters < judged[chosen].parameters]
+    if chosen == best and simpler:
+        nearest = min(simpler, key=lambda variant: judged[variant].error)
+        gap = in_milliradians(found.difference(nearest, chosen))
+        text += f" Of the simpler ones {nearest.name} comes nearest, worse by {gap} mrad run by run."
+    return f"{text}{_command_path_in_words(found, chosen)}"
+
+
+def _judged(found: CrossValidation, variant: Variant) -> Judged:
+    error = found.error(variant)
+    return Judged(name=variant.name, error=error.mean, shown=in_milliradians(error), parameters=_free(found, variant))
 
 
 def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
@@ -289,7 +350,9 @@ def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
     gain = found.difference(without[0], with_path[0])
     if not math.isfinite(gain.mean):
         return ""
+    amount = in_milliradians(replace(gain, mean=abs(gain.mean)))
     if abs(gain.mean) <= gain.standard_error:
-        return f"the command path makes no difference ({in_milliradians(gain)} mrad)"
-    amount = f"{1e3 * abs(gain.mean):.1f} ± {1e3 * gain.standard_error:.1f} mrad"
-    return f"the command path buys {amount}" if gain.mean > 0 else f"the command path costs {amount}"
+        what = f"makes no difference ({in_milliradians(gain)} mrad)"
+    else:
+        what = f"buys {amount} mrad" if gain.mean > 0 else f"costs {amount} mrad"
+    return f" With {chosen.friction.upper()} the command path {what}."

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.signal import savgol_filter
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
@@ -25,12 +27,20 @@ from core.recording import Recording
 from core.simulation import initial_velocity, on_grid, supply_of
 
 Array = NDArray[np.float64]
+S = TypeVar("S")
+T = TypeVar("T")
 
 VELOCITY_WEIGHT = 0.02
 """Share of the velocity's mean absolute error in "mae_velocity" [s]."""
 
 CHUNKS_PER_THREAD = 4
 """Work is dealt out in this many portions a thread, so that an uneven machine does not leave one waiting."""
+
+SMOOTHING = 0.05
+"""Over which the velocity is taken that a shaft is put back with [s]."""
+
+DIVERGED = 1e3
+"""No residual is larger, however far a simulation runs away [rad]."""
 
 CHECKED_SUBSTEPS = 10
 """How much finer than the fit the comparison run is, whose difference states the discretisation error."""
@@ -97,6 +107,7 @@ class Batch:
         self.steps = tuple(step for _, step in grids)
         self._setups = np.array([setup_row(model.control, run.bench, run.settings, step / n) for run, step in grids])
         self._first = np.cumsum(self.samples) - self.samples
+        self._resets = np.zeros_like(self.samples)
         self._goal = np.repeat(np.concatenate([run.goal_position for run in runs]).astype(np.float64), n)
         self._enable = np.repeat(np.concatenate([run.torque_enable for run in runs]).astype(np.float64), n)
         self._supply = np.repeat(np.concatenate([supply_of(run, supply) for run in runs]), n)
@@ -109,28 +120,35 @@ class Batch:
         self.spared = 0
         """Threads left to others from the next scores on; the scores are the same."""
 
-    def in_pieces(self, duration: float, most_samples: int) -> Batch:
-        """These runs cut into pieces [s] that each begin where the measurement was (multiple shooting).
-
-        Of more than so many samples the same random selection is taken each time.
-        """
-        cut = copy.copy(self)
-        firsts, samples, owners = [], [], []
-        for run, (begin, count, step) in enumerate(zip(self._first, self.samples, self.steps, strict=True)):
-            pieces = max(1, round(count * step / duration))
-            edges = np.linspace(0, count, pieces + 1).astype(np.int64)
-            firsts += (begin + edges[:-1]).tolist()
-            samples += np.diff(edges).tolist()
-            owners += [run] * pieces
-        order = np.random.default_rng(0).permutation(len(firsts))
-        count = max(1, int((np.cumsum(np.array(samples)[order]) <= most_samples).sum()))
+    def selection(self, most_samples: int) -> Batch:
+        """These runs, or the same random ones each time of more than so many samples."""
+        order = np.random.default_rng(0).permutation(len(self.samples))
+        count = max(1, int((np.cumsum(self.samples[order]) <= most_samples).sum()))
         chosen = np.sort(order[:count])
-        cut.samples = np.array(samples)[chosen]
-        cut._first = np.array(firsts)[chosen]
-        cut._setups = self._setups[np.array(owners)[chosen]]
-        cut.ids = tuple(self.ids[owners[i]] for i in chosen)
-        cut._dealt = {}
+        some = copy.copy(self)
+        some.ids = tuple(self.ids[i] for i in chosen)
+        some.steps = tuple(self.steps[i] for i in chosen)
+        some.samples, some._first, some._resets = self.samples[chosen], self._first[chosen], self._resets[chosen]
+        some._setups = self._setups[chosen]
+        some._dealt = {}
+        return some
+
+    def in_pieces(self, duration: float) -> Batch:
+        """These runs with the shaft put back to where it was measured every so often [s] (multiple shooting)."""
+        cut = copy.copy(self)
+        cut._resets = np.array([max(1, round(duration / step)) for step in self.steps])
+        cut._velocity = self._smoothed_velocity()
         return cut
+
+    def _smoothed_velocity(self) -> Array:
+        """Velocity that a shaft is put back with, (N,) rad/s: the slope of parabolas through a few samples."""
+        velocity = self._velocity.copy()
+        for first, samples, step in zip(self._first, self.samples, self.steps, strict=True):
+            length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, samples - 1 + samples % 2)
+            if length > 2:
+                part = slice(first, first + samples)
+                velocity[part] = savgol_filter(self._position[part], length, 2, deriv=1, delta=step)
+        return velocity
 
     @property
     def total_samples(self) -> int:
@@ -150,40 +168,71 @@ class Batch:
 
     def scores(self, matrix: Array | None = None) -> Scores:
         """Simulate candidates, matrix (n, n_free) in the order of the model's free parameters; None: the model."""
-        rows = self.model.rows(matrix)
-        count = len(rows)
-        padded = -(-count // LANES) * LANES
-        rows = np.concatenate([rows, np.repeat(rows[-1:], padded - count, axis=0)])
-        sums = np.empty((len(self.samples), padded, SUMS))
-
-        def simulate(chosen: NDArray[np.int64]) -> None:
-            self._kernel(
-                rows,
-                self._setups,
-                chosen,
-                self._first,
-                self.samples,
-                self._goal,
-                self._enable,
-                self._supply,
-                self._position,
-                self._velocity,
-                self.model.substeps,
-                sums,
-            )
-
+        rows, count = self._padded(matrix)
+        sums = np.empty((len(self.samples), len(rows), SUMS))
+        nothing = np.empty((0, len(rows)))
         threads = max(1, self._threads - self.spared)
         if threads not in self._dealt:
             self._dealt[threads] = self._deal(threads)
-        if threads == 1:
-            simulate(self._dealt[threads][0])
-        else:
-            list(_pool(threads).map(simulate, self._dealt[threads]))
+        _spread(threads, lambda chosen: self._simulate(rows, chosen, sums, nothing), self._dealt[threads])
         mean = sums[:, :count] / self.samples[:, None, None]
         return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
 
+    def residuals(self, matrix: Array | None, take: Callable[[int, Array], T]) -> list[T]:
+        """What `take(run, residuals)` makes of each run, in their order; it is called by several threads.
+
+        Residuals are the candidates' positions less the measured ones, (samples, n) [rad], at most DIVERGED. Matrix as
+        for `scores`.
+        """
+        rows, count = self._padded(matrix)
+        sums = np.empty((len(self.samples), len(rows), SUMS))
+
+        def simulate(run: int) -> T:
+            motions = np.empty((self.samples[run], len(rows)))
+            self._simulate(rows, np.array([run]), sums, motions)
+            motions -= self.measured(run)[:, None]
+            np.nan_to_num(motions, copy=False, nan=DIVERGED)
+            return take(run, np.clip(motions[:, :count], -DIVERGED, DIVERGED))
+
+        return _spread(max(1, self._threads - self.spared), simulate, range(len(self.samples)))
+
+    def measured(self, run: int) -> Array:
+        """Measured positions of a run on its grid, (samples,) [rad]."""
+        return self._position[self._first[run] : self._first[run] + self.samples[run]]
+
+    def _padded(self, matrix: Array | None) -> tuple[Array, int]:
+        """Rows of the candidates, filled up to whole lanes with the last one, and how many are wanted."""
+        rows = self.model.rows(matrix)
+        count = len(rows)
+        return np.concatenate([rows, np.repeat(rows[-1:], -count % LANES, axis=0)]), count
+
+    def _simulate(self, rows: Array, chosen: NDArray[np.int64], sums: Array, motions: Array) -> None:
+        self._kernel(
+            rows,
+            self._setups,
+            chosen,
+            self._first,
+            self.samples,
+            self._resets,
+            self._goal,
+            self._enable,
+            self._supply,
+            self._position,
+            self._velocity,
+            self.model.substeps,
+            sums,
+            motions,
+        )
+
 
 _POOLS: dict[int, ThreadPoolExecutor] = {}
+
+
+def _spread(threads: int, work: Callable[[S], T], portions: Sequence[S]) -> list[T]:
+    """Results of the portions in their order."""
+    if threads == 1:
+        return [work(portion) for portion in portions]
+    return list(_pool(threads).map(work, portions))
 
 
 def _pool(threads: int) -> ThreadPoolExecutor:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.identification.sensitivity import simulate_candidates
 from core.model import ServoModel
 from core.recording import Recording
+from core.simulation import on_grid, simulate_recording
 
 Array = NDArray[np.float64]
 
@@ -37,8 +37,9 @@ def worst_and_median(
     model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: str = "logged"
 ) -> tuple[RunOverlay, ...]:
     """The run with the largest error and the one in the middle; one run alone is the worst."""
-    motions = [simulate_candidates(model, recording, None, dt, supply) for recording in recordings]
-    errors = [float(np.abs(simulated[0] - measured).mean()) for _, measured, simulated in motions]
+    runs = [on_grid(recording, dt)[0] for recording in recordings]
+    motions = [simulate_recording(model, recording, dt, supply).position for recording in recordings]
+    errors = [float(np.abs(motion - run.position).mean()) for motion, run in zip(motions, runs, strict=True)]
     order = sorted(range(len(errors)), key=lambda i: -errors[i] if errors[i] == errors[i] else -np.inf)
     picked = [(order[0], "worst")]
     if len(order) > 1:
@@ -49,9 +50,9 @@ def worst_and_median(
             trajectory=recordings[i].trajectory,
             place=place,
             mae=errors[i],
-            time=motions[i][0],
-            measured=motions[i][1],
-            simulated=motions[i][2][0],
+            time=runs[i].time - runs[i].time[0],
+            measured=np.asarray(runs[i].position, dtype=np.float64),
+            simulated=motions[i],
         )
         for i, place in picked
     )

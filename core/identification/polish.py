@@ -10,18 +10,12 @@ Jacobian; SciPy's trust region spends most of its time on decompositions of tall
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from core.catalogue import load_servo
-from core.identification.sensitivity import Sensitivity, sensitivity, simulate_all
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import on_grid
+from core.identification.objective import Batch
+from core.identification.sensitivity import DIFFERENCE, Differences
 
 Array = NDArray[np.float64]
 
@@ -29,13 +23,13 @@ MOST_STEPS = 25
 """Each takes one Jacobian."""
 ENOUGH = 1e-7
 """Relative improvement that ends it."""
-ROUGH_STEPS, ROUGH = 8, 1e-3
+ROUGH_STEPS, ROUGH = 12, 1e-3
 """The same for a polish that is one of many."""
-DAMPINGS = np.array([1e-2, 1.0, 1e2, 1e4])
+DAMPINGS = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4])
 """Tried at each step, relative to the last one that served."""
+SHARES = (1.0, 0.5)
+"""Of each damped step: as many candidates as the kernel simulates together."""
 WORST_TRUST = 1e4
-DIVERGED = 1e3
-"""Stands for a position that is no number [rad]."""
 
 
 def smooth_scale(servo: str) -> float:
@@ -43,46 +37,31 @@ def smooth_scale(servo: str) -> float:
     return load_servo(servo).encoder_step
 
 
-def smooth_loss(residuals: Sequence[Array], scale: float) -> float:
-    """Mean over runs of the mean of √(r² + ε²) − ε [rad]; residuals run by run, scale ε [rad]."""
-    losses = [np.mean(np.sqrt(np.square(_finite(r)) + scale**2) - scale) for r in residuals]
-    return float(np.mean(losses))
+def smooth_losses(batch: Batch, matrix: Array) -> Array:
+    """Mean over runs of the mean of √(r² + ε²) − ε [rad], (p,) for candidates (p, n)."""
+    scale = smooth_scale(batch.model.servo)
+    losses = batch.residuals(matrix, lambda _, r: (np.sqrt(r * r + scale * scale) - scale).mean(axis=0))
+    return np.mean(losses, axis=0)
 
 
-def _finite(values: Array) -> Array:
-    return np.nan_to_num(values, nan=DIVERGED, posinf=DIVERGED, neginf=-DIVERGED)
+def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: float = DIFFERENCE) -> tuple[Array, int]:
+    """Values (n,) of the batch's model at the minimum of the smooth loss near `vector`, within its bounds, and how many
+    candidates were simulated for it.
 
-
-def polish(
-    model: ServoModel,
-    recordings: Sequence[Recording],
-    *,
-    dt: float | None = None,
-    supply: str = "logged",
-    threads: int | None = None,
-    rough: bool = False,
-) -> ServoModel:
-    """The model at the nearby minimum of the smooth loss, within its bounds; the same one where none is nearby.
-
-    rough: stop where little is left to gain.
+    The same values where no minimum is nearby; rough: stop where little is left to gain; difference: of the Jacobian,
+    as a share of the catalogue's bounds, wide ones look over kinks.
     """
-    scale = smooth_scale(model.servo)
-    low, high = model.parameters.bounds().T
-    runs = [on_grid(recording, dt)[0] for recording in recordings]
-    options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
-    at = np.clip(model.parameters.vector(), low, high)
-    least, trust = math.inf, 1e-3
+    low, high = batch.model.parameters.bounds().T
+    at = np.clip(vector, low, high)
+    least, trust = float(smooth_losses(batch, at[None])[0]), 1e-3
+    candidates = 1
     for _ in range(ROUGH_STEPS if rough else MOST_STEPS):
-        moved = model.with_parameters(model.parameters.with_vector(at))
-        found = sensitivity(moved, runs, most_steps=math.inf, **options)
-        if not least < math.inf:
-            least = smooth_loss(found.residuals, scale)
-        normal, slope = _normal_equations(found, scale)
+        widths, normal, slope = _normal_equations(batch, at, difference)
+        candidates += 1 + 2 * len(at) + len(DAMPINGS) * len(SHARES)
         dampings = trust * DAMPINGS
-        steps = [_step(normal, slope, damping, (at <= low), (at >= high)) * found.widths for damping in dampings]
-        tried = np.clip(at + np.array(steps), low, high)
-        residuals = simulate_all(model, runs, tried, **options)
-        values = [smooth_loss([run[place] for run in residuals], scale) for place in range(len(tried))]
+        steps = [_step(normal, slope, damping, (at <= low), (at >= high)) * widths for damping in dampings]
+        tried = np.clip(at + np.array([share * step for share in SHARES for step in steps]), low, high)
+        values = smooth_losses(batch, tried)
         best = int(np.argmin(values))
         if not values[best] < least:
             if trust >= WORST_TRUST:
@@ -90,19 +69,24 @@ def polish(
             trust *= DAMPINGS[-1] / DAMPINGS[0]
             continue
         gained = 1.0 - values[best] / least if least > 0.0 else 0.0
-        at, least, trust = tried[best], values[best], min(max(dampings[best], 1e-9), 1.0)
+        at, least, trust = tried[best], float(values[best]), min(max(dampings[best % len(dampings)], 1e-9), 1.0)
         if gained < (ROUGH if rough else ENOUGH):
             break
-    return model.with_parameters(model.parameters.with_vector(at))
+    return at, candidates
 
 
-def _normal_equations(found: Sensitivity, scale: float) -> tuple[Array, Array]:
-    """JᵀWJ and JᵀWr per catalogue interval; W weighs as the loss does at these residuals, each run alike."""
-    jacobian = np.nan_to_num(found.jacobian, nan=0.0, posinf=0.0, neginf=0.0)
-    residuals = [_finite(r) for r in found.residuals]
-    weights = np.concatenate([1.0 / np.sqrt(r**2 + scale**2) / len(r) for r in residuals]) / len(residuals)
-    weighted = jacobian * weights[:, None]
-    return weighted.T @ jacobian, weighted.T @ np.concatenate(residuals)
+def _normal_equations(batch: Batch, at: Array, difference: float) -> tuple[Array, Array, Array]:
+    """Catalogue intervals, and per these JᵀWJ and JᵀWr; W weighs as the loss does, each run alike."""
+    differences = Differences.at(batch.model, at, difference)
+    scale = smooth_scale(batch.model.servo)
+
+    def equations(_: int, residuals: Array) -> tuple[Array, Array]:
+        jacobian, residual = differences.split(residuals)
+        weighted = jacobian / (np.sqrt(residual**2 + scale**2) * len(residual))[:, None]
+        return weighted.T @ jacobian, weighted.T @ residual
+
+    found = batch.residuals(differences.matrix, equations)
+    return differences.widths, np.sum([normal for normal, _ in found], axis=0), np.sum([s for _, s in found], axis=0)
 
 
 def _step(normal: Array, slope: Array, damping: float, lowest: NDArray[np.bool_], highest: NDArray[np.bool_]) -> Array:

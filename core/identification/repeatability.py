@@ -15,6 +15,7 @@ the little that explains.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -25,8 +26,8 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.identification.folds import unit_of
+from core.identification.grouping import SAME_DIGITS, Value
 from core.recording import Recording
-from core.simulation import sampling_step
 
 Array = NDArray[np.float64]
 
@@ -48,8 +49,13 @@ class Repetitions:
     trajectory: str
     floor: float
     """Mean absolute deviation from the median motion, see this module's docstring."""
-    difference: float
-    """Mean absolute difference of two of them."""
+    distances: tuple[tuple[str, str, float], ...]
+    """Two of them and the mean absolute difference of their positions, every pair once."""
+
+    @property
+    def difference(self) -> float:
+        """Mean absolute difference of two of them."""
+        return float(np.mean([distance for _, _, distance in self.distances]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +67,12 @@ class FloorRow:
     repetitions: int
     """Sets of runs."""
     runs: int
+    pairs: int
+    """Of runs of one set."""
     floor: float
+    """Every run counts the same."""
     difference: float
+    """Every pair counts the same."""
     error: float | None
     """Mean error of a model on these runs; None where none was given."""
 
@@ -74,6 +84,14 @@ class FloorRow:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {**self.__dict__, "ratio": self.ratio}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            return cls(**{name: value for name, value in data.items() if name != "ratio"})
+        except (TypeError, AttributeError) as error:
+            raise IdentificationError(f"a repeatability floor cannot be read: {error!r}") from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,16 +123,23 @@ class Repeatability:
 def repeatability(recordings: Sequence[Recording], dt: float | None = None) -> Repeatability:
     """Find the repetitions among recordings and how far they are apart.
 
-    Repetitions share every condition and unit, and their goals and releases agree once they are shifted in time to
-    match. dt: grid they are compared on [s], None for the finest of their own.
+    Repetitions share trajectory, bench, settings and unit, and their goals and releases agree once they are shifted in
+    time to match. dt: grid they are compared on [s], None for the finest of their own.
     """
-    alike: dict[Any, list[Recording]] = {}
+    alike: dict[tuple[Value, ...], list[Recording]] = {}
     for recording in recordings:
-        bench = recording.bench
-        key = (*recording.conditions().items(), bench.inertia, bench.gravity_torque, unit_of(recording))
-        alike.setdefault(key, []).append(recording)
+        alike.setdefault(_header(recording), []).append(recording)
     found = [_compared(members, dt) for group in alike.values() for members in _same_commands(group)]
     return Repeatability(sets=tuple(one for one in found if one is not None))
+
+
+def _header(recording: Recording) -> tuple[Value, ...]:
+    """What runs must have in common to be repetitions; numbers that agree to SAME_DIGITS digits are the same."""
+    bench = recording.bench
+    facts = (*recording.conditions().values(), bench.inertia, bench.gravity_torque, bench.angle_offset)
+    damping = recording.settings.damping
+    numbers = (*facts, math.nan if damping is None else damping)
+    return (unit_of(recording), *(v if isinstance(v, str) else f"{v:.{SAME_DIGITS}g}" for v in numbers))
 
 
 def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, float]]]:
@@ -133,7 +158,7 @@ def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, flo
 
 def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> Repetitions | None:
     runs, shifts = zip(*members, strict=True)
-    step = dt if dt is not None else min(sampling_step(run) for run in runs)
+    step = dt if dt is not None else min(float(np.median(np.diff(run.time))) for run in runs)
     if not step > 0.0:
         raise IdentificationError(f"repetitions cannot be compared on a grid of {step:g} s; give a positive step")
     # A moment t of the first run is t + shift of the other.
@@ -145,12 +170,14 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
     motions = np.array(
         [np.interp(grid + shift, run.time - run.time[0], run.position) for run, shift in zip(runs, shifts, strict=True)]
     )
-    pairs = [float(np.abs(a - b).mean()) for a, b in combinations(motions, 2)]
     return Repetitions(
         runs=tuple(run.id for run in runs),
         trajectory=runs[0].trajectory,
         floor=float(np.abs(motions - np.median(motions, axis=0)).mean()),
-        difference=float(np.mean(pairs)),
+        distances=tuple(
+            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean()))
+            for i, k in combinations(range(len(runs)), 2)
+        ),
     )
 
 
@@ -181,11 +208,13 @@ def _shift(first: Recording, other: Recording) -> tuple[float, float]:
 def _row(trajectory: str, sets: Sequence[Repetitions], errors: Mapping[str, float] | None) -> FloorRow:
     runs = [run for found in sets for run in found.runs]
     known = [errors[run] for run in runs if run in errors] if errors else []
+    distances = [distance for found in sets for _, _, distance in found.distances]
     return FloorRow(
         trajectory=trajectory,
         repetitions=len(sets),
         runs=len(runs),
-        floor=float(np.mean([found.floor for found in sets])),
-        difference=float(np.mean([found.difference for found in sets])),
+        pairs=len(distances),
+        floor=float(np.average([found.floor for found in sets], weights=[len(found.runs) for found in sets])),
+        difference=float(np.mean(distances)),
         error=float(np.mean(known)) if known else None,
     )

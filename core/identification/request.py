@@ -15,6 +15,7 @@ from core.catalogue import load_servo
 from core.errors import IdentificationError, InputError
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_friction_model
 from core.identification.split import DEFAULT_RULE
+from core.identification.start import started
 from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
 from core.placement import PlacedPoint
@@ -24,7 +25,7 @@ METRICS = ("mae", "rmse", "mae_velocity")
 
 SUPPLIES = ("logged", "header")
 
-TRIALS_PER_PARAMETER = 1000
+TRIALS_PER_PARAMETER = 2000
 """Default budget: evaluations per free parameter; a search that has converged twice uses less."""
 
 COARSEST_GRID = 0.05
@@ -86,6 +87,9 @@ class IdentificationRequest:
     """Parameters held at a value, by name, SI units."""
     bounds: tuple[tuple[str, float, float], ...] = ()
     """Parameters searched between other bounds than the catalogue's: name, lowest, highest, SI units."""
+    start: tuple[tuple[str, float], ...] = ()
+    """A known model of the servo by parameter name, SI units, e.g. of an earlier unit: each search begins there too,
+    see `started`."""
     points: tuple[PlacedPoint, ...] = ()
     """Drive/backdrive points placed by hand; their mean error joins that of the runs, see `PlacedResiduals`."""
     threads: int | None = None
@@ -128,6 +132,7 @@ class IdentificationRequest:
         for what, names in (
             ("frozen", [name for name, _ in self.frozen]),
             ("bounded", [name for name, _, _ in self.bounds]),
+            ("started from", [name for name, _ in self.start]),
         ):
             for name in names:
                 if name not in known:
@@ -136,7 +141,7 @@ class IdentificationRequest:
                     )
                 if names.count(name) > 1:
                     raise IdentificationError(f"{name} is {what} twice; give it once")
-        for name, value in self.frozen:
+        for name, value in (*self.frozen, *self.start):
             check_value(known[name], value)
         for name, low, high in self.bounds:
             check_bounds(known[name], low, high)
@@ -158,6 +163,7 @@ class IdentificationRequest:
                 "command_path": tuple(data["command_path"]),
                 "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
                 "bounds": tuple((str(name), float(low), float(high)) for name, low, high in data["bounds"]),
+                "start": tuple((str(name), float(value)) for name, value in data.get("start", ())),
                 "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
             }
             return cls(**values)
@@ -216,6 +222,7 @@ def tunable_parameters(
 def search_template(request: IdentificationRequest, friction: str) -> ServoModel:
     """A friction model as the request wants it searched: start values, bounds and what is frozen.
 
+    Its values are those of the request's start as far as this model has them, of the catalogue where there is none.
     Raises IdentificationError when nothing is left to search.
     """
     model = build_model(
@@ -228,7 +235,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
     )
     bounds = {name: (low, high) for name, low, high in request.bounds if name in model.parameters}
     frozen = {name: value for name, value in request.frozen if name in model.parameters}
-    parameters = model.parameters.with_bounds(bounds).frozen_at(frozen)
+    parameters = started(model.parameters.with_bounds(bounds).frozen_at(frozen), dict(request.start))
     if not parameters.free:
         raise IdentificationError(
             f"every parameter of {friction.upper()} is frozen; there is nothing to identify: free one"

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from core.errors import IdentificationError, InputError
-from core.identification.evidence import Contender, Evidence, choice_in_words, recommended
+from core.identification.evidence import Contender, Evidence
+from core.identification.model_choice import CrossValidation
+from core.identification.recommendation import Recommendation, recommend
 from core.identification.request import IdentificationRequest
 from core.identification.split import Split
 from core.model import ServoModel
@@ -83,6 +86,7 @@ class ModelResult:
             },
             "evidence": self.evidence.to_json(),
             "warnings": list(self.evidence.warnings),
+            "torque_off": self.evidence.torque_off(self.model.control).mode,
             "discretisation_error": self.model.provenance.get("discretisation_error"),
             "file": None if file is None else str(file),
         }
@@ -125,20 +129,41 @@ class Identification:
     results: tuple[ModelResult, ...]
     stopped: bool
     """Whether it was stopped before the end; what had been found is kept."""
+    crossvalidation: CrossValidation | None = None
+    """Of the same servo: where there is one, the choice between the models is its."""
+
+    def judged_by(self, crossvalidation: CrossValidation) -> Identification:
+        """Return the same with a cross-validation to choose by; raises IdentificationError for one of another servo."""
+        servo = crossvalidation.fits[0].model.servo
+        if servo != self.results[0].model.servo:
+            raise IdentificationError(
+                f"the cross-validation is of {servo}, the models are of {self.results[0].model.servo}: "
+                "cross-validate runs of this servo"
+            )
+        return replace(self, crossvalidation=crossvalidation)
 
     @property
     def contenders(self) -> list[Contender]:
-        """What the choice between the models rests on."""
+        """What the choice between the models rests on where there is no cross-validation."""
         held = len(self.split.validation)
         return [Contender(r.model.friction, r.train_mae, r.validation_mae, held) for r in self.results]
 
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """Which model to use, by what evidence, in words."""
+        return recommend(
+            self.contenders,
+            self.crossvalidation,
+            command_path=self.results[0].model.command_path,
+            runs=(*self.split.train, *self.split.validation),
+        )
+
     @property
     def recommended(self) -> ModelResult:
-        """The model with the lowest error on recordings it did not see; on its own if there are none."""
-        best = recommended(self.contenders).friction
-        return next(result for result in self.results if result.model.friction == best)
+        """The model to use: the cross-validation's choice, else that with the lowest error on runs it did not see."""
+        return next(result for result in self.results if result.model.friction == self.recommendation.friction)
 
     @property
     def choice(self) -> str:
-        """Which model is recommended, on what evidence, and which simpler ones are as good."""
-        return choice_in_words(self.contenders)
+        """Which model is recommended, on what evidence, and which other ones are as good."""
+        return self.recommendation.text

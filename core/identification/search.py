@@ -1,13 +1,12 @@
-"""Global search: CMA-ES by ask and tell (Hansen and Ostermeier 2001, package `cmaes`) with our own restarts.
+"""Global search: many descents, each by CMA-ES (Hansen and Ostermeier 2001, package `cmaes`) and local steps.
 
-A search is a sequence of descents, each ended when it no longer improves. The first ones begin at given starts; after
-them, one from a random point takes turns with one that spreads out again from the best. Motion with stiction has many
-optima: a run in which the simulated servo sticks a moment earlier stays apart to its end. A descent from afar may
-therefore be led by a surrogate first, an objective whose optima are fewer and lie near the true ones, and with which
-three times as many descents on real recordings ended in the best valley. The search ends when its budget is used or
-when several descents have ended at the same best value. The whole sequence is a pure function of the seed and of the
-objectives' values, which makes a search resumable: the values on record are told again, and the search goes on from
-there.
+Motion with stiction has many optima: a run in which the simulated servo sticks a moment earlier stays apart to its
+end. A descent from afar is therefore led by a surrogate, an objective whose optima are fewer and lie near the true
+ones: a short CMA-ES on it, then steps to its minimum and from there to the objective's own. The first descents begin
+at given starts; after them, one from a random point takes turns with one from a jump off the best. The search ends
+when its budget is used or when most descents from afar ended at the same best value. The whole sequence is a pure
+function of the seed and of the objectives' values, which makes a search resumable: the values on record are told
+again, and the search goes on from there.
 """
 
 from __future__ import annotations
@@ -21,24 +20,28 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Objective = Callable[[Array], Array]
+Descent = Callable[[Array], tuple[Array, int]]
+"""From a point (n,) to the minimum nearby, and how many candidates it took."""
 
 MARGIN = 0.02
 """Starts are moved this far off their bounds, as a distribution centred on a bound loses half its samples."""
-AGREEMENT = 1e-3
+AGREEMENT = 2e-3
 """A descent that ends this close to the best, relatively, has found the same optimum."""
-AGREEING_DESCENTS = 3
-"""So many descents from afar with the same optimum end the search; one that began at the best proves nothing."""
-
-
-PROMISING = 2.0
-"""Ends worse than this many times the best are not refined."""
-ALIKE = 0.05
-"""A refined end may be this much worse, relatively: what is refined is not quite the objective."""
+AGREEING_DESCENTS = 4
+"""So many descents from afar with the same optimum end the search, if they are …"""
+AGREEING_SHARE = 0.5
+"""… most of them: an optimum that few of them find may not be the best."""
+LED_EVALUATIONS = 50
+"""Of the surrogate's CMA-ES, per parameter."""
+TURNS = ("spread", "afar", "jump", "afar")
+"""How descents begin after the given starts: by CMA-ES from the best, at a random point, with a jump off the best."""
+JUMPS = (0.02, 0.05, 0.1, 0.2)
+"""Standard deviation of the jumps off the best, in turn, of the unit interval."""
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """How a descent goes about it; sigma of the unit interval."""
+    """How a CMA-ES goes about it; sigma of the unit interval."""
 
     population: int
     sigma: float
@@ -48,14 +51,22 @@ class _Kind:
     """Relative improvement that counts as progress."""
 
 
-_FULL = _Kind(16, 0.2, 25, 3e-4)
-_WARM = _Kind(16, 0.07, 25, 3e-4)
-"""From the optimum of another model."""
-_LED = _Kind(24, 0.3, 25, 1e-3)
+_LED = _Kind(16, 0.3, 25, 1e-3)
 """By the surrogate."""
 _AFTER_LED = _Kind(16, 0.03, 25, 3e-4)
+_WARM = _Kind(16, 0.07, 25, 3e-4)
+"""From the optimum of another model."""
 _AFAR = _Kind(32, 0.3, 25, 3e-4)
-_SPREADING = (_Kind(24, 0.1, 25, 3e-4), _Kind(48, 0.3, 25, 3e-4))
+_SPREADING = (_Kind(16, 0.05, 25, 3e-4), _Kind(24, 0.1, 25, 3e-4), _Kind(48, 0.3, 25, 3e-4))
+"""From the best, in turn."""
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """An objective that is easier to descend, and steps to its minimum."""
+
+    objective: Objective
+    descend: Descent
 
 
 @dataclass(frozen=True)
@@ -105,8 +116,8 @@ def search(
     budget: int,
     seed: int,
     *,
-    surrogate: Objective | None = None,
-    refine: Callable[[Array], Array] | None = None,
+    surrogate: Surrogate | None = None,
+    refine: Descent | None = None,
     recorded: Sequence[Sequence[float]] = (),
     on_generation: Callable[[Generation], None] | None = None,
     on_recorded: Callable[[Generation], None] | None = None,
@@ -115,97 +126,153 @@ def search(
     """Minimise an objective over a box.
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
-    each begin a descent, in order, with an even share of the budget; budget: evaluations, the surrogate's included;
-    surrogate: leads descents from afar; refine: takes the end (n,) of a descent to the minimum nearby, its own
-    evaluations not counted; recorded: values of the first generations of an earlier search with the same seed and
-    bounds, told instead of evaluated; on_recorded hears of these, on_generation of the others. The result is never
-    worse than any start.
+    each begin a descent, in order, with an even share of the budget; budget: evaluations, those of the surrogate and
+    of the steps included; surrogate: leads descents from afar; refine: steps to the objective's own minimum, in place
+    of CMA-ES; recorded: values of the first generations of an earlier search with the same seed and bounds, told
+    instead of evaluated; on_recorded hears of these, on_generation of the others. The result is never worse than any
+    start.
     """
-    lower, width = bounds[:, 0], bounds[:, 1] - bounds[:, 0]
-    dimension = len(bounds)
-    randomness = np.random.default_rng(np.random.SeedSequence([seed, dimension]))
-    past = iter(recorded)
-    state = _Progress()
-    stopped = False
+    run = _Search(objective, bounds, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
+    return run.through(starts, budget)
 
-    def evaluate(unit: Array, descent: int, sigma: float, led: bool = False) -> Array:
-        candidates = lower + width * unit
-        known = next(past, None)
+
+class _Search:
+    """The descents of one search; points are of the unit cube."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        bounds: Array,
+        seed: int,
+        surrogate: Surrogate | None,
+        refine: Descent | None,
+        recorded: Sequence[Sequence[float]],
+        on_generation: Callable[[Generation], None] | None,
+        on_recorded: Callable[[Generation], None] | None,
+        should_stop: Callable[[], bool] | None,
+    ) -> None:
+        self.objective = objective
+        self.surrogate = surrogate
+        self.refine = refine
+        self.lower = bounds[:, 0]
+        self.width = np.where(bounds[:, 1] > bounds[:, 0], bounds[:, 1] - bounds[:, 0], 1.0)
+        self.dimension = len(bounds)
+        self.randomness = np.random.default_rng(np.random.SeedSequence([seed, self.dimension]))
+        self.recorded = recorded
+        self.on_generation = on_generation
+        self.on_recorded = on_recorded
+        self.should_stop = should_stop
+        self.state = _Progress()
+        self.stopped = False
+        self.descent = 0
+
+    def through(self, starts: Sequence[Array], budget: int) -> SearchResult:
+        """All descents."""
+        state = self.state
+        ordered = [(start - self.lower) / self.width for start in starts]
+        self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
+        afar: list[float] = []
+        ends: list[tuple[float, Array]] = []
+        while state.evaluations < budget and not _agreed(afar, state.value):
+            share = _descent_budget(state.evaluations, budget, self.descent, len(ordered))
+            begin, mean, kind = self.begin(ordered)
+            if begin in ("afar", "jump"):
+                mean = self.led(mean, begin == "afar", share)
+            end, value = mean, np.inf
+            if kind is not None and not self.stopped:
+                end, value = self.descend(mean, kind, share)
+            if self.stopped:
+                break
+            if self.refine is not None:
+                end = self.stepped(self.refine, end)
+                value = float(self.evaluate(end[None], 0.0)[0])
+            ends.append((value, self.lower + self.width * end))
+            if begin == "afar":
+                afar.append(value)
+            self.descent += 1
+        others = (end for _, end in sorted(ends, key=lambda pair: pair[0]) if not np.array_equal(end, state.best))
+        return SearchResult(
+            state.best, state.value, (state.best, *others), state.evaluations, self.descent, self.stopped
+        )
+
+    def begin(self, starts: Sequence[Array]) -> tuple[str, Array, _Kind | None]:
+        """How the next descent begins, where, and the CMA-ES it takes, None where steps do."""
+        afar = None if self.refine is not None else _AFAR if self.surrogate is None else _AFTER_LED
+        if self.descent == 0:
+            return "afar", starts[0], afar
+        if self.descent < len(starts):
+            return "start", starts[self.descent], _WARM if self.refine is None else None
+        cycle, turn = divmod(self.descent - len(starts), len(TURNS))
+        if TURNS[turn] == "spread":
+            return "spread", self.state.unit_best, _SPREADING[cycle % len(_SPREADING)]
+        if TURNS[turn] == "jump":
+            jump = JUMPS[cycle % len(JUMPS)] * self.randomness.normal(size=self.dimension)
+            return "jump", self.state.unit_best + jump, afar
+        return "afar", self.randomness.uniform(0.05, 0.95, self.dimension), afar
+
+    def led(self, mean: Array, afar: bool, share: int) -> Array:
+        """Where the surrogate leads from a point."""
+        if self.surrogate is None:
+            return mean
+        if afar:
+            most = min(share, self.state.evaluations + LED_EVALUATIONS * self.dimension)
+            mean, _ = self.descend(mean, _LED, most, led=True)
+        if not self.stopped:
+            mean = self.stepped(self.surrogate.descend, mean)
+            self.evaluate(mean[None], 0.0)
+        return mean
+
+    def stepped(self, steps: Descent, unit: Array) -> Array:
+        """Where steps end."""
+        found, candidates = steps(self.lower + self.width * np.clip(unit, 0.0, 1.0))
+        self.state.evaluations += candidates
+        return (found - self.lower) / self.width
+
+    def evaluate(self, unit: Array, sigma: float, led: bool = False) -> Array:
+        """Values of candidates, from the record while there is one."""
+        candidates = self.lower + self.width * unit
+        place = self.state.generations
+        known = self.recorded[place] if place < len(self.recorded) else None
         fresh = known is None or len(known) != len(unit)
-        judge = surrogate if led and surrogate is not None else objective
+        judge = self.surrogate.objective if led and self.surrogate is not None else self.objective
         values = np.asarray(judge(candidates) if fresh else known, dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.finfo(np.float64).max)
-        generation = state.take(unit, candidates, values, descent, sigma, led)
-        tell = on_generation if fresh else on_recorded
+        generation = self.state.take(unit, candidates, values, self.descent, sigma, led)
+        tell = self.on_generation if fresh else self.on_recorded
         if tell is not None:
             tell(generation)
         return values
 
-    def descend(mean: Array, kind: _Kind, descent: int, share: int, led: bool = False) -> tuple[Array, float, bool]:
-        """Best point, its value, and whether it ended by itself."""
-        nonlocal stopped
+    def descend(self, mean: Array, kind: _Kind, share: int, led: bool = False) -> tuple[Array, float]:
+        """Best point of a CMA-ES and its value."""
         cma = CMA(
             mean=np.clip(mean, MARGIN, 1.0 - MARGIN),
             sigma=kind.sigma,
-            bounds=np.tile([0.0, 1.0], (dimension, 1)),
+            bounds=np.tile([0.0, 1.0], (self.dimension, 1)),
             population_size=kind.population,
-            seed=int(randomness.integers(2**31)),
+            seed=int(self.randomness.integers(2**31)),
         )
         point, best, idle = mean, np.inf, 0
-        while state.evaluations < share and idle < kind.patience:
+        while self.state.evaluations < share and idle < kind.patience and not cma.should_stop():
             # What is on record is told first, which takes no time: stopping must not end with less than there was.
-            if should_stop is not None and state.generations >= len(recorded) and should_stop():
-                stopped = True
+            on_record = self.state.generations < len(self.recorded)
+            if self.should_stop is not None and not on_record and self.should_stop():
+                self.stopped = True
                 break
             unit = np.array([cma.ask() for _ in range(kind.population)])
-            values = evaluate(unit, descent, float(cma._sigma), led)
+            values = self.evaluate(unit, float(cma._sigma), led)
             cma.tell(list(zip(unit, values.tolist(), strict=True)))
             winner = int(values.argmin())
             idle = 0 if values[winner] < best * (1.0 - kind.improvement) else idle + 1
             if values[winner] < best:
                 point, best = unit[winner], float(values[winner])
-            if cma.should_stop():
-                idle = kind.patience
-        return point, best, idle >= kind.patience
-
-    ordered = [(start - lower) / np.where(width > 0, width, 1.0) for start in starts]
-    evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0, 0.0)
-
-    descent = 0
-    converged: list[float] = []
-    ends: list[tuple[float, Array]] = []
-    while state.evaluations < budget and not stopped and not _agreed(converged, state.value):
-        share = _descent_budget(state.evaluations, budget, descent, len(ordered))
-        turn = descent - len(ordered)
-        if 0 < descent < len(ordered):
-            mean, kind, afar = ordered[descent], _WARM, False
-        elif turn >= 0 and turn % 2:
-            mean, kind, afar = state.unit_best, _SPREADING[turn // 2 % len(_SPREADING)], False
-        elif turn >= 0:
-            mean, kind, afar = randomness.uniform(0.1, 0.9, dimension), _AFAR, True
-        else:
-            mean, kind, afar = ordered[0], _FULL, True
-        if afar and surrogate is not None:
-            mean, _, _ = descend(mean, _LED, descent, state.evaluations + (share - state.evaluations) // 3, led=True)
-            kind = _AFTER_LED
-        end, value, ended = descend(mean, kind, descent, share)
-        if refine is not None and not stopped and value < PROMISING * state.value:
-            refined = (refine(lower + width * end) - lower) / width
-            value_refined = float(evaluate(refined[None], descent, 0.0)[0])
-            if value_refined < value * (1.0 + ALIKE):
-                end, value = refined, value_refined
-        ends.append((value, lower + width * end))
-        if ended and turn % 2 == 0:
-            converged.append(value)
-        descent += 1
-    others = (end for _, end in sorted(ends, key=lambda pair: pair[0]) if not np.array_equal(end, state.best))
-    found = (state.best, *others)
-    return SearchResult(state.best, state.value, found, state.evaluations, descent, stopped)
+        return point, best
 
 
-def _agreed(converged: list[float], best: float) -> bool:
-    """Whether enough descents ended at the best value; descents that ended elsewhere do not count."""
-    return sum(value <= best * (1.0 + AGREEMENT) for value in converged) >= AGREEING_DESCENTS
+def _agreed(afar_ends: list[float], best: float) -> bool:
+    """Whether enough descents from afar ended at the best value."""
+    agreeing = sum(value <= best * (1.0 + AGREEMENT) for value in afar_ends)
+    return agreeing >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
 
 
 def _descent_budget(used: int, budget: int, descent: int, starts: int) -> int:

@@ -1,41 +1,36 @@
 """How the simulated motion answers to each parameter, and what follows for their certainty.
 
-The Jacobian of every simulated position by every free parameter, from central differences at the optimum; one rollout
-a run and variant, spread over threads. Intervals are linearised: the residual's variance, spread over as many samples
-as are independent, through the inverse of JᵀJ. A parameter whose 95 % interval would be as wide as its catalogue
-bounds is not determined by these runs.
+The Jacobian of every simulated position by every free parameter, from central differences at the optimum. Intervals
+are linearised: the residual's variance, spread over as many samples as are independent, through the inverse of JᵀJ. A
+parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these runs.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import setup_row
 from core.catalogue import load_servo
 from core.identification.conditions import missing_conditions
 from core.identification.evidence import NORMAL_95, Evidence, ParameterEvidence
-from core.identification.objective import available_threads
+from core.identification.objective import DIVERGED, Batch
 from core.identification.request import tunable_parameters
-from core.kernel.layout import bind
-from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
 from core.recording import Recording
-from core.simulation import initial_velocity, on_grid, supply_of
+from core.simulation import on_grid
 
 Array = NDArray[np.float64]
 
-DIFFERENCE = 1e-5
+DIFFERENCE = 1e-6
 """Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and
 larger ones make trade-offs that are exact seem broken."""
 
-MOST_STEPS = 1_500_000
+MOST_STEPS = 6_000_000
 """Simulated for one Jacobian, which takes a fraction of a second; of more recordings a random selection is taken."""
 
 PARTNER_SHARE = 0.05
@@ -58,31 +53,37 @@ class Sensitivity:
     """Whether these are all recordings, not a selection."""
 
 
-def simulate_candidates(
-    model: ServoModel, recording: Recording, matrix: Array | None, dt: float | None = None, supply: str = "logged"
-) -> tuple[Array, Array, Array]:
-    """Times (n,) [s] and measured positions (n,) of a run's grid, and the candidates' positions (m, n) [rad].
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Candidates whose motions, subtracted, give the Jacobian at a point; a side beyond a bound is left out."""
 
-    matrix: (m, n_free), None for the model itself.
-    """
-    run, step = on_grid(recording, dt)
-    n = model.substeps
-    steps = run.samples * n
-    setup = setup_row(model.control, run.bench, run.settings, step / n)
-    goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
-    enable = np.repeat(run.torque_enable.astype(np.float64), n)
-    volts = np.repeat(supply_of(run, supply), n)
-    nothing = np.zeros(steps)
-    start = initial_state(float(run.position[0]), initial_velocity(run))
-    kernel = rollout_kernel(model.control.kernel_law)
-    rows = model.rows(matrix)
-    positions = np.empty((len(rows), run.samples))
-    out = np.empty((run.samples, len(OUTPUTS)))
-    for place, row in enumerate(rows):
-        bound = bind(row, setup)
-        kernel(bound, start.copy(), goal, enable, volts, nothing, nothing, nothing, 0, step / n, n, out)
-        positions[place] = out[:, 0]
-    return run.time - run.time[0], np.asarray(run.position, dtype=np.float64), positions
+    widths: Array
+    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    matrix: Array
+    """The point, then each parameter lower and higher, (1 + 2p, p)."""
+    spacing: Array
+    """Between the two, in catalogue intervals, (p,)."""
+
+    @classmethod
+    def at(cls, model: ServoModel, vector: Array, difference: float) -> Differences:
+        """About values (p,) of a model's free parameters; difference: as a share of the catalogue's bounds."""
+        catalogue = tunable_parameters(model.servo)
+        widths = np.array([_width(p, catalogue) for p in model.parameters.free])
+        low, high = model.parameters.bounds().T
+        below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
+        # A parameter between equal bounds, or left at one by rounding, still needs a step.
+        above = np.where(above > below, above, below + difference * widths)
+        count = len(vector)
+        matrix = np.repeat(vector[None], 1 + 2 * count, axis=0)
+        matrix[1 + 2 * np.arange(count), np.arange(count)] = below
+        matrix[2 + 2 * np.arange(count), np.arange(count)] = above
+        return cls(widths, matrix, (above - below) / widths)
+
+    def split(self, residuals: Array) -> tuple[Array, Array]:
+        """Jacobian (n, p), 0 where a simulation ran away, and residuals (n,), of the candidates' (n, 1 + 2p)."""
+        lower, upper = residuals[:, 1::2], residuals[:, 2::2]
+        lost = (np.abs(lower) >= DIVERGED) | (np.abs(upper) >= DIVERGED)
+        return np.where(lost, 0.0, upper - lower) / self.spacing, residuals[:, 0]
 
 
 def sensitivity(
@@ -92,53 +93,22 @@ def sensitivity(
     dt: float | None = None,
     supply: str = "logged",
     threads: int | None = None,
-    most_steps: float = MOST_STEPS,
 ) -> Sensitivity:
-    """Differences of all positions at a model's values; a side beyond a bound is left out.
+    """Differences of all positions at a model's values.
 
-    Of recordings that take more than most_steps to simulate a random selection is taken.
+    Of recordings that take more than MOST_STEPS to simulate a random selection is taken.
     """
-    free = model.parameters.free
-    catalogue = tunable_parameters(model.servo)
-    widths = np.array([_width(p, catalogue) for p in free])
-    at = model.parameters.vector()
-    low, high = model.parameters.bounds().T
-    below, above = np.maximum(at - DIFFERENCE * widths, low), np.minimum(at + DIFFERENCE * widths, high)
-    # A parameter between equal bounds, or left at one by rounding, still needs a step.
-    above = np.where(above > below, above, below + DIFFERENCE * widths)
-    matrix = np.repeat(at[None], 1 + 2 * len(free), axis=0)
-    for place in range(len(free)):
-        matrix[1 + 2 * place, place] = below[place]
-        matrix[2 + 2 * place, place] = above[place]
-    chosen = _selection(recordings, len(matrix) * model.substeps, most_steps)
-
-    def differences(recording: Recording) -> tuple[Array, Array]:
-        _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
-        return (positions[2::2] - positions[1::2]).T, positions[0] - measured
-
-    with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
-        found = list(pool.map(differences, chosen))
-    jacobian = np.concatenate([columns for columns, _ in found]) / (above - below) * widths
-    return Sensitivity(free, widths, jacobian, tuple(residual for _, residual in found), len(chosen) == len(recordings))
-
-
-def simulate_all(
-    model: ServoModel,
-    recordings: Sequence[Recording],
-    matrix: Array,
-    *,
-    dt: float | None = None,
-    supply: str = "logged",
-    threads: int | None = None,
-) -> list[Array]:
-    """Residuals of candidates (m, n_free), simulated − measured [rad], run by run (m, n)."""
-
-    def residual(recording: Recording) -> Array:
-        _, measured, positions = simulate_candidates(model, recording, matrix, dt, supply)
-        return positions - measured
-
-    with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
-        return list(pool.map(residual, recordings))
+    differences = Differences.at(model, model.parameters.vector(), DIFFERENCE)
+    chosen = _selection(recordings, len(differences.matrix) * model.substeps)
+    batch = Batch(model, chosen, dt=dt, supply=supply, threads=threads)
+    found = batch.residuals(differences.matrix, lambda _, residuals: differences.split(residuals))
+    return Sensitivity(
+        parameters=model.parameters.free,
+        widths=differences.widths,
+        jacobian=np.concatenate([columns for columns, _ in found]),
+        residuals=tuple(residual for _, residual in found),
+        all_seen=len(chosen) == len(recordings),
+    )
 
 
 def judge(
@@ -155,9 +125,9 @@ def judge(
     seen = sum(len(residual) for residual in found.residuals)
     samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
     floor = load_servo(model.servo).encoder_step ** 2 / 12.0
-    finite = [np.nan_to_num(residual, nan=1e3, posinf=1e3, neginf=-1e3) for residual in found.residuals]
-    variance = max(float(np.concatenate(finite) @ np.concatenate(finite)) / seen, floor)
-    alike = correlation_length(finite)
+    residuals = np.concatenate(found.residuals)
+    variance = max(float(residuals @ residuals) / seen, floor)
+    alike = correlation_length(found.residuals)
     errors, partners = _certainty(found, variance * alike * seen / samples)
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
     return Evidence(
@@ -201,7 +171,7 @@ def correlation_length(residuals: Sequence[Array]) -> float:
 
 def _certainty(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
     """Standard errors in the parameters' units, and the symbols each undetermined parameter is traded with."""
-    jacobian = np.nan_to_num(found.jacobian, nan=0.0, posinf=0.0, neginf=0.0)
+    jacobian = found.jacobian
     count = jacobian.shape[1]
     _, found_values, directions = np.linalg.svd(np.linalg.qr(jacobian, mode="r"), full_matrices=True)
     singular = np.zeros(count)
@@ -235,11 +205,11 @@ def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tu
     return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
 
 
-def _selection(recordings: Sequence[Recording], variants: int, most_steps: float) -> list[Recording]:
+def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
     """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
     order = np.random.default_rng(0).permutation(len(recordings)).tolist()
     steps = np.cumsum([recordings[i].samples * variants for i in order])
-    count = max(1, int((steps <= most_steps).sum()))
+    count = max(1, int((steps <= MOST_STEPS).sum()))
     return [recordings[i] for i in sorted(order[:count])]
 
 

@@ -10,23 +10,12 @@ from numpy.typing import NDArray
 
 from core.identification.objective import Batch
 from core.identification.search import search
-from core.kernel.layout import NO_SLEW
+from core.identification.start import NEUTRAL
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
 
-NEUTRAL = {
-    "command_delay": 0.0,
-    "release_delay": 0.0,
-    "error_gain_ratio": 1.0,
-    "goal_slew": NO_SLEW,
-    "dead_band": 0.0,
-    "pwm_lag": 0.0,
-    "supply_sag": 0.0,
-    "release_braking": 0.0,
-}
-"""Value of each command path term at which it changes nothing, SI units."""
-
+__all__ = ["NEAR", "NEARER", "NEUTRAL", "Reduction", "reduction", "search_on"]
 
 NEAR, NEARER = 0.5, 0.1
 """Share of the bounds that is searched around the best known point, first and then."""

@@ -2,7 +2,8 @@
 
 The time loop is outside and a loop over a fixed number of SIMD lanes inside; each lane is one candidate. All lane
 state lives in one flat array at constant offsets with unsigned indices, which is what lets LLVM prove that lanes do
-not alias and vectorise the loop. Only error sums leave the kernel.
+not alias and vectorise the loop. Only error sums leave the kernel, and positions where they
+are asked for.
 """
 
 import math
@@ -32,11 +33,14 @@ _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 def population_kernel(law: Law, full: bool):
     """Return the compiled kernel of one control law.
 
-    kernel(rows, setups, chosen, first, samples, goal, enable, supply, position, velocity, substeps, sums):
-    rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)), one row a
-    recording; chosen (c,) the recordings to simulate; first and samples (R,) where each recording begins in the
-    concatenated arrays and how long it is; position, velocity (N,) measured [rad, rad/s]; goal [rad], enable, supply
-    [V] (N·substeps,) held per step; sums (R, P, SUMS) receives the error sums of the chosen recordings.
+    kernel(rows, setups, chosen, first, samples, resets, goal, enable, supply, position, velocity, substeps, sums,
+    motions): rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)),
+    one row a recording; chosen (c,) the recordings to simulate; first and samples (R,) where each recording begins in
+    the concatenated arrays and how long it is; resets (R,) after how many samples the shaft is put back to where it
+    was measured, again and again (multiple shooting; 0: never), while the command path goes on; position, velocity
+    (N,) measured [rad, rad/s]; goal [rad], enable, supply [V] (N·substeps,) held per step; sums (R, P, SUMS) receives
+    the error sums of the chosen recordings; motions (n, P) the positions of the chosen ones [rad], one after the
+    other, (0, P) where nobody wants them.
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
     """
@@ -100,7 +104,9 @@ def population_kernel(law: Law, full: bool):
         Setup.ANGLE_OFFSET,
     )
 
-    def kernel(rows, setups, chosen, first, samples, goal, enable, supply, position, velocity, substeps, sums):
+    def kernel(
+        rows, setups, chosen, first, samples, resets, goal, enable, supply, position, velocity, substeps, sums, motions
+    ):
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         f = np.zeros(size)
@@ -112,6 +118,8 @@ def population_kernel(law: Law, full: bool):
         velocity_after = rows[0, after_slot]
         velocity_limit = rows[0, guard_slot]
         blocks = rows.shape[0] // LANES
+        keep = motions.shape[0] > 0
+        kept = 0
         for c in range(chosen.shape[0] * blocks):
             recording = chosen[c // blocks]
             block = c % blocks
@@ -120,6 +128,8 @@ def population_kernel(law: Law, full: bool):
             inverse_h = 1.0 / h
             begin = first[recording]
             count = samples[recording]
+            reset = resets[recording]
+            until_reset = reset
             first_step = begin * substeps
             last = (begin + count) * substeps - 1
             for lane in range(LANES):
@@ -169,6 +179,16 @@ def population_kernel(law: Law, full: bool):
                     f[square_ + lane] += e * e
                     f[v_abs_ + lane] += abs(e_v)
                     f[v_square_ + lane] += e_v * e_v
+                if keep:
+                    for lane in range(LANES):
+                        motions[kept + k, block * LANES + lane] = f[q_ + np.uint64(lane)]
+                if reset > 0:
+                    if until_reset == 0:
+                        until_reset = reset
+                        for lane in range(LANES):
+                            f[q_ + np.uint64(lane)] = measured_q
+                            f[v_ + np.uint64(lane)] = measured_v
+                    until_reset -= 1
                 for sub in range(substeps):
                     i = first_step + k * substeps + sub
                     held_goal = goal[i]
@@ -230,5 +250,7 @@ def population_kernel(law: Law, full: bool):
                 sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 2] = f[v_abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 3] = f[v_square_ + np.uint64(lane)]
+            if block == blocks - 1:
+                kept += count
 
     return compiled(kernel, make_step(law, full))

@@ -83,7 +83,7 @@ class Trial:
 
     def information(self, cell: Cell) -> np.ndarray:
         """What a cell's run says at the truth, (p, p) per squared catalogue interval."""
-        answers = np.nan_to_num(sensitivity(self.truth, [self.commands(cell)], threads=1).jacobian)
+        answers = sensitivity(self.truth, [self.commands(cell)], threads=1).jacobian
         return answers.T @ answers / self.noise**2
 
     def judge(self, cells: Sequence[Cell]) -> tuple[float, float]:

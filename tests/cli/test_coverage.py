@@ -9,6 +9,12 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from core.bench import Bench
+from core.recording import RunHeader
+from core.trajectories import make_trajectory
+from drivers.recorder import record_inline
+from drivers.registry import open_servo
+from sessions import Session
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +59,21 @@ def test_a_model_adds_audit_and_residuals(capsys, session) -> None:
     assert isinstance(data["audit"], list)
     assert data["residuals"]["position_rms"] > 0.0
     assert "left unexplained" in run(capsys, session, *arguments)
+
+
+def test_repetitions_are_a_table_of_their_own(capsys, tmp_path) -> None:
+    session = Session.create(tmp_path / "repeated")
+    trajectory = make_trajectory("sin_sin", 1.0)
+    with open_servo("simulated:mx106?clock=virtual") as servo:
+        servo.connect()
+        header = RunHeader(
+            trajectory="sin_sin", bench=Bench(mass=1.0, length=0.1), settings=servo.model.default_settings(), rate=200.0
+        )
+        for _ in range(2):
+            assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
+    text = run(capsys, session.path, "--jobs", "1")
+    (row,) = (line.split() for line in text.splitlines() if line.startswith("sin_sin") and len(line.split()) == 4)
+    assert row[:3] == ["sin_sin", "1", "2"]
 
 
 def test_a_model_of_another_servo_is_refused(capsys, session) -> None:

@@ -8,6 +8,10 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from bench_gui.results import load_identification
+from core.identification.folds import folds
+from core.identification.recommendation import VALIDATION
+from sessions import Session
 
 
 @pytest.fixture(scope="module")
@@ -56,3 +60,27 @@ def test_what_cannot_be_held_out_is_one_clear_line(capsys, session) -> None:
     assert "every run has mass 0.49 kg: record with another mass" in message
     assert message.count("\n") == 1
     assert "no condition colour" in bench(capsys, "crossvalidate", session, "--by", "colour", code=1)
+
+
+def test_own_recordings_tell_their_unit(capsys, tmp_path) -> None:
+    """Two servos recorded into one session, each held out in turn: the recorder kept their serial numbers."""
+    for seed in (1, 2):
+        bench(
+            capsys, "record", "--servo", f"simulated:xl330?seed={seed}", "--fast", "--trajectory", "sin_sin",
+            "--mass", "0.1", "--length", "0.1", "-o", tmp_path / "pair", "--quiet",
+        )  # fmt: skip
+    divided = folds(Session.open(tmp_path / "pair").load_all(), ("unit",))
+    assert [(fold.value, len(fold.held_out)) for fold in divided.folds] == [("seed 1", 1), ("seed 2", 1)]
+
+
+def test_a_crossvalidation_decides_between_the_models_identified_beside_it(capsys, tmp_path, session) -> None:
+    """In the report and in what `bench identify` says; of another folder nothing is known."""
+    common = ["--model", "m1,m3", "--trials", "32", "--jobs", "1", "--quiet"]
+    bench(capsys, "crossvalidate", session, "--by", "kp", "--command-path", "off", "-o", tmp_path / "r", *common)
+    judged = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())["choice"]
+    assert f"By cross-validation {judged}" in bench(capsys, "identify", session, "-o", tmp_path / "r", *common)
+    assert "By cross-validation" not in bench(capsys, "identify", session, "-o", tmp_path / "alone", *common)
+    found = load_identification(tmp_path / "r")
+    assert found.choice == f"By cross-validation {judged}"
+    (tmp_path / "r" / "crossvalidation.json").write_text("{}")
+    assert load_identification(tmp_path / "r").recommendation.by == VALIDATION

@@ -164,6 +164,8 @@ def test_numbers_are_the_results(page, found, session) -> None:
         assert parsed.row(run)[-1] == opened.data_hash([run])[:12]
     assert best.model.provenance["data_hash"] in page
     assert found.choice in parsed.words
+    assert f"Torque off: {best.evidence.torque_off(best.model.control).text}." in parsed.words
+    assert parsed.row("searched from", 2)[1] == "the catalogue's values"
 
 
 def test_intervals_are_drawn_where_they_are(page, found) -> None:
@@ -294,6 +296,7 @@ def test_the_command_asks_for_the_same_again() -> None:
         supply="header",
         frozen=(("R", 3.2000000000000006),),
         bounds=(("kt", 0.2, 0.5),),
+        start=(("kt", 0.30000000000000004), ("armature", 0.001)),
     )
     parser = argparse.ArgumentParser()
     identify_cli.add_arguments(parser)
@@ -306,6 +309,7 @@ def test_the_command_asks_for_the_same_again() -> None:
     assert (asked.validation, asked.metric, asked.gate, asked.integrator) == ("kp=200", "rmse", "opposing", "bam")
     assert (asked.substeps, asked.dt, asked.supply) == (3, 0.004, "header")
     assert (asked.fix, asked.bounds) == (["R=3.2000000000000006"], ["kt=0.2:0.5"])
+    assert asked.start == ["kt=0.30000000000000004", "armature=0.001"]
 
 
 def test_correlations_of_a_known_jacobian() -> None:

@@ -22,10 +22,11 @@ from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.outliers import freezes, position_steps, spikes
-from core.identification.coverage.repeats import repeats_of, rest_angles
+from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import command_lag, lagged_correlation
 from core.identification.coverage.timing import encoder_step, timing_of
+from core.identification.repeatability import repeatability
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from sessions import Session
@@ -205,13 +206,16 @@ def test_an_odd_repetition_is_named() -> None:
     runs = [
         record(model, Run(t, 1.0, 8.0, 15.0), f"{t}_{i}", i) for t in ("sin_sin", "sin_time_square") for i in range(3)
     ]
-    floors, found = repeats_of(runs)
-    assert found == []
-    assert all(entry.floor < STEP for entry in floors)
+    seen = coverage(runs)
+    assert kinds(seen).isdisjoint({"repetition"})
+    assert [(row.trajectory, row.runs, row.pairs) for row in seen.repeatability] == [
+        ("sin_sin", 3, 3),
+        ("sin_time_square", 3, 3),
+    ]
+    assert all(row.floor < STEP for row in seen.repeatability)
     odd = record(model, Run("sin_sin", 1.3, 8.0, 15.0), "sin_sin_1", 1)
     runs[1] = replace(odd, bench=runs[1].bench)
-    found = repeats_of(runs)[1]
-    assert [f.runs for f in found] == [("sin_sin_1",)]
+    assert [f.runs for f in odd_repetitions(repeatability(runs), runs)] == [("sin_sin_1",)]
 
 
 def test_where_a_released_pendulum_rests() -> None:

@@ -60,10 +60,10 @@ def jacobian(model: ServoModel, cell: Cell) -> np.ndarray:
     planned = commands(GRID.trajectory(cell), Bench(mass=cell.mass, length=cell.length), settings(model, cell), 0.005)
     columns = []
     for p in model.parameters.free:
-        step = 1e-5 * (p.upper - p.lower)
+        step = 1e-6 * (p.upper - p.lower)
         moved = [model.with_parameters(model.parameters.with_values({p.name: p.value + s})) for s in (step, -step)]
         high, low = (simulate_recording(m, planned).position for m in moved)
-        columns.append((high - low) / 2e-5)
+        columns.append((high - low) / 2e-6)
     return np.transpose(columns)
 
 

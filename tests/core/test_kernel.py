@@ -60,13 +60,19 @@ class Batch:
             self.enable[part] = np.repeat(trajectory.torque_enable(time).astype(float), substeps)
 
     def population(self, law, full, rows, chosen=None):
+        return self.kept(law, full, rows, range(len(RUNS)) if chosen is None else chosen)[0]
+
+    def kept(self, law, full, rows, chosen, reset=0):
+        """Sums and positions; the sums of others than the chosen are NaN."""
         sums = np.full((len(RUNS), len(rows), SUMS), np.nan)
+        motions = np.empty((self.samples[list(chosen)].sum(), len(rows)))
         population_kernel(law, full)(
             rows,
             self.setups,
-            np.arange(len(RUNS)) if chosen is None else np.asarray(chosen),
+            np.asarray(chosen),
             self.first,
             self.samples,
+            np.full(len(RUNS), reset),
             self.goal,
             self.enable,
             self.supply,
@@ -74,8 +80,9 @@ class Batch:
             self.velocity,
             self.substeps,
             sums,
+            motions,
         )
-        return sums
+        return sums, motions
 
     def one_by_one(self, law, rows):
         sums = np.empty((len(RUNS), len(rows), SUMS))
@@ -216,3 +223,34 @@ def test_binding_scales_gains_and_adds_the_bench():
     assert bound[[Slot.INERTIA, Slot.GRAVITY_TORQUE]].tolist() == [0.3, 0.7]
     assert bound[Slot.ANGLE_OFFSET] == pytest.approx(0.12)
     assert row[Slot.KP] == 2.0
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
+def test_positions_of_the_chosen_recordings_are_kept(full, random):
+    model = law_of("voltage", full)
+    batch = Batch(model, random, substeps=2, full=full)
+    rows = random_rows(model, random)
+
+    sums, motions = batch.kept(Law.VOLTAGE, full, rows, chosen=[2, 0])
+
+    first, second = np.split(motions, [batch.samples[2]])
+    for recording, motion in ((2, first), (0, second)):
+        begin = batch.first[recording]
+        measured = batch.position[begin : begin + batch.samples[recording], None]
+        np.testing.assert_allclose(np.abs(motion - measured).sum(axis=0), sums[recording, :, 0], rtol=1e-12)
+
+
+def test_a_reset_puts_the_shaft_back_and_nothing_else(random):
+    """Without a command path, which goes on, every piece is a run of its own."""
+    model = law_of("voltage", False)
+    batch = Batch(model, random, substeps=1, full=False)
+    rows = random_rows(model, random, LANES)
+    _, whole = batch.kept(Law.VOLTAGE, False, rows, chosen=[1])
+
+    _, pieces = batch.kept(Law.VOLTAGE, False, rows, chosen=[1], reset=7)
+
+    np.testing.assert_array_equal(pieces[:8], whole[:8])
+    batch.first[1] += 7
+    batch.samples[1] -= 7
+    _, rest = batch.kept(Law.VOLTAGE, False, rows, chosen=[1])
+    np.testing.assert_array_equal(pieces[8:15], rest[1:8])

@@ -68,14 +68,14 @@ class ConditionGrid:
 
 def grid_of_conditions(recordings: Sequence[Recording]) -> ConditionGrid:
     """Count the runs of each condition; numbers that agree to SAME_DIGITS digits are the same."""
-    counts = Counter(condition_of(recording) for recording in recordings)
+    counts = Counter(_condition_of(recording) for recording in recordings)
     order = sorted(counts, key=lambda c: (c[1], c[2], c[3], c[4], c[0]))
     return ConditionGrid(
         cells=tuple(Cell(**dict(zip(CONDITIONS, values, strict=True)), count=counts[values]) for values in order)
     )
 
 
-def condition_of(recording: Recording) -> tuple[Any, ...]:
+def _condition_of(recording: Recording) -> tuple[Any, ...]:
     """Values of CONDITIONS."""
     known = recording.conditions()
     return tuple(v if isinstance(v, str) else float(f"{v:.{SAME_DIGITS}g}") for v in (known[c] for c in CONDITIONS))

@@ -1,24 +1,15 @@
-"""Runs of the same condition: how well they repeat, and those that do not."""
+"""Runs that differ from their repetitions, and where released pendulums come to rest."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
+from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.catalogue import load_servo
 from core.identification.coverage.findings import Finding
-from core.identification.coverage.grid import condition_of
+from core.identification.repeatability import Repeatability, Repetitions
 from core.recording import Recording
-
-Array = NDArray[np.float64]
-
-SAME_GOAL = 0.02
-"""Runs whose goals differ by more on average are not repetitions of each other [rad]."""
 
 UNLIKE = 3.0
 """A run is unlike its repetitions when it differs so many times as much as runs of its trajectory usually do …"""
@@ -26,74 +17,27 @@ UNLIKE = 3.0
 COUNTS = 4.0
 """… and by so many encoder counts."""
 
-REST_DIFFERS = 0.05
-"""Released pendulums that come to rest so far apart, friction's share taken off, hang differently [rad]."""
-
 SETTLED = 0.3
 """A released pendulum that has not moved for so long has come to rest [s]."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Repeatability:
-    """How well the runs of a trajectory repeat: no deterministic model can be better."""
-
-    trajectory: str
-    floor: float
-    """Median over pairs of half their mean distance [rad]: what a model between them would be off by."""
-    pairs: int
-
-
-def repeats_of(recordings: Sequence[Recording]) -> tuple[tuple[Repeatability, ...], list[Finding]]:
-    """Floors by trajectory, and the runs that differ from their repetitions."""
-    groups: dict[tuple, list[Recording]] = {}
-    for recording in recordings:
-        groups.setdefault(condition_of(recording), []).append(recording)
-    distances: dict[str, list[float]] = {}
-    by_run: dict[str, list[float]] = {}
-    trajectory = {run.id: run.trajectory for run in recordings}
-    for group in groups.values():
-        for one, other in combinations(group, 2):
-            distance = _distance(one, other)
-            if not math.isnan(distance):
-                distances.setdefault(one.trajectory, []).append(distance)
-                for run in (one, other):
-                    by_run.setdefault(run.id, []).append(distance)
-    floors = tuple(
-        Repeatability(trajectory=name, floor=0.5 * float(np.median(values)), pairs=len(values))
-        for name, values in sorted(distances.items())
-    )
+def odd_repetitions(repeated: Repeatability, recordings: Sequence[Recording]) -> list[Finding]:
+    """Runs that differ from their repetitions by more than runs of their trajectory usually do."""
     count = {run.id: load_servo(run.settings.servo).encoder_step for run in recordings}
-    found = []
-    for run, values in by_run.items():
-        usual = _usual(distances[trajectory[run]])
-        # The nearest repetition decides: a run is not to blame for one that is odd.
-        nearest = min(values)
-        if len(values) >= 2 and nearest > UNLIKE * max(usual, 0.5 * COUNTS * count[run]):
-            found.append(_unlike(run, nearest, usual))
-    return floors, found + _pair_findings(groups, distances)
-
-
-def _pair_findings(groups: Mapping[tuple, list[Recording]], distances: Mapping[str, list[float]]) -> list[Finding]:
-    """Two runs of a condition that differ more than others of their trajectory: one of them, nobody knows which."""
-    found = []
-    for group in groups.values():
-        if len(group) != 2 or len(distances.get(group[0].trajectory, ())) < 3:
-            continue
-        usual = _usual(distances[group[0].trajectory])
-        least = COUNTS * load_servo(group[0].settings.servo).encoder_step
-        distance = _distance(*group)
-        if distance > UNLIKE * max(usual, 0.5 * least):
-            found.append(
-                Finding(
-                    kind="repetition",
-                    severity="warning",
-                    runs=tuple(run.id for run in group),
-                    text=f"runs {group[0].id} and {group[1].id} have the same header and differ by "
-                    f"{1e3 * distance:.0f} mrad, where {1e3 * usual:.1f} mrad is usual",
-                    remedy="look at both, correct the header of the odd one or leave it out",
-                )
-            )
-    return found
+    by_trajectory: dict[str, list[float]] = {}
+    for found in repeated.sets:
+        by_trajectory.setdefault(found.trajectory, []).extend(distance for _, _, distance in found.distances)
+    odd: list[Finding] = []
+    for found in repeated.sets:
+        usual = _usual(by_trajectory[found.trajectory])
+        most = UNLIKE * max(usual, 0.5 * COUNTS * count[found.runs[0]])
+        if len(found.runs) > 2:
+            # The nearest repetition decides: a run is not to blame for one that is odd.
+            nearest = {run: min(d for *pair, d in found.distances if run in pair) for run in found.runs}
+            odd += [_unlike(run, distance, usual) for run, distance in nearest.items() if distance > most]
+        elif len(by_trajectory[found.trajectory]) >= 3 and found.difference > most:
+            odd.append(_one_of_two(found, usual))
+    return odd
 
 
 def _usual(distances: Sequence[float]) -> float:
@@ -112,20 +56,16 @@ def _unlike(run: str, distance: float, usual: float) -> Finding:
     )
 
 
-def _distance(one: Recording, other: Recording) -> float:
-    """Mean distance of two runs' positions [rad]; NaN when their goals are not the same."""
-    end = min(one.duration, other.duration)
-    step = float(np.median(np.diff(one.time)))
-    time = np.arange(0.0, end, step)
-
-    def at(run: Recording, values: Array) -> Array:
-        return np.interp(time, run.time - run.time[0], values)
-
-    driven = (at(one, one.torque_enable.astype(float)) > 0.5) | (at(other, other.torque_enable.astype(float)) > 0.5)
-    apart = np.abs(at(one, one.goal_position) - at(other, other.goal_position))
-    if driven.any() and float(apart[driven].mean()) > SAME_GOAL:
-        return math.nan
-    return float(np.abs(at(one, one.position) - at(other, other.position)).mean())
+def _one_of_two(found: Repetitions, usual: float) -> Finding:
+    one, other = found.runs
+    return Finding(
+        kind="repetition",
+        severity="warning",
+        runs=found.runs,
+        text=f"runs {one} and {other} have the same header and differ by {1e3 * found.difference:.0f} mrad, "
+        f"where {1e3 * usual:.1f} mrad is usual",
+        remedy="look at both, correct the header of the odd one or leave it out",
+    )
 
 
 def rest_angles(recordings: Sequence[Recording]) -> dict[str, float]:

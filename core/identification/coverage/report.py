@@ -15,9 +15,10 @@ from core.identification.coverage.excitation import Excitation, excitation_of, e
 from core.identification.coverage.findings import Finding, ordered
 from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
 from core.identification.coverage.outliers import outlier_findings
-from core.identification.coverage.repeats import Repeatability, repeats_of, rest_angles
+from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
+from core.identification.repeatability import FloorRow, repeatability
 from core.identification.request import DEFAULT_COMMAND_PATH
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -35,8 +36,8 @@ class Coverage:
     terms: tuple[TermVerdict, ...]
     timing: tuple[Timing, ...]
     """Run by run."""
-    repeatability: tuple[Repeatability, ...]
-    """By trajectory; empty without repetitions."""
+    repeatability: tuple[FloorRow, ...]
+    """What no model can beat, by trajectory; empty without repetitions."""
     rest_angles: tuple[tuple[str, float], ...]
     """Run id and where its released pendulum came to rest [rad]; friction alone can hold it off hanging down."""
     findings: tuple[Finding, ...]
@@ -60,7 +61,7 @@ class Coverage:
             "excitation": [entry.to_json() for entry in self.excitation],
             "terms": [term.to_json() for term in self.terms],
             "timing": [timing.to_json() for timing in self.timing],
-            "repeatability": [dict(entry.__dict__) for entry in self.repeatability],
+            "repeatability": [entry.to_json() for entry in self.repeatability],
             "rest_angles": [[run, angle] for run, angle in self.rest_angles],
             "findings": [finding.to_json() for finding in self.findings],
         }
@@ -77,7 +78,7 @@ class Coverage:
                 excitation=tuple(Excitation.from_json(entry) for entry in data["excitation"]),
                 terms=tuple(TermVerdict.from_json(entry) for entry in data["terms"]),
                 timing=tuple(Timing.from_json(entry) for entry in data["timing"]),
-                repeatability=tuple(Repeatability(**entry) for entry in data["repeatability"]),
+                repeatability=tuple(FloorRow.from_json(entry) for entry in data["repeatability"]),
                 rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
                 findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
             )
@@ -106,15 +107,16 @@ def coverage(
         timing = tuple(pool.map(timing_of, recordings))
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
     terms = term_verdicts(wanted.parameters, total, grid)
-    floors, unlike = repeats_of(recordings)
-    findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *unlike]
+    repeated = repeatability(recordings)
+    odd = odd_repetitions(repeated, recordings)
+    findings = [*outlier_findings(recordings), *timing_findings(recordings, timing), *odd]
     return Coverage(
         grid=grid,
         total=total,
         excitation=each,
         terms=terms,
         timing=timing,
-        repeatability=floors,
+        repeatability=repeated.table()[:-1],
         rest_angles=tuple(sorted(rest_angles(recordings).items())),
         findings=ordered([*findings, *_missing(wanted, recordings, terms)]),
     )

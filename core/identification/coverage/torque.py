@@ -15,11 +15,10 @@ from scipy.signal import savgol_filter
 from core.catalogue import load_servo
 from core.friction import friction_budget
 from core.identification.coverage.signals import SMOOTHING
-from core.identification.sensitivity import simulate_candidates
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording
-from core.simulation import on_grid, supply_of
+from core.simulation import on_grid, simulate_recording, supply_of
 
 Array = NDArray[np.float64]
 
@@ -62,8 +61,9 @@ def torque_residual(
     model: ServoModel, recording: Recording, *, dt: float | None = None, supply: str = "logged"
 ) -> TorqueResidual:
     """Residuals of one run; the command path keeps its state along the run, only the shaft is put back."""
-    time, measured, simulated = simulate_candidates(model, recording, None, dt, supply)
     run, step = on_grid(recording, dt)
+    measured = np.asarray(run.position, dtype=np.float64)
+    simulated = simulate_recording(model, recording, dt, supply).position
     length = min(max(5, 2 * round(0.5 * SMOOTHING / step) + 1), len(measured) - 1 + len(measured) % 2)
     velocity = np.asarray(savgol_filter(measured, length, 2, deriv=1, delta=step), dtype=np.float64)
     acceleration = np.asarray(savgol_filter(measured, length, 2, deriv=2, delta=step), dtype=np.float64)
@@ -90,8 +90,8 @@ def torque_residual(
     moving[:half] = moving[len(moving) - half :] = False
     temperature = run.channels.get("temperature")
     return TorqueResidual(
-        time=time,
-        position_error=simulated[0] - measured,
+        time=run.time - run.time[0],
+        position_error=simulated - measured,
         torque=missing,
         velocity=velocity,
         external=external,
@@ -99,7 +99,7 @@ def torque_residual(
         enable=run.torque_enable,
         moving=moving,
         near_turn=_near_turn(velocity, step),
-        temperature=np.full(len(time), np.nan) if temperature is None else np.asarray(temperature, dtype=np.float64),
+        temperature=np.full(run.samples, np.nan) if temperature is None else np.asarray(temperature, dtype=np.float64),
     )
 
 

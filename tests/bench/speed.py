@@ -1,0 +1,184 @@
+"""Speed of kernel, search and command line, and errors on recordings: `python -m tests.bench.speed`.
+
+Part of `make bench`. Ratios are what counts; machines differ.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from core.actuator import setup_row
+from core.benchmark import best_time, random_candidates, sample_recordings
+from core.catalogue import load_model
+from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.objective import Batch, available_threads
+from core.kernel.layout import Setup
+from core.kernel.population import LANES
+from core.model import build_model
+from core.recording import Recording
+from core.simulation import simulate_recording
+from tests.bench import numpy_reference
+from tests.bench.printing import line
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+
+
+def per_step(batch: Batch, candidates: np.ndarray) -> float:
+    """Nanoseconds per simulated step, wall."""
+    return best_time(lambda: batch.scores(candidates), 9) / (batch.total_samples * len(candidates)) * 1e9
+
+
+def speed() -> None:
+    """The kernel against NumPy, threads, and linearity."""
+    model = build_model("mx106", "m6")
+    truth = replace(load_model("mx106", "m6"), integrator="algorithm1", quadratic_gate="larger_torque")
+    recordings = sample_recordings(16)
+    candidates = random_candidates(model, 4 * LANES)
+    single = Batch(model, recordings, threads=1)
+    started = time.perf_counter()
+    single.scores(candidates)
+    line("first call of the kernel", f"{time.perf_counter() - started:.2f} s", "cached after the first time")
+
+    reference = reference_time(recordings)
+    ours = per_step(single, candidates)
+    line("M6, voltage law, one thread", f"{ours:.1f} ns/step", "≤ 15")
+    line("NumPy, one candidate over the same 16 recordings", f"{reference:.0f} ns/step")
+    line("kernel against NumPy", f"{reference / ours:.0f} ×", "≥ 150")
+    gap = reference_gap(recordings, truth)
+    line("largest difference between the two", f"{gap:.1e} rad")
+    full = build_model("mx106", "m6", command_path=DEFAULT_COMMAND_PATH)
+    line(
+        "M6 with command path, one thread",
+        f"{per_step(Batch(full, recordings, threads=1), random_candidates(full, 4 * LANES)):.1f} ns/step",
+    )
+    for law, servo in (("current law", "erob80_100"),):
+        other = build_model(servo, "m6")
+        runs = [replace(r, settings=replace(r.settings, servo=servo, kp=50.0)) for r in recordings]
+        figure = per_step(Batch(other, runs, threads=1), random_candidates(other, 4 * LANES))
+        line(f"M6, {law}, one thread", f"{figure:.1f} ns/step")
+    if available_threads() > 1:
+        ratios = []
+        both = Batch(model, sample_recordings(64), threads=2)
+        one = Batch(model, sample_recordings(64), threads=1)
+        for _ in range(5):
+            ratios.append(per_step(one, candidates) / per_step(both, candidates))
+        line(
+            "two threads against one",
+            f"{max(ratios):.2f} ×",
+            "≥ 1.8 (best of 5 pairs; other programs share the machine)",
+        )
+    for what, few, many in (
+        (
+            "samples",
+            Batch(model, sample_recordings(16, 600), threads=1),
+            Batch(model, sample_recordings(16, 4800), threads=1),
+        ),
+    ):
+        line(f"8 × the {what} cost", f"{best_ratio(few, many, candidates, candidates):.2f} ×", "8")
+    line(
+        "8 × the candidates cost",
+        f"{best_ratio(single, single, candidates[:LANES], np.tile(candidates, (2, 1))):.2f} ×",
+        "8",
+    )
+
+
+def best_ratio(few: Batch, many: Batch, fewer: np.ndarray, more: np.ndarray) -> float:
+    """Cost of the larger over the smaller."""
+    return best_time(lambda: many.scores(more), 9) / best_time(lambda: few.scores(fewer), 9)
+
+
+def _reference_arguments(recordings: list[Recording]) -> tuple:
+    model = build_model("mx106", "m6")
+    setups = np.array([setup_row(model.control, r.bench, r.settings, 0.005) for r in recordings])
+    return (
+        np.array([r.goal_position for r in recordings]),
+        np.array([r.torque_enable for r in recordings], dtype=float),
+        setups[:, Setup.KP] * model.control.error_gain,
+        model.supply_voltage,
+        model.control.output_limit,
+        setups[:, Setup.INERTIA],
+        setups[:, Setup.GRAVITY_TORQUE],
+        0.005,
+    )
+
+
+def reference_time(recordings: list[Recording]) -> float:
+    """NumPy's nanoseconds per step."""
+    values = load_model("mx106", "m6").values
+    arguments = _reference_arguments(recordings)
+    seconds = best_time(lambda: numpy_reference.rollout(values, *arguments), 3)
+    return seconds / sum(r.samples for r in recordings) * 1e9
+
+
+def reference_gap(recordings: list[Recording], truth) -> float:
+    """How far NumPy's positions are from the kernel's [rad]."""
+    theirs = numpy_reference.rollout(truth.values, *_reference_arguments(recordings))
+    ours = np.array([simulate_recording(truth, r).position for r in recordings])
+    return float(np.abs(theirs - ours).max())
+
+
+def identification_speed() -> None:
+    """M6 on 80 recordings, 4,000 evaluations."""
+    recordings = sample_recordings(80)
+    for label, terms in (("M6", ()), ("M6 with command path", DEFAULT_COMMAND_PATH)):
+        request = IdentificationRequest(
+            servo="mx106", models=("m6",), command_path=terms, trials=4000, validation="none"
+        )
+        started = time.perf_counter()
+        identify(request, recordings)
+        line(f"identify {label}, 80 × 6 s, 4,000 evaluations", f"{time.perf_counter() - started:.1f} s", "≤ 10")
+
+
+def command_line() -> None:
+    """The start of `bench --help`."""
+    command = [str(Path(sys.executable).with_name("bench")), "--help"]
+    seconds = best_time(lambda: subprocess.run(command, check=True, capture_output=True), 5)
+    line("bench --help", f"{seconds:.2f} s", "≤ 0.4")
+
+
+def real_data(folder: Path) -> None:
+    """Real recordings, through the command line as a user would."""
+    session = folder / "sts"
+    bench = str(Path(sys.executable).with_name("bench"))
+    small = SHARED / "data" / "sts3215" / "small.json"
+    if not small.exists():
+        line("STS3215 recordings", "not here", "they are not part of the project")
+        return
+    subprocess.run([bench, "import", str(small), "-o", str(session), "--quiet"], check=True, capture_output=True)
+
+    def run(*options: str) -> list[dict]:
+        target = folder / f"r{len(list(folder.iterdir()))}"
+        command = [bench, "identify", str(session), "--command-path", "--validation", "none", "--json", *options]
+        done = subprocess.run([*command, "-o", str(target)], check=True, capture_output=True, text=True)
+        return json.loads(done.stdout)
+
+    errors = []
+    for seed in range(3):
+        result = run("--model", "m6", "--seed", str(seed))[0]
+        errors.append(result["train_mae"] * 1e3)
+        line(f"STS3215, M6 + command path, seed {seed}", f"{errors[-1]:.2f} mrad", "≤ 12.5")
+    line("spread of the seeds", f"{100 * (max(errors) / min(errors) - 1):.1f} %", "≤ 3")
+    chain = [result["train_mae"] * 1e3 for result in run("--model", "all")]
+    line("STS3215, M1 … M6", " ".join(f"{error:.2f}" for error in chain), "monotone along the nesting")
+
+
+def main() -> None:
+    """Print everything."""
+    import tempfile
+
+    speed()
+    identification_speed()
+    command_line()
+    with tempfile.TemporaryDirectory() as folder:
+        real_data(Path(folder))
+
+
+if __name__ == "__main__":
+    main()

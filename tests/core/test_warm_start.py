@@ -1,0 +1,171 @@
+"""A start from a known model: expressed in the wanted model's parameters, within its bounds, part of the record."""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import IdentificationError
+from core.friction import FRICTION_MODELS
+from core.identification.evaluate import evaluate
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.request import search_template
+from core.identification.start import NEUTRAL, started
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_recording, simulate_trajectory
+from core.trajectories import make_trajectory
+
+SERVO = "mx106"
+
+
+@functools.cache
+def earlier(friction: str) -> ServoModel:
+    """An earlier unit, read as the seed writes its equations."""
+    return replace(load_model(SERVO, friction), integrator="algorithm1", quadratic_gate="larger_torque")
+
+
+def start_of(model: ServoModel) -> tuple[tuple[str, float], ...]:
+    return tuple(model.values.items())
+
+
+def asked(**changes: object) -> IdentificationRequest:
+    values = {"servo": SERVO, "models": ("m1",), "trials": 40, "validation": "none", "polish": False, "threads": 1}
+    return IdentificationRequest(**{**values, **changes})  # type: ignore[arg-type]
+
+
+@functools.cache
+def recordings() -> tuple[Recording, ...]:
+    """Two short runs of the M1 unit, without noise."""
+    model, bench = earlier("m1"), Bench(mass=1.0, length=0.15)
+    made = []
+    for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0)):
+        path, settings = make_trajectory(name, 2.0), model.default_settings(kp)
+        motion = simulate_trajectory(model, path, bench, settings, 0.005)
+        channels = {
+            "time": motion.time,
+            "goal_position": motion.goal_position,
+            "torque_enable": path.torque_enable(motion.time),
+            "position": motion.position,
+        }
+        made.append(Recording(id=name, trajectory=name, bench=bench, settings=settings, channels=channels))
+    return tuple(made)
+
+
+@pytest.mark.parametrize(
+    ("source", "target"), [("m1", "m6"), ("m2", "m4"), ("m3", "m4"), ("m4", "m6"), ("m5", "m6"), ("m6", "m6")]
+)
+def test_a_nested_model_moves_as_it_did(source: str, target: str) -> None:
+    """Lifted into a richer model with a command path, a start is the same servo: the same motion to rounding."""
+    request = asked(
+        models=(target,), command_path=("command_delay", "pwm_lag", "release_braking"), start=start_of(earlier(source))
+    )
+    lifted = search_template(request, target)
+    for recording in recordings():
+        known, found = (simulate_recording(model, recording).position for model in (earlier(source), lifted))
+        np.testing.assert_allclose(found, known, atol=1e-9)
+
+
+def test_a_release_delayed_with_the_goal_stays_so() -> None:
+    """A model without t_r delays switching the torque by t_d: so does what it is lifted into."""
+    known = build_model(SERVO, "m1", command_path=("command_delay",))
+    known = known.with_parameters(known.parameters.with_values({**earlier("m1").values, "command_delay": 0.02}))
+    request = asked(command_path=("command_delay", "release_delay"), start=start_of(known))
+    lifted = search_template(request, "m1")
+    assert lifted.values["release_delay"] == 0.02
+    for recording in recordings():
+        moved = simulate_recording(lifted, recording).position
+        np.testing.assert_allclose(moved, simulate_recording(known, recording).position, atol=1e-9)
+
+
+def test_two_coefficients_become_their_mean() -> None:
+    start = dict(start_of(earlier("m6")))
+    found = search_template(asked(models=("m4",), start=tuple(start.items())), "m4").values
+    mean = 0.5 * (start["load_friction_motor"] + start["load_friction_external"])
+    assert found["load_friction_base"] == pytest.approx(mean)
+    assert found["friction_stribeck"] == start["friction_stribeck"]
+
+
+def test_a_start_is_clipped_to_the_bounds_and_leaves_what_is_frozen() -> None:
+    upper = search_template(asked(), "m1").parameters["kt"].upper
+    request = asked(
+        start=(("kt", 10.0 * upper), ("R", 3.0)), frozen=(("R", 2.0),), command_path=("goal_slew", "dead_band")
+    )
+    found = search_template(request, "m1").parameters
+    assert found["kt"].value == found["kt"].upper == upper
+    assert found["R"].value == 2.0
+    whole = started(found, dict(start_of(earlier("m1"))))
+    assert whole["goal_slew"].value == found["goal_slew"].upper < NEUTRAL["goal_slew"]
+    assert whole["dead_band"].value == 0.0
+
+
+def test_what_a_part_of_a_model_does_not_name_stays() -> None:
+    catalogue = search_template(asked(models=("m6",), command_path=("pwm_lag",)), "m6").values
+    found = search_template(asked(models=("m6",), command_path=("pwm_lag",), start=(("R", 3.0),)), "m6").values
+    assert found == {**catalogue, "R": 3.0}
+
+
+@pytest.mark.parametrize("friction", FRICTION_MODELS)
+def test_without_a_start_the_catalogue_s_values_stand(friction: str) -> None:
+    assert search_template(asked(), friction).values == build_model(SERVO, friction).values
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ((("gamma", 1.0),), "no parameter 'gamma' that could be started from"),
+        ((("kt", 1.0), ("kt", 2.0)), "twice"),
+        ((("kt", 0.0),), "kt = 0 N·m/A is not possible; give more than 0"),
+        ((("R", float("nan")),), "not possible"),
+    ],
+)
+def test_a_start_that_cannot_be_is_refused(start, message) -> None:
+    with pytest.raises(IdentificationError, match=message):
+        asked(start=start)
+
+
+def test_a_start_survives_a_file_and_older_files_have_none() -> None:
+    request = asked(start=start_of(earlier("m6")))
+    data = json.loads(json.dumps(request.to_json()))
+    assert IdentificationRequest.from_json(data) == request
+    del data["start"]
+    assert IdentificationRequest.from_json(data) == replace(request, start=())
+
+
+def test_the_search_is_never_worse_than_its_start() -> None:
+    """A budget that finds nothing by itself keeps an earlier unit's values; evidence says where it began."""
+    start = {**earlier("m1").values, "friction_base": 1.05 * earlier("m1").values["friction_base"]}
+    near = earlier("m1").with_parameters(earlier("m1").parameters.with_values(start))
+    known = evaluate(near, recordings(), threads=1).mean_mae
+    cold, warm = (
+        identify(asked(start=given, trials=1, polish=False), recordings()).results[0]
+        for given in ((), tuple(start.items()))
+    )
+    assert warm.train_mae <= known < 0.2 * cold.train_mae
+    assert warm.evidence.of("friction_base").initial == start["friction_base"]
+
+
+def test_a_bad_start_does_not_lose_the_catalogue_s_values() -> None:
+    """With no budget but for the starts themselves, the better of the two is kept."""
+    catalogue = search_template(asked(), "m1")
+    worse = {p.name: p.upper for p in catalogue.parameters.free if p.name.startswith("friction")}
+    bad = catalogue.with_parameters(catalogue.parameters.with_values(worse))
+    known, poor = (evaluate(model, recordings(), threads=1).mean_mae for model in (catalogue, bad))
+    assert known < poor
+    found = identify(asked(trials=1, start=tuple(worse.items())), recordings()).results[0]
+    assert found.train_mae == pytest.approx(known, rel=1e-9)
+
+
+def test_another_start_does_not_go_on_with_a_search(tmp_path) -> None:
+    request = asked(start=start_of(earlier("m1")))
+    identify(request, recordings(), folder=tmp_path)
+    with pytest.raises(IdentificationError, match=r"other settings \(starts\)"):
+        identify(replace(request, start=()), recordings(), folder=tmp_path, resume=True)
+    again = identify(request, recordings(), folder=tmp_path, resume=True).results[0]
+    assert again.model.values == identify(request, recordings()).results[0].model.values
