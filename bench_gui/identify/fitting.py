@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
@@ -15,12 +12,8 @@ from bench_gui.identify.process import run
 from bench_gui.identify.record import IdentificationRecord, newest_unfinished
 from bench_gui.results import FOLDER, new_result_folder
 from bench_gui.work.background import Background
+from bench_gui.work.worker import Worker, Workers
 from core.identification.request import IdentificationRequest
-
-PATIENCE = 2.0
-"""A process asked to stop while the window closes gets this long [s]."""
-MOST_MESSAGES = 50
-"""Taken at one tick, so that a flood cannot hold up the window."""
 
 
 class Fitting(QObject):
@@ -47,15 +40,20 @@ class Fitting(QObject):
     def __init__(self, background: Background) -> None:
         super().__init__()
         self._background = background
-        self._context = get_context("spawn")
-        self._process: SpawnProcess | None = None
-        self._pipe: Connection | None = None
-        self._leaving: list[SpawnProcess] = []
-        """Processes that have said their last word; kept until they are gone."""
-        self._stop = self._context.Event()
-        self._courteous = self._context.Event()
+        self.workers = Workers()
+        """Every process of this task; they end with the identification's."""
+        self._worker = self.workers.add(
+            Worker(
+                "identification",
+                run,
+                told=self._take,
+                ended=self._conclude,
+                failed=lambda message: self._fail(FitFailed(message)),
+                lost="the identification's process ended unexpectedly; resume it",
+                keeps=True,
+            )
+        )
         self._results: Path | None = None
-        self.stopping = False
         self.result: FitResult | None = None
         self.latest: FitProgress | None = None
         self.overlay: FitOverlay | None = None
@@ -65,7 +63,12 @@ class Fitting(QObject):
     @property
     def active(self) -> bool:
         """Whether one is running."""
-        return self._process is not None
+        return self._worker.active
+
+    @property
+    def stopping(self) -> bool:
+        """Whether it was asked to end early."""
+        return self._worker.stopping
 
     def start(self, session: Path, results: Path, runs: tuple[str, ...], request: IdentificationRequest) -> None:
         """Identify from runs of a session; results: the folder that keeps them."""
@@ -86,15 +89,8 @@ class Fitting(QObject):
         if self.active:
             self.problem.emit("an identification is running; stop it first")
             return
-        here, there = self._context.Pipe(duplex=False)
-        self._stop = self._context.Event()
-        process = self._context.Process(
-            target=run, args=(job, there, self._stop, self._courteous), name="identification", daemon=True
-        )
-        process.start()
-        there.close()
-        self._process, self._pipe = process, here
-        self.stopping, self.result, self.latest, self.overlay = False, None, None, None
+        self._worker.start(job)
+        self.result, self.latest, self.overlay = None, None, None
         self._set_unfinished(None)
         self.changed.emit()
 
@@ -129,54 +125,20 @@ class Fitting(QObject):
 
     def set_courteous(self, courteous: bool) -> None:
         """Leave one processor to others while a servo is driven; the result is the same."""
-        if courteous != self._courteous.is_set():
-            (self._courteous.set if courteous else self._courteous.clear)()
+        self.workers.set_courteous(courteous)
 
     def stop(self) -> None:
         """End it at the next generation; what was found is kept and `finished` follows."""
-        if self.active and not self.stopping:
-            self.stopping = True
-            self._stop.set()
+        if self._worker.stop():
             self.changed.emit()
 
     def tick(self) -> None:
-        """Take what the process said since the last call."""
-        self._leaving = [process for process in self._leaving if process.is_alive()]
-        pipe, process = self._pipe, self._process
-        if pipe is None or process is None:
-            return
-        alive = process.is_alive()
-        try:
-            for _ in range(MOST_MESSAGES):
-                if not pipe.poll():
-                    break
-                self._take(pipe.recv())
-                if self._pipe is None:
-                    return
-            else:
-                return
-        except (EOFError, OSError):
-            alive = False
-        if not alive:
-            self._fail(FitFailed("the identification's process ended unexpectedly; resume it"))
+        """Take what the processes said since the last call."""
+        self.workers.tick()
 
     def close(self) -> None:
-        """End the process, whatever it does."""
-        self._stop.set()
-        if self._process is not None:
-            self._process.join(PATIENCE)
-        for process in (*self._leaving, self._process):
-            if process is None:
-                continue
-            for end in (process.terminate, process.kill):
-                if process.is_alive():
-                    end()
-                    process.join(PATIENCE)
-        self._leaving = []
-        self._process = None
-        if self._pipe is not None:
-            self._pipe.close()
-            self._pipe = None
+        """End the processes, whatever they do."""
+        self.workers.close()
 
     def _take(self, message: object) -> None:
         if isinstance(message, FitStarted):
@@ -187,14 +149,16 @@ class Fitting(QObject):
         elif isinstance(message, FitOverlay):
             self.overlay = message
             self.overlaid.emit(message)
-        elif isinstance(message, FitResult):
-            self.result = message
-            self._end()
-            self.finished.emit(message)
-            if message.problem:
-                self.problem.emit(message.problem)
-        elif isinstance(message, FitFailed):
-            self._fail(message)
+
+    def _conclude(self, word: FitResult | FitFailed) -> None:
+        if isinstance(word, FitFailed):
+            self._fail(word)
+            return
+        self.result = word
+        self._end()
+        self.finished.emit(word)
+        if word.problem:
+            self.problem.emit(word.problem)
 
     def _fail(self, failure: FitFailed) -> None:
         self._end()
@@ -207,12 +171,5 @@ class Fitting(QObject):
             self.unfinished_changed.emit()
 
     def _end(self) -> None:
-        process, pipe = self._process, self._pipe
-        self._process = self._pipe = None
-        self.stopping = False
-        if process is not None:
-            self._leaving.append(process)
-        if pipe is not None:
-            pipe.close()
         self.changed.emit()
         self._look_for_unfinished()

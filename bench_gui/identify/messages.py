@@ -161,6 +161,3 @@ class FitFailed:
 
     message: str
     remedy: Remedy | None = None
-
-
-Message = FitStarted | FitProgress | FitOverlay | FitResult | FitFailed

@@ -1,12 +1,9 @@
-"""The identification's own process: searches at low priority and tells the window how far it is."""
+"""What the identification's own process does: it searches and tells the window how far it is."""
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Sequence
-from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Event
 from typing import TYPE_CHECKING
 
 from bench_gui.identify.messages import (
@@ -19,12 +16,11 @@ from bench_gui.identify.messages import (
     FitProgress,
     FitResult,
     FitStarted,
-    Message,
     OverlayRun,
     Remedy,
 )
 from bench_gui.work.background import in_words
-from bench_gui.work.desk import lower_priority
+from bench_gui.work.worker import Line
 
 if TYPE_CHECKING:
     from core.identification.identify import Progress
@@ -32,7 +28,6 @@ if TYPE_CHECKING:
     from core.model import ServoModel
     from core.recording import Recording
 
-NICENESS = 10
 TELL_PERIOD = 0.1
 """Between two messages about the same search [s]."""
 OVERLAY_PERIOD = 0.5
@@ -41,16 +36,14 @@ OVERLAY_SHARE = 0.1
 """Of the time, at most, that overlays take."""
 
 
-def run(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> None:
-    """Identify and tell the result; stop: the window's wish to end early; courteous: leave one processor to others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    lower_priority(NICENESS)
+def run(job: FitJob, line: Line) -> FitResult | FitFailed:
+    """Identify; raises only where nobody listens any more."""
     try:
-        pipe.send(_identify(job, pipe, stop, courteous))
+        return _identify(job, line)
     except (BrokenPipeError, ConnectionError):
-        return
+        raise
     except Exception as error:
-        pipe.send(FitFailed(in_words(error), remedy_for(error, job)))
+        return FitFailed(in_words(error), remedy_for(error, job))
 
 
 def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
@@ -68,7 +61,7 @@ def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
     return None
 
 
-def _identify(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> Message:
+def _identify(job: FitJob, line: Line) -> FitResult:
     from dataclasses import replace
 
     from bench_gui.identify.job import Watch, load_again, run_identification
@@ -78,13 +71,13 @@ def _identify(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> M
     session = Session.open(job.session)
     recordings = load_again(read_record(job.folder), session) if job.resume else session.load_for_fit(job.runs)
     request = replace(job.request, data_hash=session.data_hash([recording.id for recording in recordings]))
-    teller = _Teller(pipe, job)
+    teller = _Teller(line, job)
     watch = Watch(
         loaded=teller.begin,
         progressed=teller.take,
         recalled=teller.take,
-        should_stop=stop.is_set,
-        should_yield=courteous.is_set,
+        should_stop=line.stop_asked,
+        should_yield=line.courtesy_asked,
     )
     finding = run_identification(recordings, request, job.folder, watch, resume=job.resume)
     return FitResult.of(finding.identification, job.folder if finding.files else None, finding.problem)
@@ -93,8 +86,8 @@ def _identify(job: FitJob, pipe: Connection, stop: Event, courteous: Event) -> M
 class _Teller:
     """Gathers generations and sends them a few times a second, with the worst and the median run now and then."""
 
-    def __init__(self, pipe: Connection, job: FitJob) -> None:
-        self._pipe = pipe
+    def __init__(self, line: Line, job: FitJob) -> None:
+        self._line = line
         self._job = job
         self._train: list[Recording] = []
         self._search = ("", -1)
@@ -108,7 +101,7 @@ class _Teller:
         """The recordings are there and divided."""
         train = set(split.train)
         self._train = [recording for recording in recordings if recording.id in train]
-        self._pipe.send(FitStarted(len(split.train), len(split.validation)))
+        self._line.tell(FitStarted(len(split.train), len(split.validation)))
 
     def take(self, progress: Progress) -> None:
         """Note a generation."""
@@ -125,7 +118,7 @@ class _Teller:
         self._next = now + TELL_PERIOD
         points, candidate = tuple(self._points), self._candidate
         self._points, self._candidate = [], None
-        self._pipe.send(
+        self._line.tell(
             FitProgress(
                 progress.model,
                 progress.repeat,
@@ -146,7 +139,7 @@ class _Teller:
         begun = time.monotonic()
         request = self._job.request
         runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
-        self._pipe.send(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
+        self._line.tell(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
         now = time.monotonic()
         # The first one also loads the kernel, which says nothing about the next.
         waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0

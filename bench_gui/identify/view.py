@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QPushButton,
+    QSizePolicy,
     QSplitter,
     QTableView,
     QTabWidget,
@@ -36,6 +37,7 @@ from bench_gui.identify.messages import (
 )
 from bench_gui.identify.overlay_plots import OverlayPlots
 from bench_gui.identify.overlaying import Overlaying
+from bench_gui.identify.panels import Panels
 from bench_gui.identify.problem import ProblemCard, Way
 from bench_gui.identify.settings import obstacle
 from bench_gui.identify.settings_form import SettingsForm
@@ -62,6 +64,7 @@ from core.model import ServoModel
 
 _BESIDE_COST = (72, 92, 0, 0, 80)
 """Widths of the parameters' columns beside the cost curves; 0 hides."""
+_VALIDATING = "a cross-validation is running; wait for it or stop it"
 _ALONE = (72, 92, 76, 84, 86, 146)
 _RESULT = (98, 118, 118, 104, 82, 112, 118)
 
@@ -83,7 +86,9 @@ class IdentifyView(TaskPage):
         self._suspects: tuple[str, ...] = ()
         """Runs that made an identification fail."""
         self._overlaying = Overlaying(controller.library, controller.background, controller.desk)
-        self.form = SettingsForm(controller.undo)
+        self.form = SettingsForm(controller.undo, controller.shelf)
+        # In a low window it scrolls rather than being squeezed.
+        self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.settings.addWidget(self.form)
         self.settings.addStretch(1)
         self._build_actions()
@@ -105,6 +110,7 @@ class IdentifyView(TaskPage):
         fitting.recalled.connect(self._show_result)
         fitting.failed.connect(self._show_failure)
         fitting.unfinished_changed.connect(self._enable)
+        self.panels.crossvalidating.changed.connect(self._enable)
         library.runs_changed.connect(self._offer)
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
@@ -140,6 +146,11 @@ class IdentifyView(TaskPage):
             "Stop", "End the search and keep the best models found so far", self._controller.fitting.stop
         )
         self.stop_button.setMinimumHeight(26)
+        self.check_button: QPushButton = button(
+            "Check coverage",
+            "What the chosen runs can tell, before they are fitted",
+            lambda: self.panels.check_coverage(),
+        )
         row = QHBoxLayout()
         row.addWidget(self.start_button, 2)
         row.addWidget(self.stop_button, 1)
@@ -149,6 +160,7 @@ class IdentifyView(TaskPage):
         self.actions_column.addWidget(self.summary)
         self.actions_column.addWidget(self.obstacle)
         self.actions_column.addLayout(resume)
+        self.actions_column.addWidget(self.check_button)
         self.actions_column.addLayout(row)
 
     def _build_picture(self) -> None:
@@ -167,12 +179,14 @@ class IdentifyView(TaskPage):
         self.tabs.addTab(self.value_view, "Parameters")
         self.warnings = WarningList()
         self.tabs.addTab(self.warnings, "Warnings")
-        self.tabs.currentChanged.connect(lambda _: self.entered())
+        self.panels = Panels(self._controller, self.form, self.tabs)
+        self.tabs.currentChanged.connect(lambda _: self._turn())
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(6)
         splitter.addWidget(self.tabs)
-        splitter.addWidget(self._result_part())
+        self._result = self._result_part()
+        splitter.addWidget(self._result)
         splitter.setStretchFactor(0, 1)
         splitter.setSizes([230, 190])
         self.centre.addWidget(splitter, 1)
@@ -248,6 +262,7 @@ class IdentifyView(TaskPage):
         self.parameters.set_theme(theme)
         self._bars.set_theme(theme)
         self.results.set_theme(theme)
+        self.panels.set_theme(theme)
         for (model, repeat), curve in self._curves.items():
             curve.setPen(self._pen(model, repeat))
 
@@ -271,9 +286,15 @@ class IdentifyView(TaskPage):
             ),
             ActionSpec("Write a report…", self.ask_report, enabled=self.report_button.isEnabled),
             ActionSpec("Identify with the default settings", self.form.back_to_defaults),
+            *self.panels.actions_offered(),
         ]
 
     # What a person does.
+
+    def _turn(self) -> None:
+        """Another tab: those that have nothing to do with the result fill the page."""
+        self._result.setVisible(not self.panels.in_sight)
+        self.entered()
 
     def _start(self) -> None:
         self._begin("Loading the recordings…")
@@ -405,7 +426,14 @@ class IdentifyView(TaskPage):
 
     def _show_parameters(self, model: ServoModel, row: FittedModel | None = None) -> None:
         self.parameters_title.setText(f"BEST PARAMETERS OF {model.friction.upper()}")
-        self.parameters.set_parameters(list(model.parameters.values()), None if row is None else row.evidence)
+        evidence = None if row is None else row.evidence
+        self.parameters.set_parameters(list(model.parameters.values()), evidence, self._torque_off(row))
+
+    def _torque_off(self, row: FittedModel | None) -> str:
+        """What a released motor does, in words; empty while that is not known."""
+        if row is None or row.evidence is None:
+            return ""
+        return row.evidence.torque_off(row.model.control).text
 
     def _show_result(self, result: FitResult) -> None:
         self._draw()
@@ -431,7 +459,7 @@ class IdentifyView(TaskPage):
 
     def _show_row(self) -> None:
         row = self._selected()
-        count = self.warnings.show_evidence(None if row is None else row.evidence)
+        count = self.warnings.show_evidence(None if row is None else row.evidence, self._torque_off(row))
         self.tabs.setTabText(self.tabs.indexOf(self.warnings), f"Warnings ({count})" if count else "Warnings")
         if row is not None:
             self._show_parameters(row.model, row)
@@ -495,17 +523,18 @@ class IdentifyView(TaskPage):
             self.obstacle.clear()
         else:
             self.obstacle.show_problem(wrong.message, self._way(wrong.remedy, again=False))
-        self.start_button.setEnabled(not fitting.active and count > 0 and wrong is None)
+        validating = self.panels.crossvalidating.active
+        self.start_button.setEnabled(not fitting.active and not validating and count > 0 and wrong is None)
         self.start_button.setText("Identify" if count == 0 else f"Identify from {count} run{'s' if count != 1 else ''}")
-        self.start_button.setToolTip(
-            "Search for the parameters of the checked models" if wrong is None else f"Not possible: {wrong.message}"
-        )
+        tip = "Search for the parameters of the checked models" if wrong is None else f"Not possible: {wrong.message}"
+        self.start_button.setToolTip(f"Not possible: {_VALIDATING}" if validating else tip)
+        self.check_button.setEnabled(count > 0)
         self.stop_button.setEnabled(fitting.active and not fitting.stopping)
         self.stop_button.setText("Stopping…" if fitting.stopping else "Stop")
         record = fitting.unfinished
         self.resume_note.setText("" if record is None else f"Unfinished: {record.in_words()}")
         self.resume_note.setVisible(record is not None)
         self.resume_button.setVisible(record is not None)
-        self.resume_button.setEnabled(record is not None and not fitting.active)
+        self.resume_button.setEnabled(record is not None and not fitting.active and not validating)
         if not fitting.active and fitting.result is None and self.summary.text().startswith("Loading"):
             self._say("")

@@ -119,6 +119,14 @@ class Planning(QObject):
         if not queue.active:
             queue.resume()
 
+    def add(self, cells: Sequence[Cell], plan: GridPlan) -> None:
+        """Put cells of a plan behind what waits, each once, in the plan's order; nothing begins by itself."""
+        queue = self._queue
+        waiting = {run.cell for run in queue.waiting}
+        wanted = {cell for cell in cells if cell not in waiting and cell != self.running}
+        fresh = [cell for cell in plan.cells() if cell in wanted]
+        queue.add([plan.trajectory(cell) for cell in fresh], fresh)
+
     def pause(self) -> None:
         """Let the run that is on come to its end and begin no other."""
         self._queue.pause()

@@ -1,0 +1,41 @@
+"""Which runs and which model the page's checks, proposals and cross-validations are about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from bench_gui.identify.computing import Material
+
+if TYPE_CHECKING:
+    from bench_gui.controller import Controller
+    from bench_gui.identify.settings import FitSettings
+    from core.model import ServoModel
+
+
+def chosen_runs(controller: Controller) -> tuple[str, ...]:
+    """Ids of the runs an identification would take: of the servo most of the chosen ones are of."""
+    servo = controller.main_servo()
+    return tuple(run.id for run in controller.library.for_fit() if run.servo == servo)
+
+
+def chosen_material(controller: Controller, settings: FitSettings) -> Material | None:
+    """The same, with how the settings want them simulated; None without a session."""
+    session = controller.library.path
+    if session is None:
+        return None
+    return Material(
+        session=session,
+        runs=chosen_runs(controller),
+        dt=settings.dt,
+        supply=settings.supply,
+        threads=settings.threads,
+    )
+
+
+def latest_model(controller: Controller) -> ServoModel | None:
+    """The recommended model of the identification in sight; None where there is none of the chosen runs' servo."""
+    result = controller.fitting.result
+    if result is None:
+        return None
+    best = next((row.model for row in result.models if row.model.friction == result.recommended), None)
+    return best if best is not None and best.servo == controller.main_servo() else None

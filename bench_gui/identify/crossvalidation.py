@@ -1,0 +1,210 @@
+"""A cross-validation from a session's runs to its file, the same for the window and for `bench crossvalidate`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.atomic import write_atomically
+from core.errors import IdentificationError
+
+if TYPE_CHECKING:
+    from core.identification.model_choice import CrossValidation
+    from core.identification.repeatability import Repeatability
+    from core.identification.request import IdentificationRequest
+    from core.identification.terms import TermCosts
+    from core.identification.transfer import TransferTable
+    from core.recording import Recording
+
+SUMMARY = "crossvalidation.json"
+ASKED = "crossvalidation_request.json"
+"""What a folder's studies were searched for, so that they are gone on with and not mixed with others."""
+
+CONDITIONS = ("mass", "length", "kp", "trajectory")
+"""Held out unless others are named."""
+COMMAND_PATHS = {"both": (False, True), "on": (True,), "off": (False,)}
+"""Choice to whether variants have a command path."""
+
+Told = Callable[[float, str], None]
+"""Told the share that is done, 0 … 1, and what is going on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is to be cross-validated."""
+
+    request: IdentificationRequest
+    """How each model is fitted, with the models that are compared, the terms of the command path (empty for the usual
+    ones) and the hash of the runs' data."""
+    by: tuple[str, ...] = CONDITIONS
+    """Conditions to hold out, one value after the other."""
+    command_path: str = "both"
+    """One of COMMAND_PATHS."""
+    most_training_runs: int | None = None
+    transfer: bool = False
+    """Whether the chosen model is also fitted to each single value and judged on the others."""
+    terms: bool = False
+    """Whether each term of the chosen model is left out in turn."""
+
+    def searches(self) -> dict[str, Any]:
+        """What the searches depend on: with the same, those on record need not be repeated."""
+        known = {**self.request.to_json(), "most_training_runs": self.most_training_runs}
+        # Each fit has a fold for what is held out, and how many threads work on it changes nothing.
+        same = {name: value for name, value in known.items() if name not in ("threads", "validation")}
+        return json.loads(json.dumps(same))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossValidated:
+    """What came of it."""
+
+    found: CrossValidation
+    transfers: tuple[TransferTable, ...]
+    terms: TermCosts | None
+    repeated: Repeatability
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; what there is beside the `CrossValidation` under names of its own."""
+        errors = self.found.errors(self.found.choice.chosen)
+        return {
+            **self.found.to_json(),
+            "transfer": [table.to_json() for table in self.transfers],
+            "terms": None if self.terms is None else self.terms.to_json(),
+            "repeatability": [row.to_json() for row in self.repeated.table(errors)],
+            "repeatability_text": self.repeated.text(errors),
+        }
+
+
+def run_crossvalidation(
+    question: Question,
+    recordings: Sequence[Recording],
+    folder: Path | None,
+    *,
+    told: Told = lambda share, text: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> CrossValidated:
+    """Cross-validate and keep the result in a folder, whose searches on record are not repeated; None: keep nothing.
+
+    What is complete when should_stop says so is kept. Raises IdentificationError, InputError.
+    """
+    from bench_gui.identify.record import working_on
+
+    with working_on(folder) if folder is not None else contextlib.nullcontext():
+        if folder is not None:
+            _write(folder, ASKED, question.searches())
+        made = _cross_validate(question, recordings, folder, told, should_stop)
+        if folder is not None:
+            _write(folder, SUMMARY, made.to_json())
+    return made
+
+
+def folder_for(question: Question, results: Path, beside: Path | None) -> Path:
+    """Where the window keeps a cross-validation: with searches it can go on with, beside a result, or anew.
+
+    results: the place of a session's results; beside: folder of the identification in sight.
+    """
+    from bench_gui.results import new_result_folder
+
+    for folder in _folders(results, ASKED):
+        with contextlib.suppress(OSError, ValueError):
+            if json.loads((folder / ASKED).read_text("utf-8")) == question.searches():
+                return folder
+    if beside is not None and not (beside / ASKED).exists() and not (beside / SUMMARY).exists():
+        return beside
+    return new_result_folder(results)
+
+
+def newest_crossvalidation(results: Path) -> Path | None:
+    """Folder of the cross-validation a session keeps that was written last; None when there is none."""
+    kept = [((folder / SUMMARY).stat().st_mtime, folder) for folder in _folders(results, SUMMARY)]
+    return max(kept)[1] if kept else None
+
+
+def _folders(results: Path, file: str) -> list[Path]:
+    """Result folders with a file, the newest first."""
+    from bench_gui.results import FOLDER
+
+    try:
+        return sorted((entry for entry in (results / FOLDER).iterdir() if (entry / file).is_file()), reverse=True)
+    except OSError:
+        return []
+
+
+def _cross_validate(
+    question: Question,
+    recordings: Sequence[Recording],
+    folder: Path | None,
+    told: Told,
+    should_stop: Callable[[], bool],
+) -> CrossValidated:
+    from core.identification.crossvalidation import CrossValidationProgress, all_variants, cross_validate
+    from core.identification.repeatability import repeatability
+    from core.identification.terms import term_costs
+    from core.identification.transfer import transfer_table
+
+    request = question.request
+    wanted = COMMAND_PATHS[question.command_path]
+
+    def progressed(at: CrossValidationProgress) -> None:
+        best = 1e3 * at.step.generation.overall_best_value
+        path = " + command path" if at.command_path else ""
+        fold = f"without {at.fold.label} ({at.number} of {at.folds})"
+        told(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
+
+    found = cross_validate(
+        request,
+        recordings,
+        question.by,
+        variants=[v for v in all_variants(request, request.models) if bool(v.command_path) in wanted],
+        folder=folder,
+        most_training_runs=question.most_training_runs,
+        should_stop=should_stop,
+        on_progress=progressed,
+    )
+    chosen = found.choice.chosen
+    conditions = tuple(dict.fromkeys(fold.condition for fold in found.folds))
+    transfers: list[TransferTable] = []
+    for condition in conditions if question.transfer and not should_stop() else ():
+        try:
+            table = transfer_table(
+                request,
+                recordings,
+                condition,
+                chosen,
+                most_training_runs=question.most_training_runs,
+                should_stop=should_stop,
+                on_progress=lambda label, done: told(done, f"transfer: fitted to {label}"),
+            )
+        except IdentificationError:
+            # What was cross-validated before it was stopped is kept.
+            if not should_stop():
+                raise
+            break
+        transfers.append(table)
+    terms: TermCosts | None = None
+    if question.terms and not should_stop():
+        fit = found.fit(chosen, found.folds[0])
+        terms = term_costs(
+            fit.model,
+            request,
+            [recording for recording in recordings if recording.id in set(fit.trained_on)],
+            [recording for recording in recordings if recording.id in set(fit.fold.held_out)],
+            should_stop=should_stop,
+            on_progress=lambda term, done: told(done, f"without {term.title}"),
+        )
+    repeated = repeatability(recordings, request.dt)
+    return CrossValidated(found=found, transfers=tuple(transfers), terms=terms, repeated=repeated)
+
+
+def _write(folder: Path, name: str, data: dict[str, Any]) -> None:
+    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        write_atomically(folder / name, (text + "\n").encode())
+    except OSError as error:
+        raise IdentificationError(
+            f"{folder / name}: cannot be written ({error.strerror or error}); choose another folder"
+        ) from None

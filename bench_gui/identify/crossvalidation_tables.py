@@ -1,0 +1,143 @@
+"""A cross-validation as tables: models by command path, folds, terms, transfer, repetitions. Errors in mrad."""
+
+from __future__ import annotations
+
+import math
+
+from bench_gui.identify.kept_crossvalidation import KeptResult, KeptTransfer
+from bench_gui.units import FIGURE_DASH, milliradians, significant
+from bench_gui.widgets.text_table import Cell, Column
+from core.friction import FRICTION_MODELS, FRICTION_TITLES
+from core.identification.model_choice import CrossValidation, Estimate, Variant
+
+Row = list[Cell | str]
+Table = tuple[tuple[Column, ...], list[Row]]
+
+
+def by_model(kept: KeptResult) -> Table:
+    """Models down, command path across: the held-out error with its standard error, and the difference to the best."""
+    found = kept.found
+    paths = sorted({bool(variant.command_path) for variant in found.variants})
+    columns = [Column("Model", "Friction model; ★ the one to use: the simplest that is as good as the best")]
+    for path in paths:
+        title = "With command path" if path else "Without it" if len(paths) > 1 else "Without command path"
+        columns.append(Column(f"{title} [mrad]", "Mean absolute error on held-out runs ± standard error", True))
+    for path in paths:
+        title = "Δ with" if path else "Δ without"
+        tip = "Difference from the best model, run by run, ± standard error: surer than the errors themselves"
+        columns.append(Column(f"{title} [mrad]", tip, True))
+    variants = {(variant.friction, bool(variant.command_path)): variant for variant in found.variants}
+    rows: list[Row] = []
+    for friction in (name for name in FRICTION_MODELS if any(v.friction == name for v in found.variants)):
+        mine = [variants.get((friction, path)) for path in paths]
+        star = "  ★" if found.choice.chosen in mine else ""
+        row: Row = [Cell(f"{friction.upper()}{star}", f"{FRICTION_TITLES[friction]} friction", bold=bool(star))]
+        row += [_error(found, variant) for variant in mine]
+        row += [_behind(found, variant) for variant in mine]
+        rows.append(row)
+    return tuple(columns), rows
+
+
+def by_fold(kept: KeptResult) -> Table:
+    """Variants down, what was held out across."""
+    found = kept.found
+    folds = found.folds
+    columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
+    columns += [
+        Column(fold.label, f"{len(fold.held_out)} runs held out, fitted to {_trained(found, place)}", True)
+        for place, fold in enumerate(folds)
+    ]
+    rows: list[Row] = []
+    for variant in found.variants:
+        chosen = variant == found.choice.chosen
+        errors = [Cell(milliradians(found.fit(variant, fold).mean), bold=chosen) for fold in folds]
+        rows.append([Cell(variant.name + ("  ★" if chosen else ""), bold=chosen), *errors])
+    return tuple(columns), rows
+
+
+def by_term(kept: KeptResult) -> Table:
+    """What the error rises by without each term."""
+    columns = (
+        Column("Without", "The term that is left out; the others are searched again"),
+        Column("Training [mrad]", "More error on the runs of the fit", True),
+        Column("Held out [mrad]", "More error on the runs that were held out ± standard error", True),
+    )
+    rows: list[Row] = [
+        [term.title, _signed(term.training), _with_error(term.held_out, term.standard_error)] for term in kept.terms
+    ]
+    return columns, rows
+
+
+def by_value(table: KeptTransfer) -> Table:
+    """Fitted to one value down, judged on each across; the diagonal is a fit's own error."""
+    columns = [Column(f"Fitted to \\ on, {table.condition} [mrad]", "The row's fit, judged on the column's runs")]
+    columns += [Column(text, f"Judged on the runs with {text}", True) for text in table.labels]
+    rows: list[Row] = []
+    for place, (text, errors) in enumerate(zip(table.labels, table.errors, strict=True)):
+        cells = [Cell(milliradians(error), bold=place == column) for column, error in enumerate(errors)]
+        rows.append([text, *cells])
+    return tuple(columns), rows
+
+
+def by_repetition(kept: KeptResult) -> Table:
+    """Floor of each trajectory, and the chosen model on the same runs."""
+    columns = (
+        Column("Repetitions of", "Trajectory"),
+        Column("Sets", "Of runs with the same commands on the same bench", True),
+        Column(
+            "Floor [mrad]", "Mean absolute deviation from the median motion: no deterministic model is better", True
+        ),
+        Column("Model [mrad]", "The chosen model on the same runs, held out", True),
+        Column("Times the floor", "Near 1: finished; far above: something is missing", True),
+    )
+    rows: list[Row] = [
+        [
+            Cell(row.trajectory or "all", bold=not row.trajectory),
+            str(row.sets),
+            milliradians(row.floor),
+            milliradians(row.error),
+            significant(row.ratio, 2),
+        ]
+        for row in kept.floors
+    ]
+    return columns, rows
+
+
+def _error(found: CrossValidation, variant: Variant | None) -> Cell:
+    if variant is None:
+        return Cell(FIGURE_DASH, "Not fitted")
+    folds = "\n".join(f"{fold.label}: {milliradians(found.fit(variant, fold).mean)} mrad" for fold in found.folds)
+    chosen = variant == found.choice.chosen
+    return Cell(_estimate(found.error(variant)) + ("  ★" if chosen else ""), folds, bold=chosen)
+
+
+def _behind(found: CrossValidation, variant: Variant | None) -> Cell:
+    if variant is None:
+        return Cell(FIGURE_DASH, "Not fitted")
+    if variant == found.choice.best:
+        return Cell("best")
+    as_good = variant in found.choice.as_good
+    tip = "As good as the best: within one standard error" if as_good else "Worse than the best by more than its error"
+    return Cell(f"+{_estimate(found.difference(variant, found.choice.best))}", tip, tone="good" if as_good else "")
+
+
+def _estimate(estimate: Estimate) -> str:
+    return _with_error(estimate.mean, estimate.standard_error, "")
+
+
+def _with_error(mean: float, error: float, plus: str = "+") -> str:
+    if not math.isfinite(mean):
+        return FIGURE_DASH
+    sign = plus if mean >= 0.0 else "−"
+    return f"{sign}{milliradians(abs(mean))} ± {milliradians(error)}"
+
+
+def _signed(value: float) -> str:
+    if not math.isfinite(value):
+        return FIGURE_DASH
+    return f"{'+' if value >= 0.0 else '−'}{milliradians(abs(value))}"
+
+
+def _trained(found: CrossValidation, place: int) -> str:
+    count = len(found.fit(found.variants[0], found.folds[place]).trained_on)
+    return f"{count} run{'s' if count != 1 else ''}"

@@ -1,0 +1,61 @@
+"""Whether headers are true and what a model leaves unexplained: the same for the window and for `bench coverage`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from core.identification.coverage.findings import Finding, ordered
+
+if TYPE_CHECKING:
+    from core.identification.coverage.doubts import HeaderDoubt
+    from core.identification.residuals import ResidualDiagnosis
+    from core.model import ServoModel
+    from core.recording import Recording
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeaderAudit:
+    """What recordings say about their headers, and about a model."""
+
+    doubts: tuple[HeaderDoubt, ...]
+    residuals: ResidualDiagnosis
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Doubts and hints alike, errors first."""
+        return ordered([*(doubt.finding() for doubt in self.doubts), *self.residuals.hints])
+
+    @property
+    def summary(self) -> str:
+        """Whether the headers agree, and how much the model leaves unexplained."""
+        count = len(self.doubts)
+        doubts = f"{count} doubt{'s' if count > 1 else ''} about the headers"
+        headers = doubts if count else "the headers agree with the motion"
+        left = self.residuals
+        return (
+            f"{headers}; left unexplained: {1e3 * left.position_rms:.2f} mrad, {1e3 * left.torque_rms:.3g} mN·m (RMS)"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"audit": [doubt.to_json() for doubt in self.doubts], "residuals": self.residuals.to_json()}
+
+
+def audit_headers(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> HeaderAudit:
+    """Ask a model whether the headers are true, and what it leaves unexplained; raises IdentificationError."""
+    from core.identification.coverage.audit import audit
+    from core.identification.residuals import diagnose_residuals
+
+    return HeaderAudit(
+        doubts=audit(model, recordings, dt=dt, supply=supply, threads=threads),
+        residuals=diagnose_residuals(model, recordings, dt=dt, supply=supply, threads=threads),
+    )

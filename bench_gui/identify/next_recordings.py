@@ -1,0 +1,101 @@
+"""Which recordings would help most: the same for the window and for `bench next`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.recording import PLAN_DOCUMENT
+from core.catalogue import load_servo
+from core.plan import GridPlan, suggested_plan
+
+if TYPE_CHECKING:
+    from core.identification.proposal import Proposal
+    from core.model import ServoModel
+    from core.recording import Recording
+    from sessions import Session
+
+FRICTION = "m6"
+"""Of the model that judges where none was identified."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NextRecordings:
+    """Proposals, each worth what it adds to those before it, and what they were judged by."""
+
+    servo: str
+    model: str
+    """Title of the model."""
+    runs: int
+    """How many recordings there are already."""
+    objective: str
+    plan: GridPlan
+    """What can be recorded."""
+    proposals: tuple[Proposal, ...]
+
+    @property
+    def basis(self) -> str:
+        """What they were judged by, in words."""
+        runs = f"{self.runs} run{'s' if self.runs != 1 else ''}"
+        return f"{self.model} after {runs}; volume of its joint 95 % interval, each line on top of those above it"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "servo": self.servo,
+            "model": self.model,
+            "runs": self.runs,
+            "duration": self.plan.duration,
+            "objective": self.objective,
+            "proposals": [proposal.to_json() for proposal in self.proposals],
+        }
+
+
+def plan_to_offer(session: Session, servo: str) -> GridPlan:
+    """The session's plan, or else the grid suggested for the servo; raises InputError for a damaged plan."""
+    kept = session.document(PLAN_DOCUMENT)
+    return suggested_plan(load_servo(servo)) if kept is None else GridPlan.from_json(kept)
+
+
+def catalogue_model(servo: str) -> ServoModel:
+    """What judges where nothing was identified: M6 with the usual command path at the catalogue's start values."""
+    from core.identification.request import DEFAULT_COMMAND_PATH
+    from core.model import build_model
+
+    return build_model(servo, FRICTION, command_path=DEFAULT_COMMAND_PATH)
+
+
+def next_recordings(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    plan: GridPlan,
+    *,
+    count: int,
+    objective: str = "volume",
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> NextRecordings:
+    """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none."""
+    from core.identification.design import candidate_cells, next_best
+
+    proposals = next_best(
+        model,
+        recordings,
+        candidate_cells(plan, recordings),
+        count,
+        objective=objective,
+        duration=plan.duration,
+        dt=dt,
+        supply=supply,
+        threads=threads,
+    )
+    return NextRecordings(
+        servo=model.servo,
+        model=model.title,
+        runs=len(recordings),
+        objective=objective,
+        plan=plan,
+        proposals=proposals,
+    )

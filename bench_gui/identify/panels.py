@@ -1,0 +1,141 @@
+"""The tabs that stand beside an identification: coverage before it, cross-validation and the next recordings after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TypeVar
+
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QTabWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.identify.checking import Checking
+from bench_gui.identify.coverage_panel import CoveragePanel
+from bench_gui.identify.crossvalidating import CrossValidating
+from bench_gui.identify.crossvalidation_panel import CrossValidationPanel
+from bench_gui.identify.proposal_panel import ProposalPanel
+from bench_gui.identify.proposing import Proposing
+from bench_gui.identify.settings_form import SettingsForm
+from bench_gui.theme import Theme
+from bench_gui.widgets.room import Room
+
+Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, ProposalPanel)
+TABS = (
+    ("coverage", "Coverage", "What the chosen runs can tell, before a fit"),
+    ("crossvalidation", "Cross-validation", "Which model holds on conditions it has not seen"),
+    ("proposals", "Next recording", "Which recordings would help most"),
+)
+"""Name of the panel, title and tip of its tab."""
+
+
+class Panels:
+    """Three tabs that fill the page, with what computes for them; each panel is made in a turn of the window's own."""
+
+    def __init__(self, controller: Controller, form: SettingsForm, tabs: QTabWidget) -> None:
+        self._controller, self._form, self._tabs = controller, form, tabs
+        workers = controller.fitting.workers
+        self.checking, self.proposing = Checking(workers), Proposing(workers)
+        self.crossvalidating = CrossValidating(workers, controller.background)
+        self._theme: Theme | None = None
+        self._made: list[CoveragePanel | CrossValidationPanel | ProposalPanel] = []
+        self._rooms: dict[str, Room] = {}
+        for name, text, tip in TABS:
+            room = self._rooms[name] = Room()
+            tabs.setTabToolTip(tabs.addTab(room, text), tip)
+        tabs.currentChanged.connect(lambda _: self._make_shown())
+        QTimer.singleShot(0, tabs, self._make_next)
+
+    @cached_property
+    def coverage(self) -> CoveragePanel:
+        """What the runs can tell."""
+        return self._placed("coverage", CoveragePanel(self._controller, self._form, self.checking))
+
+    @cached_property
+    def crossvalidation(self) -> CrossValidationPanel:
+        """Which model to use."""
+        panel = CrossValidationPanel(self._controller, self._form, self.crossvalidating)
+        return self._placed("crossvalidation", panel)
+
+    @cached_property
+    def proposals(self) -> ProposalPanel:
+        """What to record next."""
+        return self._placed("proposals", ProposalPanel(self._controller, self._form, self.proposing))
+
+    @property
+    def in_sight(self) -> bool:
+        """Whether one of them is shown."""
+        return self._tabs.currentWidget() in self._rooms.values()
+
+    def show(self, name: str) -> None:
+        """Bring a panel into sight."""
+        self._tabs.setCurrentWidget(self._rooms[name])
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for panel in self._made:
+            panel.set_theme(theme)
+
+    def check_coverage(self) -> None:
+        """Look at the chosen runs before they are fitted."""
+        self.show("coverage")
+        self.coverage.check()
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of them."""
+        crossvalidating = self.crossvalidating
+        return [
+            ActionSpec(
+                "Check the coverage", self.check_coverage, enabled=lambda: self.coverage.check_button.isEnabled()
+            ),
+            ActionSpec(
+                "Check headers against motion",
+                self._showing("coverage", lambda: self.coverage.audit()),
+                enabled=lambda: self.coverage.audit_button.isEnabled(),
+            ),
+            ActionSpec(
+                "Propose the next recordings",
+                self._showing("proposals", lambda: self.proposals.propose()),
+                enabled=lambda: self.proposals.propose_button.isEnabled(),
+            ),
+            ActionSpec(
+                "Cross-validate",
+                self._showing("crossvalidation", lambda: self.crossvalidation.start()),
+                enabled=lambda: self.crossvalidation.start_button.isEnabled(),
+            ),
+            ActionSpec(
+                "Stop the cross-validation",
+                crossvalidating.stop,
+                enabled=lambda: crossvalidating.active and not crossvalidating.stopping,
+            ),
+        ]
+
+    def _placed(self, name: str, panel: Panel) -> Panel:
+        if self._theme is not None:
+            panel.set_theme(self._theme)
+        self._rooms[name].put(panel)
+        self._made.append(panel)
+        return panel
+
+    def _make_shown(self) -> None:
+        for name, room in self._rooms.items():
+            if room is self._tabs.currentWidget():
+                getattr(self, name)
+
+    def _make_next(self) -> None:
+        """Make one more panel; a turn of the event loop between two keeps the window alive."""
+        missing = [name for name, _, _ in TABS if name not in vars(self)]
+        if missing:
+            getattr(self, missing[0])
+            QTimer.singleShot(0, self._tabs, self._make_next)
+
+    def _showing(self, name: str, act: Callable[[], object]) -> Callable[[], object]:
+        """An act in the sight of its panel."""
+
+        def shown() -> None:
+            self.show(name)
+            act()
+
+        return shown

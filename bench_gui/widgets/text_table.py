@@ -1,0 +1,101 @@
+"""A table of texts that is only read: columns with tips, cells with a tone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QFont
+
+from bench_gui.theme import Theme
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+FONT_SIZE = 12
+"""[px]"""
+
+
+@dataclass(frozen=True)
+class Column:
+    """Title, what it means, and whether its cells are numbers."""
+
+    title: str
+    tip: str = ""
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One text."""
+
+    text: str
+    tip: str = ""
+    """Empty: the text itself, which may be cut."""
+    tone: str = ""
+    """Colour by its name in the theme, e.g. "fault"; empty for the usual one."""
+    bold: bool = False
+
+
+class TextTable(QAbstractTableModel):
+    """Rows of cells."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__()
+        self.columns = tuple(columns)
+        self.rows: tuple[tuple[Cell, ...], ...] = ()
+        self._theme: Theme | None = None
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1))
+
+    def show(self, rows: Sequence[Sequence[Cell | str]], columns: Sequence[Column] | None = None) -> None:
+        """Show these rows; columns: None for those there are."""
+        self.beginResetModel()
+        self.columns = self.columns if columns is None else tuple(columns)
+        self.rows = tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+        self.endResetModel()
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Number of rows."""
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """Number of columns."""
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Titles of the columns."""
+        if orientation is Qt.Orientation.Horizontal and section < len(self.columns):
+            column = self.columns[section]
+            if role == Qt.ItemDataRole.DisplayRole:
+                return column.title
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return column.tip
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                return int(_RIGHT if column.number else _LEFT)
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        cell = self.rows[index.row()][index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return cell.text
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return cell.tip or cell.text
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(_RIGHT if self.columns[index.column()].number else _LEFT)
+        if role == Qt.ItemDataRole.ForegroundRole and cell.tone and self._theme is not None:
+            return QColor(getattr(self._theme, cell.tone))
+        if role == Qt.ItemDataRole.FontRole and cell.bold:
+            font = QFont()
+            font.setPixelSize(FONT_SIZE)
+            font.setBold(True)
+            return font
+        return None

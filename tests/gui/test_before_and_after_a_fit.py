@@ -1,0 +1,219 @@
+"""What stands beside a fit: coverage before it, the next recordings after it, cross-validation for the choice."""
+
+import json
+
+import pytest
+from PySide6.QtCore import Qt
+
+from bench_gui.cli import main
+from bench_gui.identify.coverage_panel import HINT
+from bench_gui.identify.crossvalidation import ASKED, SUMMARY, Question, folder_for, newest_crossvalidation
+from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
+from bench_gui.identify.kept_crossvalidation import read_crossvalidation
+from bench_gui.identify.next_recordings import catalogue_model, next_recordings
+from bench_gui.main_window import IDENTIFY
+from core.catalogue import load_servo
+from core.errors import IdentificationError
+from core.identification.request import IdentificationRequest
+from core.plan import GridPlan
+from sessions import Session
+
+
+@pytest.fixture
+def view(person, session):
+    """The page with three runs, one thread."""
+    person.open(session)
+    person.window.show_task(IDENTIFY)
+    person.window.identify.form.threads.setValue(1)
+    return person.window.identify
+
+
+def texts(table):
+    return [[cell.text for cell in row] for row in table.rows]
+
+
+def test_coverage_follows_the_chosen_runs(person, view):
+    panel, checking, library = view.panels.coverage, view.panels.checking, person.controller.library
+    view.panels.show("coverage")
+    assert HINT[:40] in panel.findings.text.text()
+    person.click(view.check_button)
+    assert checking.checking
+    # Other runs are chosen while it looks: it looks at those instead.
+    chosen = [run.id for run in library.runs[:2]]
+    library.select(chosen)
+    person.until(lambda: checking.coverage is not None)
+    assert [entry["run"] for entry in checking.coverage.data["excitation"]] == chosen
+    assert panel.status.text() == "2 runs checked"
+    words = panel.findings.text.text()
+    assert "Warning" in words
+    assert "ecord with another mass or length" in words
+    verdicts = {row[0]: row[1] for row in texts(panel.tables["Terms"])}
+    assert verdicts["k_t"] in ("good", "weak")
+    assert verdicts["K_m"] == "none"
+    assert [row[0].split()[0] for row in texts(panel.tables["Timing"])] == [run.split("_")[0] for run in chosen]
+    assert texts(panel.tables["Timing"])[0][1] == "5.00"
+    assert not view._result.isVisible(), "the panel fills the page"
+    # What is known stays, and says that it is old.
+    library.select([])
+    assert checking.outdated
+    assert not checking.checking
+    assert "check again" in panel.status.text()
+
+
+def test_headers_are_audited_by_the_model_in_sight(person, identified):
+    person.open(identified)
+    person.window.show_task(IDENTIFY)
+    view = person.window.identify
+    checking, panel, library = view.panels.checking, view.panels.coverage, person.controller.library
+    person.until(lambda: person.controller.fitting.result is not None)
+    view.form.threads.setValue(1)
+    library.select([run.id for run in library.runs[:2]])
+    view.panels.show("coverage")
+    person.click(panel.audit_button)
+    assert checking.checking, "what the runs can tell is shown too"
+    assert not panel.audit_button.isEnabled()
+    person.click(panel.stop_button)
+    assert not checking.auditing
+    assert not checking.checking
+    assert not panel.stop_button.isVisible()
+    person.click(panel.audit_button)
+    person.until(lambda: checking.audit is not None)
+    person.until(lambda: checking.coverage is not None)
+    best = person.controller.fitting.result.recommended.upper()
+    words = panel.findings.text.text()
+    assert f"asked: mx106 {best}" in words
+    assert "left unexplained" in words
+    assert texts(panel.tables["Terms"])
+
+
+def test_proposed_recordings_go_into_the_queue(person, view, session):
+    controller, panel = person.controller, view.panels.proposals
+    kp = load_servo("mx106").default_kp
+    plan = GridPlan(
+        masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin", "lift_and_drop"), duration=1.0
+    )
+    controller.plan.edit(plan, "plan")
+    view.panels.show("proposals")
+    assert "catalogue" in panel.status.text()
+    assert not panel.queue_button.isEnabled()
+    panel.count.setValue(2)
+    person.click(panel.propose_button)
+    assert panel.stop_button.isVisible()
+    person.until(lambda: not view.panels.proposing.active)
+    assert view.panels.proposing.problem == ""
+    found = view.panels.proposing.found
+    # `bench next` goes through the same function.
+    recordings = Session.open(session).load_all()
+    same = next_recordings(catalogue_model("mx106"), recordings, plan, count=2, threads=1)
+    assert found.to_json() == same.to_json()
+    assert [row[0] for row in texts(panel.table)] == [p.cell.trajectory for p in same.proposals]
+    assert "after 3 runs" in panel.status.text()
+
+    panel.view.setCurrentIndex(panel.table.index(0, 0))
+    person.qtbot.keyClick(panel.view, Qt.Key.Key_Space)
+    assert panel.table.checked == (same.proposals[1].cell,)
+    person.click(panel.queue_button)
+    (waiting,) = controller.queue.waiting
+    assert waiting.cell == same.proposals[1].cell
+    assert (waiting.header.bench.mass, waiting.trajectory.duration) == (waiting.cell.mass, 1.0)
+    assert not controller.queue.active, "nothing begins by itself"
+    assert "start it in Record" in person.message
+    person.click(panel.queue_button)
+    assert len(controller.queue.waiting) == 1, "once is enough"
+
+    controller.library.select([controller.library.runs[0].id])
+    assert "propose again" in panel.status.text()
+    controller.choose_servo("simulated:xl330")
+    assert not panel.queue_button.isEnabled()
+    assert "choose that servo under Bench" in panel.queue_button.toolTip()
+
+
+def ask(view):
+    """One model, three trajectories held out."""
+    panel = view.panels.crossvalidation
+    view.panels.show("crossvalidation")
+    panel.form.models.check(("m1",))
+    panel.form.path.setCurrentIndex(panel.form.path.findData("off"))
+    return panel
+
+
+def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, session, tmp_path, capsys):
+    crossvalidating, library = view.panels.crossvalidating, person.controller.library
+    panel = ask(view)
+    assert panel.text.text() == EMPTY
+    assert panel.form.by.checked == ("trajectory",)
+    assert "Every run has 1 kg" in panel.form.by.choices["mass"].toolTip()
+    assert panel.form.searches == 3
+    panel.form.trials.setValue(2_000_000)
+    with person.qtbot.waitSignal(crossvalidating.progressed, timeout=60_000):
+        person.click(panel.start_button)
+    assert "ithout lift_and_drop (1 of 3), M1" in panel.status.text()
+    assert panel.bar.isVisible()
+    assert not view.start_button.isEnabled()
+    assert "cross-validation is running" in view.start_button.toolTip()
+    person.click(panel.stop_button)
+    person.until(lambda: not crossvalidating.active)
+    assert "Stopped before every variant was judged" in panel.status.text()
+    assert view.start_button.isEnabled()
+    (stopped,) = (session / "results").iterdir()
+
+    # Other searches do not mix with those on record.
+    panel.form.trials.setValue(32)
+    person.click(panel.start_button)
+    person.until(lambda: crossvalidating.result is not None or crossvalidating.problem != "")
+    assert crossvalidating.problem == ""
+    kept = crossvalidating.result
+    (folder,) = (path for path in (session / "results").iterdir() if path != stopped)
+    assert kept.folder == folder
+    assert not (stopped / SUMMARY).exists()
+
+    # The command line finds the same to the last bit.
+    arguments = ["crossvalidate", session, "--by", "trajectory", "--model", "m1", "--command-path", "off"]
+    assert main([*map(str, arguments), "--trials", "32", "--jobs", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
+    capsys.readouterr()
+    ours, theirs = (json.loads((place / SUMMARY).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
+    for data in (ours, theirs):
+        for fit in data["fits"]:
+            fit["model"].pop("provenance")
+    assert ours == theirs
+
+    (row,) = texts(panel.tables[0])
+    assert row[0] == "M1  ★"
+    assert row[1].startswith(f"{1e3 * kept.found.error(kept.found.variants[0]).mean:.1f} ± ")
+    assert kept.found.choice.text in panel.text.text()
+    for part in (TERMS, TRANSFER, REPETITIONS):
+        panel.segments.choose(part)
+        assert panel.words[part].isVisible(), "an empty part says how to fill it"
+        assert panel.words[part].text()
+
+    with person.qtbot.waitSignal(library.opened):
+        library.create(session.parent / "other")
+    assert panel.text.text() == EMPTY
+    person.open(session)
+    person.until(lambda: crossvalidating.result is not None)
+    assert texts(panel.tables[0]) == [row]
+
+
+def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
+    question = Question(request=IdentificationRequest(servo="mx106", models=("m1",), frozen=(("R", 2.0),)))
+    other = Question(request=IdentificationRequest(servo="mx106", models=("m1",), seed=1))
+    fitted = tmp_path / "results" / "fit"
+    fitted.mkdir(parents=True)
+    assert folder_for(question, tmp_path, fitted) == fitted
+    (fitted / ASKED).write_text(json.dumps(question.searches()))
+    assert folder_for(question, tmp_path, None) == fitted
+    assert folder_for(other, tmp_path, fitted).parent == fitted.parent
+    assert folder_for(other, tmp_path, fitted) != fitted
+    (fitted / ASKED).write_text("{")
+    assert folder_for(question, tmp_path, None) != fitted
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"folds": [], "fits": [], "skipped": {}, "stopped": false}'])
+def test_a_damaged_cross_validation_is_said(tmp_path, text):
+    folder = tmp_path / "results" / "one"
+    folder.mkdir(parents=True)
+    assert newest_crossvalidation(tmp_path) is None
+    (folder / SUMMARY).write_text(text)
+    assert newest_crossvalidation(tmp_path) == folder
+    with pytest.raises(IdentificationError, match="cross-validat"):
+        read_crossvalidation(folder)
