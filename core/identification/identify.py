@@ -34,7 +34,7 @@ from core.identification.request import (
 )
 from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.search import Generation, SearchResult, Surrogate, search
-from core.identification.sensitivity import judge
+from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
 from core.model import ServoModel
@@ -42,8 +42,10 @@ from core.recording import Recording
 
 Array = NDArray[np.float64]
 
-POLISHED = 2
-"""Ends of each search of which the final one is chosen."""
+MOST_TRIALS = 3
+"""Times the default budget a search may take while its best optimum was found only once."""
+POLISHED = 6
+"""Of all ends of the searches, those with the least smooth loss, from which the final one is sought."""
 ALIKE = 1.02
 """Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
 PIECE = 1.0
@@ -202,7 +204,7 @@ class _Job:
         for repeat in range(self.request.repeats):
             found = self._search(wanted, batch, repeat, starts)
             values.append(found.value)
-            ends += found.ends[:POLISHED]
+            ends += found.ends
             parameters = wanted.parameters.with_vector(found.best)
             fitted = wanted.with_parameters(parameters)
             held = self._evaluate(fitted, self.validation) if self.validation else None
@@ -221,11 +223,18 @@ class _Job:
                 break
         best = repeats[int(np.argmin(values))] if self._placed is not None else min(repeats, key=lambda r: r.train_mae)
         model = wanted.with_parameters(best.parameters)
+        others: list[Array] = []
         if self._polishes and not self.stopped:
-            best, model = self._polished(batch, best, ends, starts[1:])
+            best, model, others = self._polished(batch, best, ends, starts[1:])
         model = self._finished(model, best, repeats, split)
         evidence = judge(
-            model, wanted.parameters, self.train, dt=request.dt, supply=request.supply, threads=request.threads
+            model,
+            wanted.parameters,
+            self.train,
+            dt=request.dt,
+            supply=request.supply,
+            threads=request.threads,
+            others=others,
         )
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
@@ -244,25 +253,34 @@ class _Job:
 
     def _polished(
         self, batch: Batch, best: Repeat, ends: list[Array], lifted: list[Array]
-    ) -> tuple[Repeat, ServoModel]:
-        """The end of the searches with the least smooth loss, among those no worse than any simpler model."""
+    ) -> tuple[Repeat, ServoModel, list[Array]]:
+        """The end of the searches with the least smooth loss among those no worse than any simpler model, and others
+        that were polished as well."""
         model = batch.model
         found = np.array([best.parameters.vector(), *ends, *lifted])
-        nearest = found[int(np.argmin(smooth_losses(batch, found)))]
-        found = np.array([*found, polish(batch, nearest)[0]])
+        polished: list[Array] = []
+        for smoothest in found[np.argsort(smooth_losses(batch, found))[:POLISHED]]:
+            for difference in (WIDE, FINE, DIFFERENCE):
+                smoothest, _ = polish(batch, smoothest, difference=difference)
+            polished.append(smoothest)
+        found = np.array([*found, *polished])
         losses, maes = smooth_losses(batch, found), batch.scores(found).combined("mae")
-        simpler = maes[1 + len(ends) : -1]
+        simpler = maes[1 + len(ends) : 1 + len(ends) + len(lifted)]
         allowed = ALIKE * simpler.min() if len(simpler) else np.inf
         chosen = int(np.argmin(np.where(maes <= allowed, losses, np.inf)))
         fitted = model.with_parameters(model.parameters.with_vector(found[chosen]))
         held = self._evaluate(fitted, self.validation) if self.validation else None
-        return replace(
-            best,
-            train_mae=self._evaluate(fitted, self.train).mean_mae,
-            validation_mae=None if held is None else held.mean_mae,
-            validation_rmse=None if held is None else held.mean_rmse,
-            parameters=fitted.parameters,
-        ), fitted
+        return (
+            replace(
+                best,
+                train_mae=self._evaluate(fitted, self.train).mean_mae,
+                validation_mae=None if held is None else held.mean_mae,
+                validation_rmse=None if held is None else held.mean_rmse,
+                parameters=fitted.parameters,
+            ),
+            fitted,
+            polished,
+        )
 
     def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
         """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
@@ -331,6 +349,7 @@ class _Job:
                 starts,
                 budget,
                 self._seed(repeat),
+                most=None if self.request.trials else MOST_TRIALS * budget,
                 surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
                 refine=partial(polish, part, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,

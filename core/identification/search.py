@@ -3,10 +3,10 @@
 Motion with stiction has many optima: a run in which the simulated servo sticks a moment earlier stays apart to its
 end. A descent from afar is therefore led by a surrogate, an objective whose optima are fewer and lie near the true
 ones: a short CMA-ES on it, then steps to its minimum and from there to the objective's own. The first descents begin
-at given starts; after them, one from a random point takes turns with one from a jump off the best. The search ends
-when its budget is used or when most descents from afar ended at the same best value. The whole sequence is a pure
-function of the seed and of the objectives' values, which makes a search resumable: the values on record are told
-again, and the search goes on from there.
+at given starts; after them, ones from random points take turns with ones from the best. The search ends when its
+budget is used and two descents from afar confirm the best value, or when most of them ended at it. The whole sequence
+is a pure function of the seed and of the objectives' values, which makes a search resumable: the values on record are
+told again, and the search goes on from there.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ AGREEING_DESCENTS = 4
 """So many descents from afar with the same optimum end the search, if they are …"""
 AGREEING_SHARE = 0.5
 """… most of them: an optimum that few of them find may not be the best."""
+CONFIRMED = 1e-2
+"""The best value is confirmed when two descents from afar ended this close to it, relatively."""
 LED_EVALUATIONS = 50
 """Of the surrogate's CMA-ES, per parameter."""
-TURNS = ("spread", "afar", "jump", "afar")
+TURNS = ("spread", "jump", "afar", "jump", "afar", "jump", "afar", "jump")
 """How descents begin after the given starts: by CMA-ES from the best, at a random point, with a jump off the best."""
 JUMPS = (0.02, 0.05, 0.1, 0.2)
 """Standard deviation of the jumps off the best, in turn, of the unit interval."""
@@ -116,6 +118,7 @@ def search(
     budget: int,
     seed: int,
     *,
+    most: int | None = None,
     surrogate: Surrogate | None = None,
     refine: Descent | None = None,
     recorded: Sequence[Sequence[float]] = (),
@@ -127,13 +130,13 @@ def search(
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
     each begin a descent, in order, with an even share of the budget; budget: evaluations, those of the surrogate and
-    of the steps included; surrogate: leads descents from afar; refine: steps to the objective's own minimum, in place
-    of CMA-ES; recorded: values of the first generations of an earlier search with the same seed and bounds, told
-    instead of evaluated; on_recorded hears of these, on_generation of the others. The result is never worse than any
-    start.
+    of the steps included; most: what it may use while the best is not confirmed, None: no more; surrogate: leads
+    descents from afar; refine: steps to the objective's own minimum, in place of CMA-ES; recorded: values of the first
+    generations of an earlier search with the same seed and bounds, told instead of evaluated; on_recorded hears of
+    these, on_generation of the others. The result is never worse than any start.
     """
     run = _Search(objective, bounds, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
-    return run.through(starts, budget)
+    return run.through(starts, budget, max(budget, most or 0))
 
 
 class _Search:
@@ -166,15 +169,18 @@ class _Search:
         self.stopped = False
         self.descent = 0
 
-    def through(self, starts: Sequence[Array], budget: int) -> SearchResult:
+    def through(self, starts: Sequence[Array], budget: int, most: int) -> SearchResult:
         """All descents."""
         state = self.state
         ordered = [(start - self.lower) / self.width for start in starts]
         self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
         afar: list[float] = []
         ends: list[tuple[float, Array]] = []
-        while state.evaluations < budget and not _agreed(afar, state.value):
-            share = _descent_budget(state.evaluations, budget, self.descent, len(ordered))
+        while not _agreed(afar, state.value):
+            end_at = budget if _confirmed(afar, state.value) else most
+            if state.evaluations >= end_at:
+                break
+            share = _descent_budget(state.evaluations, end_at, self.descent, len(ordered))
             begin, mean, kind = self.begin(ordered)
             if begin in ("afar", "jump"):
                 mean = self.led(mean, begin == "afar", share)
@@ -206,8 +212,8 @@ class _Search:
         if TURNS[turn] == "spread":
             return "spread", self.state.unit_best, _SPREADING[cycle % len(_SPREADING)]
         if TURNS[turn] == "jump":
-            jump = JUMPS[cycle % len(JUMPS)] * self.randomness.normal(size=self.dimension)
-            return "jump", self.state.unit_best + jump, afar
+            size = JUMPS[turn // 2 % len(JUMPS)]
+            return "jump", self.state.unit_best + size * self.randomness.normal(size=self.dimension), afar
         return "afar", self.randomness.uniform(0.05, 0.95, self.dimension), afar
 
     def led(self, mean: Array, afar: bool, share: int) -> Array:
@@ -273,6 +279,11 @@ def _agreed(afar_ends: list[float], best: float) -> bool:
     """Whether enough descents from afar ended at the best value."""
     agreeing = sum(value <= best * (1.0 + AGREEMENT) for value in afar_ends)
     return agreeing >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
+
+
+def _confirmed(afar_ends: list[float], best: float) -> bool:
+    """Whether it was found twice."""
+    return sum(value <= best * (1.0 + CONFIRMED) for value in afar_ends) >= 2
 
 
 def _descent_budget(used: int, budget: int, descent: int, starts: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,16 +120,29 @@ def judge(
     dt: float | None = None,
     supply: str = "logged",
     threads: int | None = None,
+    others: Sequence[Array] = (),
 ) -> Evidence:
-    """Evidence for a model from the runs it was fitted to; initial: the values its search began with."""
-    found = sensitivity(model, recordings, dt=dt, supply=supply, threads=threads)
+    """Evidence for a model from the runs it was fitted to; initial: the values its search began with.
+
+    others: other optima (n_free,). Those the runs do not tell from this one, by the ratio of their likelihoods, widen
+    the intervals, so that they hold theirs as well.
+    """
+    options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
+    found = sensitivity(model, recordings, **options)
     seen = sum(len(residual) for residual in found.residuals)
     samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
     floor = load_servo(model.servo).encoder_step ** 2 / 12.0
     residuals = np.concatenate(found.residuals)
     variance = max(float(residuals @ residuals) / seen, floor)
     alike = correlation_length(found.residuals)
-    errors, partners = _certainty(found, variance * alike * seen / samples)
+    variance_of_mean = variance * alike * seen / samples
+    errors, partners = _certainty(found, variance_of_mean)
+    for other in others:
+        moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
+        excess = _excess(found, moved, load_servo(model.servo).encoder_step) * samples / (seen * alike)
+        if excess < NORMAL_95**2:
+            theirs, _ = _certainty(moved, variance_of_mean)
+            errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
     return Evidence(
         parameters=tuple(
@@ -195,6 +209,25 @@ def _certainty(found: Sensitivity, variance: float) -> tuple[list[float], list[t
         errors.append(math.inf)
         partners.append(() if alone[place] > wide else _partners(found, shares, added, place))
     return errors, partners
+
+
+def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
+    """Twice the logarithm of the likelihoods' ratio, were all samples independent: that of the smooth loss, scaled so
+    that it is χ² at the optimum for any distribution of the residuals (Heritier and Ronchetti 1994)."""
+    residuals = np.concatenate(found.residuals)
+    size = np.sqrt(residuals**2 + scale**2)
+    slope, curvature = np.mean((residuals / size) ** 2), np.mean(scale**2 / size**3)
+    worse = np.sum(np.sqrt(np.concatenate(other.residuals) ** 2 + scale**2) - size)
+    return 2.0 * float(worse * curvature / max(slope, np.finfo(np.float64).tiny))
+
+
+def _wide_enough(
+    errors: Sequence[float], theirs: Sequence[float], excess: float, apart: Array, widths: Array
+) -> list[float]:
+    """Standard errors whose intervals hold what is left of another optimum's, infinite beyond half of the bounds."""
+    share = math.sqrt(1.0 - max(excess, 0.0) / NORMAL_95**2)
+    wider = np.maximum(errors, np.abs(apart) / NORMAL_95 + share * np.array(theirs))
+    return np.where(NORMAL_95 * wider > 0.5 * widths, np.inf, wider).tolist()
 
 
 def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tuple[str, ...]:
