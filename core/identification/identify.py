@@ -44,14 +44,19 @@ Array = NDArray[np.float64]
 
 MOST_TRIALS = 3
 """Times the default budget a search may take while its best optimum was found only once."""
-POLISHED = 6
+POLISHED = 4
 """Of all ends of the searches, those with the least smooth loss, from which the final one is sought."""
+APART = 1e-2
+"""Ends whose parameters differ by less, as a share of the bounds, are the same."""
+NEAR = 2e-3
+"""Of them, those whose loss comes this near to the least are polished to the end."""
 ALIKE = 1.02
 """Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
 PIECE = 1.0
 """Motion from measured state to measured state that leads a search [s]."""
-MOST_LEADING_SAMPLES, MOST_REFINED_SAMPLES = 20_000, 60_000
-"""Of a session with more, a random selection of runs leads, and another one all descents are refined with."""
+MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
+"""Of a session with more, a random selection of runs leads a search, and another one is searched with; the ends are
+polished with all runs."""
 WIDE, FINE = 1e-3, 1e-4
 """Differences on the way down, of the pieces and of the whole runs, as a share of the catalogue's bounds."""
 
@@ -138,6 +143,16 @@ def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list
     return starts
 
 
+def _distinct(vectors: Array, bounds: Array) -> Array:
+    """Vectors (m, n) without those that lie by one before them."""
+    width = np.where(bounds[:, 1] > bounds[:, 0], bounds[:, 1] - bounds[:, 0], 1.0)
+    kept: list[Array] = []
+    for vector in vectors:
+        if all(np.abs((vector - other) / width).max() > APART for other in kept):
+            kept.append(vector)
+    return np.array(kept)
+
+
 def _certainty(evidence: Evidence) -> dict[str, Any]:
     """What a model's file says about each value: where it began, and its approximate standard error if it has one."""
     known = {p.name: p.standard_error if p.determined and not p.frozen else None for p in evidence.parameters}
@@ -202,7 +217,8 @@ class _Job:
         values: list[float] = []
         ends: list[Array] = []
         for repeat in range(self.request.repeats):
-            found = self._search(wanted, batch, repeat, starts)
+            searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
+            found = self._search(wanted, searched, repeat, starts)
             values.append(found.value)
             ends += found.ends
             parameters = wanted.parameters.with_vector(found.best)
@@ -259,7 +275,10 @@ class _Job:
         model = batch.model
         found = np.array([best.parameters.vector(), *ends, *lifted])
         polished: list[Array] = []
-        for smoothest in found[np.argsort(smooth_losses(batch, found))[:POLISHED]]:
+        nearest = _distinct(found[np.argsort(smooth_losses(batch, found))], model.parameters.bounds())[:POLISHED]
+        rough = np.array([polish(batch, vector, rough=True, difference=FINE)[0] for vector in nearest])
+        losses = smooth_losses(batch, rough)
+        for smoothest in rough[losses <= (1.0 + NEAR) * losses.min()]:
             for difference in (WIDE, FINE, DIFFERENCE):
                 smoothest, _ = polish(batch, smoothest, difference=difference)
             polished.append(smoothest)
@@ -320,7 +339,6 @@ class _Job:
         friction = template.friction
         budget = self._budgets[friction]
         pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
-        part = batch.selection(MOST_REFINED_SAMPLES)
         record = None
         if self.folder is not None:
             settings = self._search_settings(template, batch, budget, starts)
@@ -351,7 +369,7 @@ class _Job:
                 self._seed(repeat),
                 most=None if self.request.trials else MOST_TRIALS * budget,
                 surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
-                refine=partial(polish, part, rough=True, difference=FINE) if self._polishes else None,
+                refine=partial(polish, batch, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
                 on_generation=report,
                 on_recorded=recall,

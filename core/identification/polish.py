@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 MOST_STEPS = 25
 """Each takes one Jacobian."""
-ENOUGH = 1e-7
+ENOUGH = 1e-6
 """Relative improvement that ends it."""
 ROUGH_STEPS, ROUGH = 12, 1e-3
 """The same for a polish that is one of many."""

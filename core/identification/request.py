@@ -25,7 +25,7 @@ METRICS = ("mae", "rmse", "mae_velocity")
 
 SUPPLIES = ("logged", "header")
 
-TRIALS_PER_PARAMETER = 2000
+TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter; a search that has converged twice uses less."""
 
 COARSEST_GRID = 0.05

@@ -25,14 +25,14 @@ Descent = Callable[[Array], tuple[Array, int]]
 
 MARGIN = 0.02
 """Starts are moved this far off their bounds, as a distribution centred on a bound loses half its samples."""
-AGREEMENT = 2e-3
-"""A descent that ends this close to the best, relatively, has found the same optimum."""
+AGREEMENT = 5e-3
+"""A descent that ends this close to the best, relatively, has found the same optimum, or as good a one."""
 AGREEING_DESCENTS = 4
 """So many descents from afar with the same optimum end the search, if they are …"""
-AGREEING_SHARE = 0.5
+AGREEING_SHARE = 0.75
 """… most of them: an optimum that few of them find may not be the best."""
-CONFIRMED = 1e-2
-"""The best value is confirmed when two descents from afar ended this close to it, relatively."""
+CONFIRMING_DESCENTS, CONFIRMING = 3, 1e-2
+"""So many confirm the best value by ending this close to it, relatively."""
 LED_EVALUATIONS = 50
 """Of the surrogate's CMA-ES, per parameter."""
 TURNS = ("spread", "jump", "afar", "jump", "afar", "jump", "afar", "jump")
@@ -277,13 +277,16 @@ class _Search:
 
 def _agreed(afar_ends: list[float], best: float) -> bool:
     """Whether enough descents from afar ended at the best value."""
-    agreeing = sum(value <= best * (1.0 + AGREEMENT) for value in afar_ends)
-    return agreeing >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
+    return _agreeing(afar_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
+
+
+def _agreeing(afar_ends: list[float], best: float, within: float) -> int:
+    return sum(value <= best * (1.0 + within) for value in afar_ends)
 
 
 def _confirmed(afar_ends: list[float], best: float) -> bool:
     """Whether it was found twice."""
-    return sum(value <= best * (1.0 + CONFIRMED) for value in afar_ends) >= 2
+    return _agreeing(afar_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
 
 
 def _descent_budget(used: int, budget: int, descent: int, starts: int) -> int:

@@ -82,9 +82,10 @@ class Differences:
 
     def split(self, residuals: Array) -> tuple[Array, Array]:
         """Jacobian (n, p), 0 where a simulation ran away, and residuals (n,), of the candidates' (n, 1 + 2p)."""
-        lower, upper = residuals[:, 1::2], residuals[:, 2::2]
-        lost = (np.abs(lower) >= DIVERGED) | (np.abs(upper) >= DIVERGED)
-        return np.where(lost, 0.0, upper - lower) / self.spacing, residuals[:, 0]
+        jacobian = (residuals[:, 2::2] - residuals[:, 1::2]) / self.spacing
+        if max(residuals.max(), -residuals.min()) >= DIVERGED:
+            jacobian[(np.abs(residuals[:, 1:]) >= DIVERGED).reshape(len(jacobian), -1, 2).any(axis=2)] = 0.0
+        return jacobian, residuals[:, 0]
 
 
 def sensitivity(
