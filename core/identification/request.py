@@ -26,7 +26,8 @@ METRICS = ("mae", "rmse", "mae_velocity")
 SUPPLIES = ("logged", "header")
 
 TRIALS_PER_PARAMETER = 1000
-"""Default budget: evaluations per free parameter; a search that has converged twice uses less."""
+"""Default budget: evaluations per free parameter; a search that converged uses less, and one whose best was not
+confirmed more."""
 
 COARSEST_GRID = 0.05
 """A servo's motion is not resolved by longer steps [s]."""
@@ -41,7 +42,7 @@ DEFAULT_COMMAND_PATH = (
     "supply_sag",
     "release_braking",
 )
-"""The terms that "command path on" adds; the supply's sag only where no supply voltage was measured."""
+"""The terms that "command path on" adds."""
 
 _POSITIVE = (
     "kt",

@@ -30,8 +30,6 @@ from sessions.importers.bam_json import read_bam
 from tests.bench.printing import line
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-SAG = (*DEFAULT_COMMAND_PATH, "supply_sag")
-"""The usual command path and the sag of the supply."""
 
 CV_TRIALS = 6000
 CV_RUNS = 60
@@ -72,7 +70,7 @@ def fit(
     started = time.perf_counter()
     result = identify(request, runs).results[0]
     spent = f"{result.evaluations} evaluations, {time.perf_counter() - started:.0f} s"
-    line(f"  {variant.name}{', with supply sag' if 'supply_sag' in variant.command_path else ''}, seed {seed}", spent)
+    line(f"  {variant.name}, seed {seed}", spent)
     return result.model
 
 
@@ -85,7 +83,7 @@ def training(jobs: int | None) -> None:
     """Fits to the 80 runs of small.json."""
     small, every = sts3215()
     m6, m1 = (Variant(friction=name, command_path=DEFAULT_COMMAND_PATH) for name in ("m6", "m1"))
-    for variant, bar in ((m6, "≤ 11.5"), (m1, ""), (Variant(friction="m6", command_path=SAG), "≤ 11.5")):
+    for variant, bar in ((m6, "≤ 11.5"), (m1, "≤ 17")):
         for seed in (0, 1) if variant != m1 else (0,):
             model = fit("sts3215", small, variant, jobs, seed)
             line("    training MAE", f"{mrad(model, small, jobs):.2f} mrad", bar)
@@ -110,11 +108,11 @@ def print_conditions(model: ServoModel, runs: Sequence[Recording], jobs: int | N
         line(f"    lift_and_drop while {part}", f"{1e3 * np.mean(values):.2f} mrad")
 
 
-def crossvalidation(jobs: int | None, models: Sequence[str], terms: tuple[str, ...] = DEFAULT_COMMAND_PATH) -> None:
+def crossvalidation(jobs: int | None, models: Sequence[str]) -> None:
     """One mass or gain of the 296 held out, judged on every held-out run."""
     _, every = sts3215()
-    request = IdentificationRequest(servo="sts3215", command_path=terms, trials=CV_TRIALS, threads=jobs)
-    variants = [v for v in all_variants(request, models) if v.command_path or terms == DEFAULT_COMMAND_PATH]
+    request = IdentificationRequest(servo="sts3215", command_path=DEFAULT_COMMAND_PATH, trials=CV_TRIALS, threads=jobs)
+    variants = [v for v in all_variants(request, models) if v.command_path]
     started = time.perf_counter()
     found = cross_validate(
         request,
@@ -161,7 +159,7 @@ def print_crossvalidation(found: CrossValidation, bars: dict[str, str]) -> None:
 def transfer_and_terms(jobs: int | None) -> None:
     """Fitted to one mass, and to one gain, judged on each; and what each term of M6 buys."""
     small, every = sts3215()
-    m6 = Variant(friction="m6", command_path=SAG)
+    m6 = Variant(friction="m6", command_path=DEFAULT_COMMAND_PATH)
     request = IdentificationRequest(servo="sts3215", trials=CV_TRIALS, threads=jobs)
     for condition in ("mass", "kp"):
         table = transfer_table(request, every, condition, m6, most_training_runs=CV_RUNS)
@@ -200,9 +198,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", default=[], help="training, xl330, crossvalidation, transfer")
     parser.add_argument("--models", default="m1,m4,m6", help="friction models of the cross-validation (%(default)s)")
-    parser.add_argument(
-        "--sag", action="store_true", help="cross-validate with the sag of the supply, the command path only"
-    )
     parser.add_argument("--jobs", type=int, help="threads")
     chosen = parser.parse_args(arguments)
     wanted = chosen.sections or ["training", "xl330", "crossvalidation", "transfer"]
@@ -215,8 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "training" in wanted:
         training(chosen.jobs)
     if "crossvalidation" in wanted:
-        terms = SAG if chosen.sag else DEFAULT_COMMAND_PATH
-        crossvalidation(chosen.jobs, tuple(chosen.models.split(",")), terms)
+        crossvalidation(chosen.jobs, tuple(chosen.models.split(",")))
     if "transfer" in wanted:
         transfer_and_terms(chosen.jobs)
 
