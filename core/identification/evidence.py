@@ -129,12 +129,14 @@ class Evidence:
     samples: int
     independent: float
     """How many independent samples these are worth: neighbours in time err alike."""
+    search: str = ""
+    """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Everything to know, each with its remedy: bounds, what is left open, what the runs lack."""
         bounds = tuple(p.bound_warning for p in self.parameters if p.at_bound)
-        return (*bounds, *self._open_warnings(), *self.conditions)
+        return (*((self.search,) if self.search else ()), *bounds, *self._open_warnings(), *self.conditions)
 
     def about(self, name: str) -> str:
         """What to know about one parameter; empty when nothing is wrong with it."""
@@ -215,6 +217,7 @@ class Evidence:
             "noise": self.noise,
             "samples": self.samples,
             "independent": self.independent,
+            "search": self.search,
         }
 
     @classmethod
@@ -227,6 +230,7 @@ class Evidence:
                 noise=float(data["noise"]),
                 samples=int(data["samples"]),
                 independent=float(data["independent"]),
+                search=str(data.get("search", "")),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None

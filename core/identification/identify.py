@@ -33,7 +33,7 @@ from core.identification.request import (
     search_template,
 )
 from core.identification.result import Identification, ModelResult, Repeat
-from core.identification.search import Generation, SearchResult, Surrogate, search
+from core.identification.search import Generation, SearchResult, Surrogate, confirmed, search
 from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
@@ -159,6 +159,14 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
     return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
 
 
+def _unconfirmed(afar: Sequence[float]) -> str:
+    count = f"{len(afar)} descent{'s' if len(afar) != 1 else ''} from afar"
+    return (
+        f"The best fit was not confirmed by {count}, there may be a better one: give the search more trials, or freeze "
+        "what you know"
+    )
+
+
 class _Job:
     """The searches of one identification, one after the other."""
 
@@ -216,11 +224,13 @@ class _Job:
         repeats: list[Repeat] = []
         values: list[float] = []
         ends: list[Array] = []
+        afar: list[float] = []
         for repeat in range(self.request.repeats):
             searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
             found = self._search(wanted, searched, repeat, starts)
             values.append(found.value)
             ends += found.ends
+            afar += found.afar
             parameters = wanted.parameters.with_vector(found.best)
             fitted = wanted.with_parameters(parameters)
             held = self._evaluate(fitted, self.validation) if self.validation else None
@@ -260,7 +270,7 @@ class _Job:
             evaluations=sum(r.evaluations for r in repeats),
             wall_seconds=time.monotonic() - started,
             repeats=tuple(repeats),
-            evidence=evidence,
+            evidence=evidence if confirmed(afar, min(values)) else replace(evidence, search=_unconfirmed(afar)),
         )
 
     @property

@@ -105,6 +105,8 @@ class SearchResult:
     value: float
     ends: tuple[Array, ...]
     """Where descents ended, the best first; the first one is `best`."""
+    afar: tuple[float, ...]
+    """Values that descents from afar ended at."""
     evaluations: int
     descents: int
     stopped: bool
@@ -177,7 +179,7 @@ class _Search:
         afar: list[float] = []
         ends: list[tuple[float, Array]] = []
         while not _agreed(afar, state.value):
-            end_at = budget if _confirmed(afar, state.value) else most
+            end_at = budget if confirmed(afar, state.value) else most
             if state.evaluations >= end_at:
                 break
             share = _descent_budget(state.evaluations, end_at, self.descent, len(ordered))
@@ -198,7 +200,13 @@ class _Search:
             self.descent += 1
         others = (end for _, end in sorted(ends, key=lambda pair: pair[0]) if not np.array_equal(end, state.best))
         return SearchResult(
-            state.best, state.value, (state.best, *others), state.evaluations, self.descent, self.stopped
+            best=state.best,
+            value=state.value,
+            ends=(state.best, *others),
+            afar=tuple(afar),
+            evaluations=state.evaluations,
+            descents=self.descent,
+            stopped=self.stopped,
         )
 
     def begin(self, starts: Sequence[Array]) -> tuple[str, Array, _Kind | None]:
@@ -275,17 +283,17 @@ class _Search:
         return point, best
 
 
-def _agreed(afar_ends: list[float], best: float) -> bool:
+def _agreed(afar_ends: Sequence[float], best: float) -> bool:
     """Whether enough descents from afar ended at the best value."""
     return _agreeing(afar_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
 
 
-def _agreeing(afar_ends: list[float], best: float, within: float) -> int:
+def _agreeing(afar_ends: Sequence[float], best: float, within: float) -> int:
     return sum(value <= best * (1.0 + within) for value in afar_ends)
 
 
-def _confirmed(afar_ends: list[float], best: float) -> bool:
-    """Whether it was found twice."""
+def confirmed(afar_ends: Sequence[float], best: float) -> bool:
+    """Whether enough descents from afar came to the best value for it to be taken for the least there is."""
     return _agreeing(afar_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
 
 

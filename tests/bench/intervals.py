@@ -38,6 +38,8 @@ class Outcome:
     parameters: tuple[ParameterEvidence, ...]
     error: float
     """Of the fit over that of the truth."""
+    confirmed: bool
+    """Whether the search says so."""
     seconds: float
 
     @property
@@ -87,25 +89,30 @@ def fit(trial: Trial) -> Outcome:
     )
     found = identify(request, recordings).results[0]
     error = found.train_mae / evaluate(truth, recordings).mean_mae
-    return Outcome(trial, found.evidence.parameters, error, time.monotonic() - began)
+    return Outcome(trial, found.evidence.parameters, error, not found.evidence.search, time.monotonic() - began)
 
 
 def main(trials: int = TRIALS) -> None:
     """Print the coverage."""
-    inside = judged = 0
+    totals = {True: [0, 0], False: [0, 0]}
     for number in range(trials):
         outcome = fit(draw(number))
         misses = [f"{p.symbol} {off:.1f}" for p, off in outcome.judged if off > 1.0]
-        inside += sum(off <= 1.0 for _, off in outcome.judged)
-        judged += len(outcome.judged)
+        totals[outcome.confirmed][0] += sum(off <= 1.0 for _, off in outcome.judged)
+        totals[outcome.confirmed][1] += len(outcome.judged)
         truth = outcome.trial.truth
         print(
             f"{number:3d} {truth.servo:10s} {truth.friction} {'path' if truth.command_path else '    '} "
             f"{outcome.error:6.3f} of the truth's error, {len(outcome.judged) - len(misses)} of {len(outcome.judged)} "
-            f"inside, {outcome.seconds:.0f} s; outside: {', '.join(misses) or '–'}",
+            f"inside, {'' if outcome.confirmed else 'not confirmed, '}{outcome.seconds:.0f} s; "
+            f"outside: {', '.join(misses) or '–'}",
             flush=True,
         )
-    print(f"{inside} of {judged} determined parameters inside: {100.0 * inside / judged:.1f} %")
+    for known, (inside, judged) in totals.items():
+        share = f"{100.0 * inside / max(judged, 1):.1f} %"
+        print(
+            f"{'confirmed' if known else 'other'} searches: {inside} of {judged} determined parameters inside, {share}"
+        )
 
 
 if __name__ == "__main__":

@@ -260,3 +260,31 @@ def test_worst_and_median_run() -> None:
     assert worst.mae == pytest.approx(0.05, rel=0.02)
     assert worst.mae == pytest.approx(np.abs(worst.simulated - worst.measured).mean())
     assert [run.place for run in worst_and_median(truth(), recordings[:1])] == ["worst"]
+
+
+def test_an_optimum_the_runs_cannot_tell_apart_widens_the_intervals() -> None:
+    """One next to the best is held; one that the runs rule out changes nothing."""
+    model, runs = truth(), grid()
+    alone = judge(model, model.parameters, runs)
+    place = [p.name for p in model.parameters.free].index("friction_base")
+    error = alone.of("friction_base").standard_error
+
+    def beside(errors: float) -> Evidence:
+        other = model.parameters.vector()
+        other[place] += errors * error
+        return judge(model, model.parameters, runs, others=[other])
+
+    near = beside(0.5).of("friction_base")
+    assert near.standard_error > alone.of("friction_base").standard_error
+    assert near.half_width >= 0.5 * error
+    assert beside(50.0) == alone
+
+
+def test_a_search_that_was_not_confirmed_is_told() -> None:
+    found = identify(
+        IdentificationRequest(servo=SERVO, models=("m1",), trials=100, validation="none"), grid()[:2]
+    ).results[0]
+    assert "not confirmed by 1 descent from afar" in found.evidence.warnings[0]
+    assert Evidence.from_json(json.loads(json.dumps(found.evidence.to_json()))) == found.evidence
+    longer = identify(IdentificationRequest(servo=SERVO, models=("m1",), validation="none"), grid()[:2]).results[0]
+    assert not longer.evidence.search

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.identification.search import Generation, search
+from core.identification.search import Generation, Surrogate, confirmed, search
 
 BOUNDS = np.array([[-3.0, 3.0]] * 4)
 START = np.array([2.5, -2.5, 2.5, -2.5])
@@ -83,3 +83,41 @@ def test_stops_between_generations() -> None:
     assert found.stopped
     assert len(generations) == 5
     assert found.value == generations[-1].overall_best_value
+
+
+def descended(x: np.ndarray) -> tuple[np.ndarray, int]:
+    """Steps to the middle of the dent of `rastrigin` a point lies in."""
+    return np.round(x), 7
+
+
+def test_steps_take_the_place_of_cma_and_are_counted() -> None:
+    generations: list[Generation] = []
+    found = search(rastrigin, BOUNDS, [START], 5000, seed=0, refine=descended, on_generation=generations.append)
+    assert found.value == pytest.approx(1.0, abs=1e-3)
+    assert found.evaluations > sum(len(generation.values) for generation in generations)
+    assert all(np.array_equal(end, np.round(end)) for end in found.ends[1:])
+
+
+def test_a_surrogate_leads_descents_from_afar() -> None:
+    """A bowl without dents leads to the one that is deepest."""
+    generations: list[Generation] = []
+    led = Surrogate(lambda x: (x**2).sum(axis=1) + 1.0, lambda x: (0.1 * x, 3))
+    found = search(
+        rastrigin, BOUNDS, [START], 3000, seed=0, surrogate=led, refine=descended, on_generation=generations.append
+    )
+    assert {generation.surrogate for generation in generations} == {True, False}
+    assert found.afar
+    assert min(found.afar) == found.value == 1.0
+    assert confirmed(found.afar, found.value)
+
+
+def test_a_best_that_is_not_confirmed_takes_more() -> None:
+    """Of descents that end everywhere none confirms another."""
+    runs = [
+        search(rastrigin, BOUNDS, [START], 300, seed=2, most=most, refine=lambda x: (x, 50)) for most in (None, 2000)
+    ]
+    assert 300 <= runs[0].evaluations < 2000 <= runs[1].evaluations
+    assert not confirmed(runs[0].afar, runs[0].value)
+    easy = search(sphere, BOUNDS, [START], 300, seed=2, most=10**6, refine=lambda x: (np.full(4, 0.7), 50))
+    assert easy.evaluations < 5000
+    assert confirmed(easy.afar, easy.value)
