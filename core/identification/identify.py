@@ -43,7 +43,7 @@ from core.recording import Recording
 Array = NDArray[np.float64]
 
 MOST_TRIALS = 3
-"""Times the default budget a search may take while its best optimum was found only once."""
+"""Times the default budget a search may take while its best is not confirmed; repeats confirm each other instead."""
 POLISHED = 4
 """Of all ends of the searches, those with the least smooth loss, from which the final one is sought."""
 APART = 1e-2
@@ -377,7 +377,7 @@ class _Job:
                 starts,
                 budget,
                 self._seed(repeat),
-                most=None if self.request.trials else MOST_TRIALS * budget,
+                most=MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else None,
                 surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
                 refine=partial(polish, batch, rough=True, difference=FINE) if self._polishes else None,
                 recorded=() if record is None else record.recorded,
