@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench_gui.cli.crossvalidate_command import SUMMARY
+from bench_gui.identify.crossvalidation import SUMMARY
 from core.errors import IdentificationError
 from core.identification.study import JOURNAL
 
