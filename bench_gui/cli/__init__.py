@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "rollout": "simulate a trajectory with a model",
     "identify": "identify friction and motor models from a session",
     "crossvalidate": "find out which model to use and whether it transfers",
+    "certainty": "find out how certain the values of an identified model are",
     "evaluate": "judge a model on the recordings of a session",
     "drive-backdrive": "drive and backdrive torques of a model",
     "export": "export a model to a simulator, or a session to other formats",

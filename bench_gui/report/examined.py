@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from bench_gui.certainty import read_certainty
 from bench_gui.report.beside import KeptCrossValidation, SearchTrace, read_crossvalidation, read_traces
 from core.errors import IdentificationError, ServoBenchError
+from core.identification.certainty import Certainty
 from core.identification.correlation import Correlations, correlations
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
@@ -79,6 +81,7 @@ class Examination:
     residuals: Part[ResidualDiagnosis]
     repeats: Part[Repeatability]
     crossvalidation: Part[KeptCrossValidation]
+    certainty: Part[Certainty]
 
     @property
     def errors(self) -> dict[str, float]:
@@ -109,6 +112,9 @@ def examine(contents: ReportContents) -> Examination:
         repeats=_part("Repetitions were not compared", lambda: repeatability(recordings, dt)),
         crossvalidation=_part(
             "No condition was held out as a whole, one after the other", lambda: read_crossvalidation(contents.folder)
+        ),
+        certainty=_part(
+            "Beyond the linearised intervals nothing is known", lambda: read_certainty(contents.folder, best)
         ),
     )
 

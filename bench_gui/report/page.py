@@ -17,6 +17,7 @@ from bench_gui.report.charts import correlation_figure, friction_residuals, posi
 from bench_gui.report.examined import Examination
 from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.report.parameters import parameter_rows
+from bench_gui.report.profiles import certainty_rows, profile_figure
 from core.catalogue import load_servo
 from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
@@ -62,6 +63,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "parameters": parameter_rows(best, contents.truth),
         "torque_off": best.evidence.torque_off(best.model.control).text,
         "has_truth": contents.truth is not None,
+        **_certainty(seen),
         **_correlations(seen),
         "overlays": _overlays(seen),
         "conditions": _by_condition(seen),
@@ -142,6 +144,15 @@ def _polished(seen: Examination) -> bool:
     best = found.recommended
     ends = [trace.best[-1] for trace in seen.traces.value or () if trace.friction == best.model.friction]
     return bool(ends) and not math.isclose(min(ends), best.train_mae, rel_tol=1e-3)
+
+
+def _certainty(seen: Examination) -> dict[str, Any]:
+    found = seen.certainty.value
+    figure = None if found is None else profile_figure(found)
+    return {
+        "intervals": () if found is None else certainty_rows(found),
+        "profiles": "" if figure is None else as_svg(figure),
+    }
 
 
 def _correlations(seen: Examination) -> dict[str, Any]:

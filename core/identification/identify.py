@@ -33,7 +33,7 @@ from core.identification.request import (
     search_template,
 )
 from core.identification.result import Identification, ModelResult, Repeat
-from core.identification.search import Generation, SearchResult, Surrogate, confirmed, search
+from core.identification.search import End, Generation, SearchResult, Surrogate, confirmed, search
 from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import StudyRecord
@@ -159,12 +159,18 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
     return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
 
 
-def _unconfirmed(afar: Sequence[float]) -> str:
+def _unconfirmed(afar: Sequence[End]) -> str:
     count = f"{len(afar)} descent{'s' if len(afar) != 1 else ''} from afar"
     return (
-        f"The best fit was not confirmed by {count}, there may be a better one: give the search more trials, or freeze "
-        "what you know"
+        f"The best fit was not confirmed by {count}, there may be a better one; intervals hold where the others ended: "
+        "give the search more trials, or freeze what you know"
     )
+
+
+def _better_half(afar: Sequence[End]) -> list[Array]:
+    """Where the descents from afar ended that came nearest to the best."""
+    ranked = sorted(afar, key=lambda end: end.value)
+    return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
 
 
 class _Job:
@@ -224,7 +230,7 @@ class _Job:
         repeats: list[Repeat] = []
         values: list[float] = []
         ends: list[Array] = []
-        afar: list[float] = []
+        afar: list[End] = []
         for repeat in range(self.request.repeats):
             searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
             found = self._search(wanted, searched, repeat, starts)
@@ -253,6 +259,7 @@ class _Job:
         if self._polishes and not self.stopped:
             best, model, others = self._polished(batch, best, ends, starts[1:])
         model = self._finished(model, best, repeats, split)
+        sure = confirmed(afar, min(values))
         evidence = judge(
             model,
             wanted.parameters,
@@ -261,6 +268,7 @@ class _Job:
             supply=request.supply,
             threads=request.threads,
             others=others,
+            scatter=() if sure else _better_half(afar),
         )
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
@@ -270,7 +278,7 @@ class _Job:
             evaluations=sum(r.evaluations for r in repeats),
             wall_seconds=time.monotonic() - started,
             repeats=tuple(repeats),
-            evidence=evidence if confirmed(afar, min(values)) else replace(evidence, search=_unconfirmed(afar)),
+            evidence=evidence if sure else replace(evidence, search=_unconfirmed(afar)),
         )
 
     @property

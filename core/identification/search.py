@@ -97,6 +97,15 @@ class Generation:
     """Whether it holds the best candidate so far."""
 
 
+@dataclass(frozen=True, eq=False)
+class End:
+    """Where a descent ended."""
+
+    value: float
+    point: Array
+    """In the parameters' units, (n,)."""
+
+
 @dataclass(frozen=True)
 class SearchResult:
     """Outcome of a search."""
@@ -105,8 +114,8 @@ class SearchResult:
     value: float
     ends: tuple[Array, ...]
     """Where descents ended, the best first; the first one is `best`."""
-    afar: tuple[float, ...]
-    """Values that descents from afar ended at."""
+    afar: tuple[End, ...]
+    """Of the descents from afar."""
     evaluations: int
     descents: int
     stopped: bool
@@ -176,8 +185,8 @@ class _Search:
         state = self.state
         ordered = [(start - self.lower) / self.width for start in starts]
         self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
-        afar: list[float] = []
-        ends: list[tuple[float, Array]] = []
+        afar: list[End] = []
+        ends: list[End] = []
         while not _agreed(afar, state.value):
             end_at = budget if confirmed(afar, state.value) else most
             if state.evaluations >= end_at:
@@ -194,11 +203,11 @@ class _Search:
             if self.refine is not None:
                 end = self.stepped(self.refine, end)
                 value = float(self.evaluate(end[None], 0.0)[0])
-            ends.append((value, self.lower + self.width * end))
+            ends.append(End(value, self.lower + self.width * end))
             if begin == "afar":
-                afar.append(value)
+                afar.append(ends[-1])
             self.descent += 1
-        others = (end for _, end in sorted(ends, key=lambda pair: pair[0]) if not np.array_equal(end, state.best))
+        others = (e.point for e in sorted(ends, key=lambda e: e.value) if not np.array_equal(e.point, state.best))
         return SearchResult(
             best=state.best,
             value=state.value,
@@ -283,16 +292,16 @@ class _Search:
         return point, best
 
 
-def _agreed(afar_ends: Sequence[float], best: float) -> bool:
+def _agreed(afar_ends: Sequence[End], best: float) -> bool:
     """Whether enough descents from afar ended at the best value."""
     return _agreeing(afar_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
 
 
-def _agreeing(afar_ends: Sequence[float], best: float, within: float) -> int:
-    return sum(value <= best * (1.0 + within) for value in afar_ends)
+def _agreeing(afar_ends: Sequence[End], best: float, within: float) -> int:
+    return sum(end.value <= best * (1.0 + within) for end in afar_ends)
 
 
-def confirmed(afar_ends: Sequence[float], best: float) -> bool:
+def confirmed(afar_ends: Sequence[End], best: float) -> bool:
     """Whether enough descents from afar came to the best value for it to be taken for the least there is."""
     return _agreeing(afar_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
 

@@ -122,11 +122,13 @@ def judge(
     supply: str = "logged",
     threads: int | None = None,
     others: Sequence[Array] = (),
+    scatter: Sequence[Array] = (),
 ) -> Evidence:
     """Evidence for a model from the runs it was fitted to; initial: the values its search began with.
 
     others: other optima (n_free,). Those the runs do not tell from this one, by the ratio of their likelihoods, widen
-    the intervals, so that they hold theirs as well.
+    the intervals, so that they hold theirs as well. scatter: where descents (n_free,) ended of a search that did not
+    confirm its best; how far they lie from it is an error of the search, which adds to that of the runs.
     """
     options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
     found = sensitivity(model, recordings, **options)
@@ -137,13 +139,18 @@ def judge(
     variance = max(float(residuals @ residuals) / seen, floor)
     alike = correlation_length(found.residuals)
     variance_of_mean = variance * alike * seen / samples
-    errors, partners = _certainty(found, variance_of_mean)
+    alone, partners = _certainty(found, variance_of_mean)
+    errors = alone
     for other in others:
         moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
         excess = _excess(found, moved, load_servo(model.servo).encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
             theirs, _ = _certainty(moved, variance_of_mean)
             errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)
+    if scatter:
+        missed = np.square(np.array(scatter) - model.parameters.vector()).mean(axis=0)
+        errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
+    partners = [known or more for known, more in zip(partners, _opened(found, alone, errors), strict=True)]
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
     return Evidence(
         parameters=tuple(
@@ -212,14 +219,21 @@ def _certainty(found: Sensitivity, variance: float) -> tuple[list[float], list[t
     return errors, partners
 
 
-def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
-    """Twice the logarithm of the likelihoods' ratio, were all samples independent: that of the smooth loss, scaled so
-    that it is χ² at the optimum for any distribution of the residuals (Heritier and Ronchetti 1994)."""
-    residuals = np.concatenate(found.residuals)
+def deviance_factor(residuals: Array, scale: float) -> float:
+    """What a rise of the smooth loss [rad], summed over samples, is multiplied by to be χ² at the optimum, were all
+    samples independent: whatever the residuals (n,) [rad] are distributed like (Heritier and Ronchetti 1994).
+
+    scale: ε of the loss [rad].
+    """
     size = np.sqrt(residuals**2 + scale**2)
     slope, curvature = np.mean((residuals / size) ** 2), np.mean(scale**2 / size**3)
-    worse = np.sum(np.sqrt(np.concatenate(other.residuals) ** 2 + scale**2) - size)
-    return 2.0 * float(worse * curvature / max(slope, np.finfo(np.float64).tiny))
+    return 2.0 * float(curvature / max(slope, np.finfo(np.float64).tiny))
+
+
+def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
+    """Twice the logarithm of the likelihoods' ratio, were all samples independent: that of the smooth loss."""
+    ours, theirs = (np.sqrt(np.concatenate(s.residuals) ** 2 + scale**2) for s in (found, other))
+    return deviance_factor(np.concatenate(found.residuals), scale) * float(np.sum(theirs - ours))
 
 
 def _wide_enough(
@@ -227,8 +241,21 @@ def _wide_enough(
 ) -> list[float]:
     """Standard errors whose intervals hold what is left of another optimum's, infinite beyond half of the bounds."""
     share = math.sqrt(1.0 - max(excess, 0.0) / NORMAL_95**2)
-    wider = np.maximum(errors, np.abs(apart) / NORMAL_95 + share * np.array(theirs))
-    return np.where(NORMAL_95 * wider > 0.5 * widths, np.inf, wider).tolist()
+    return _at_most_half(np.maximum(errors, np.abs(apart) / NORMAL_95 + share * np.array(theirs)), widths)
+
+
+def _at_most_half(errors: Array, widths: Array) -> list[float]:
+    """Standard errors, infinite where the interval is wider than that of the catalogue."""
+    return np.where(NORMAL_95 * errors > 0.5 * widths, np.inf, errors).tolist()
+
+
+def _opened(found: Sensitivity, before: Sequence[float], after: Sequence[float]) -> list[tuple[str, ...]]:
+    """Per parameter, the symbols of the other ones that only other optima leave open, if it is one of them itself."""
+    opened = [
+        p.symbol if math.isfinite(b) and not math.isfinite(a) else ""
+        for p, b, a in zip(found.parameters, before, after, strict=True)
+    ]
+    return [tuple(other for other in opened if other and other != symbol) if symbol else () for symbol in opened]
 
 
 def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import re
 import shlex
 from dataclasses import replace
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench_gui.certainty import read_certainty
 from bench_gui.cli import identify_command as identify_cli
 from bench_gui.cli import main
 from bench_gui.examples import example_session
@@ -23,10 +25,13 @@ from bench_gui.results import load_identification
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.correlation import correlations
+from core.identification.folds import Fold
+from core.identification.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.identification.sensitivity import Sensitivity
 from core.identification.split import Split
+from core.model import build_model
 from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import Recording
@@ -43,6 +48,7 @@ SECTIONS = {
     "models",
     "search",
     "parameters",
+    "certainty",
     "correlations",
     "motion",
     "conditions",
@@ -99,10 +105,12 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def result(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """M1 and M2 of three runs, with the study beside them."""
+    """M1 and M2 of three runs, with the study and the recommended one's certainty beside them."""
     folder = tmp_path_factory.mktemp("result")
     words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "200", "--jobs", "1", "--quiet"]
     assert main(["identify", str(session), *words, "-o", str(folder)]) == 0
+    words = ["--profile", "q_offset", "--bootstrap", "2", "--jobs", "1", "--quiet"]
+    assert main(["certainty", str(session), "--result", str(folder), *words]) == 0
     return folder
 
 
@@ -125,7 +133,7 @@ def recordings(session) -> list[Recording]:
 
 def test_every_section_is_there_and_nothing_from_outside(page) -> None:
     assert self_contained(page).ids == SECTIONS
-    assert 8 <= page.count("<svg") <= 12
+    assert 8 <= page.count("<svg") <= 13
 
 
 def self_contained(text: str) -> Page:
@@ -179,6 +187,19 @@ def test_intervals_are_drawn_where_they_are(page, found) -> None:
         assert 0.0 <= left <= left + width <= 100.01
 
 
+def test_profiles_and_bootstrap_are_shown(page, found, result) -> None:
+    kept = read_certainty(result, found.recommended.model)
+    section = page[page.index('id="certainty"') : page.index('id="correlations"')]
+    assert section.count("<svg") == 1
+    assert "bootstrap, 2 draws" in section
+    for known in kept.parameters:
+        assert known.spread is not None
+        row = next(r for r in Page(section).rows if r[0] == known.name)
+        assert row[4:6] == [known.profile.text if known.profile is not None else "–", known.spread.text]
+        assert all(remark[1:] in row[-1] for remark in known.remarks)
+    assert [p.name for p in kept.parameters if p.profile is not None] == ["q_offset"]
+
+
 def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypatch) -> None:
     """One model, nothing held out, nothing beside the result, hostile names everywhere: sentences, no script."""
     monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
@@ -207,6 +228,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
         "The headers were not audited: with 18 s of motion that takes longer than the report",
         "No condition was recorded twice",
         "No condition was held out as a whole, one after the other: no crossvalidation.json lies beside the result.",
+        "Beyond the linearised intervals nothing is known: no certainty.json lies beside the result.",
         "no other model was identified to compare it with",
         "No points were placed by hand.",
     ):
@@ -257,24 +279,38 @@ def test_a_journal_that_is_none_gives_a_reason(tmp_path) -> None:
 
 
 def test_a_crossvalidation_beside_the_result_is_read(tmp_path) -> None:
-    estimate = {"mean": 0.012, "standard_error": 0.001, "runs": 3, "folds": 2}
-    variants = [
-        {"name": name, "friction": name.lower(), "free_parameters": n, "error": estimate, "difference_to_best": gap}
-        for name, n, gap in (("M1", 6, {**estimate, "mean": None}), ("M4", 11, estimate))
-    ]
-    fits = [{"condition": "kp", "errors": {"a": 0.01}, "trained_on": ["b"]}]
-    data = {"variants": variants, "chosen": "M4", "choice": "M4 it is.", "fits": fits, "skipped": {"mass": "one value"}}
+    """M4 errs by 10 and 14 mrad on the two gains held out, M1 cannot be simulated on one of them."""
+    fits = []
+    for friction, errors in (("m1", (0.02, math.inf)), ("m4", (0.01, 0.014))):
+        model = build_model("xl330", friction)
+        for kp, held, train, error in ((100.0, "a", "b", errors[0]), (400.0, "b", "a", errors[1])):
+            fold = Fold(condition="kp", value=kp, train=(train,), held_out=(held,))
+            fits.append(
+                FoldFit(
+                    variant=Variant(friction=friction),
+                    fold=fold,
+                    model=model,
+                    train_mae=0.01,
+                    trained_on=(train,),
+                    evaluations=1,
+                    errors={held: error},
+                )
+            )
+    found = CrossValidation(fits=tuple(fits), skipped=(("mass", "one value"),))
+    data = {**found.to_json(), "transfer": [], "terms": {"terms": [], "text": "Needed."}, "repeatability": []}
     file = tmp_path / "crossvalidation.json"
     file.write_text(json.dumps(data))
     kept = read_crossvalidation(tmp_path)
     assert [v.chosen for v in kept.variants] == [False, True]
     assert kept.variants[0].difference == np.inf
     assert kept.variants[1].error == pytest.approx(0.012)
+    assert kept.variants[1].free_parameters == len(build_model("xl330", "m4").parameters.free)
+    assert (kept.conditions, kept.skipped, kept.terms) == (("kp",), (("mass", "one value"),), "Needed.")
     assert kept.made_of(["a", "b"])
     assert not kept.made_of(["a"])
     for broken in ("[]", "{", '{"variants": [{}], "chosen": 1}'):
         file.write_text(broken)
-        with pytest.raises(IdentificationError, match=r"crossvalidation\.json cannot be read"):
+        with pytest.raises(IdentificationError, match=r"crossvalidation\.json: .*cross-validate these runs again"):
             read_crossvalidation(tmp_path)
 
 

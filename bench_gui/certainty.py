@@ -1,0 +1,195 @@
+"""The certainty of a finished identification, from its folder and the session's runs to a file beside its models."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from core.atomic import write_atomically
+from core.errors import IdentificationError
+
+if TYPE_CHECKING:
+    from core.identification.certainty import Bootstrap, Certainty, Profile
+    from core.identification.result import Identification, ModelResult
+    from core.model import ServoModel
+
+SUMMARY = "certainty.json"
+DRAWS = 20
+PROFILED = "flagged"
+"""Parameters that are profiled unless others are named."""
+
+PROFILE_WEIGHT = 10
+"""Draws that take as long as one profile does."""
+
+Told = Callable[[float, str], None]
+"""Told the share that is done, 0 … 1, and what is going on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertaintyQuestion:
+    """What is to be known of an identification that a folder keeps."""
+
+    session: Path
+    folder: Path
+    friction: str | None = None
+    """None: the recommended model."""
+    profiled: tuple[str, ...] = (PROFILED,)
+    """Names, "flagged" or "all", see `core.identification.certainty.parameters_named`."""
+    draws: int = DRAWS
+    """Of the bootstrap; 0: none."""
+    seed: int = 0
+    threads: int | None = None
+
+
+def run_certainty(
+    question: CertaintyQuestion,
+    *,
+    told: Told = lambda share, text: None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Certainty:
+    """Profile and bootstrap a model on the runs it was fitted to, and keep what was found beside it.
+
+    What is complete when should_stop says so is kept. Raises IdentificationError, InputError.
+    """
+    from bench_gui.identify.record import working_on
+    from bench_gui.results import load_identification
+    from core.identification.certainty import parameters_named
+
+    found = load_identification(question.folder)
+    result = _result(found, question.friction)
+    names = parameters_named(result.evidence, question.profiled)
+    if not names and not question.draws:
+        raise IdentificationError(
+            "no linearised interval is flagged and no bootstrap was asked for: name parameters (--profile kt,R)"
+        )
+    with working_on(question.folder):
+        made = _computed(question, found, result, names, told, should_stop)
+        _write(question.folder, made)
+    return made
+
+
+def read_certainty(folder: Path | None, model: ServoModel) -> Certainty:
+    """Read what a result's folder keeps about a model; raises IdentificationError where that is nothing."""
+    from core.identification.certainty import Certainty
+
+    if folder is None or not (folder / SUMMARY).is_file():
+        raise IdentificationError(f"no {SUMMARY} lies beside the result")
+    try:
+        kept = Certainty.from_json(json.loads((folder / SUMMARY).read_text("utf-8")))
+    except (OSError, ValueError, RecursionError) as error:
+        raise IdentificationError(f"{SUMMARY} cannot be read ({type(error).__name__})") from None
+    if not kept.made_of(model):
+        raise IdentificationError(f"{SUMMARY} is of another {kept.friction.upper()} or of another fit")
+    return kept
+
+
+def folder_named(session: Path, name: str | None) -> Path:
+    """Folder of an identification: the name of one that a session keeps, or any folder; None: the newest one."""
+    from bench_gui.places import results_home
+    from bench_gui.report.of_session import newest_result_folder
+    from bench_gui.results import FOLDER
+
+    if name is None:
+        return newest_result_folder(session)
+    kept = results_home(session) / FOLDER / name
+    return kept if kept.is_dir() else Path(name)
+
+
+def _result(found: Identification, friction: str | None) -> ModelResult:
+    if friction is None:
+        return found.recommended
+    for result in found.results:
+        if result.model.friction == friction:
+            return result
+    there = ", ".join(result.model.friction.upper() for result in found.results)
+    raise IdentificationError(f"{friction.upper()} was not identified there; choose one of {there}")
+
+
+def _computed(
+    question: CertaintyQuestion,
+    found: Identification,
+    result: ModelResult,
+    names: tuple[str, ...],
+    told: Told,
+    should_stop: Callable[[], bool],
+) -> Certainty:
+    from core.identification.bootstrap import bootstrap
+    from core.identification.certainty import certainty
+    from core.identification.profile import Optimum, profile
+    from sessions import Session
+
+    opened = Session.open(question.session)
+    runs = [run.id for run in opened.runs() if run.id in found.split.train]
+    if lost := sorted(set(found.split.train) - set(runs)):
+        raise IdentificationError(
+            f"{question.session}: {', '.join(lost)} are gone; the runs of the fit are needed: identify again"
+        )
+    recordings = opened.load_for_fit(runs)
+    options: dict[str, Any] = {
+        "dt": found.request.dt,
+        "supply": found.request.supply,
+        "threads": question.threads,
+    }
+    name = result.model.friction.upper()
+    whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
+    told(0.0, f"{name}: polishing")
+    optimum = Optimum.near(result.model, recordings, **options)
+    profiles: dict[str, Profile] = {}
+    for place, parameter in enumerate(names):
+        symbol = result.model.parameters[parameter].symbol
+        told(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
+        half_width = result.evidence.of(parameter).half_width
+        profiled = profile(optimum, parameter, half_width, should_stop=should_stop)
+        if profiled is None:
+            break
+        profiles[parameter] = profiled
+    drawn: Bootstrap | None = None
+    if question.draws and not should_stop():
+        before = PROFILE_WEIGHT * len(names)
+        drawn = bootstrap(
+            optimum.batch.model,
+            recordings,
+            question.draws,
+            question.seed,
+            **options,
+            should_stop=should_stop,
+            on_draw=lambda done: told((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
+        )
+    if not profiles and drawn is None:
+        raise IdentificationError("stopped before anything was complete, nothing was kept; start it again")
+    complete = len(profiles) == len(names) and (drawn.draws if drawn else 0) == question.draws
+    used = [run.id for run in opened.runs() if run.id in {*found.split.train, *found.split.validation}]
+    changed = bool(found.request.data_hash) and opened.data_hash(used) != found.request.data_hash
+    return certainty(
+        result,
+        runs,
+        profiles,
+        drawn,
+        moved=optimum.moved,
+        stopped=not complete,
+        notes=_notes(changed, bool(found.request.points)),
+    )
+
+
+def _notes(changed: bool, with_points: bool) -> list[str]:
+    notes = []
+    if changed:
+        notes.append("the runs have changed since the fit (trimmed, replaced or other settings): identify again")
+    if with_points:
+        notes.append(
+            "the points placed by hand that the fit has used are left out here: intervals are those of the runs alone"
+        )
+    return notes
+
+
+def _write(folder: Path, made: Certainty) -> None:
+    text = json.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
+    try:
+        write_atomically(folder / SUMMARY, (text + "\n").encode())
+    except OSError as error:
+        raise IdentificationError(
+            f"{folder / SUMMARY}: cannot be written ({error.strerror or error}); make the folder writable"
+        ) from None

@@ -1,0 +1,100 @@
+"""How certain an identified model's values are: profile likelihood of parameters, and a bootstrap over runs."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench_gui.certainty import DRAWS, PROFILED, SUMMARY
+from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_int
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from core.identification.certainty import Certainty
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench certainty`."""
+    parser.add_argument("session", metavar="SESSION", help="session the identification was made from")
+    parser.add_argument(
+        "--result", metavar="ID", help="its folder, or its name in the session's results; default: the newest"
+    )
+    parser.add_argument(
+        "--model", type=str.lower, choices=FRICTION_CHOICES, metavar="M", help="m1 … m6; default: the recommended one"
+    )
+    parser.add_argument(
+        "--profile",
+        type=comma_list,
+        default=PROFILED,
+        metavar="NAME,…",
+        help="parameters to profile; flagged: not determined, or at a bound; all (%(default)s)",
+    )
+    parser.add_argument(
+        "--bootstrap", type=_draws, default=DRAWS, metavar="N", help="draws of the runs, 0 for none (%(default)s)"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
+    parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute, keep and print."""
+    from bench_gui.certainty import CertaintyQuestion, folder_named, run_certainty
+    from bench_gui.interrupt import Interrupt
+
+    session = Path(arguments.session)
+    question = CertaintyQuestion(
+        session=session,
+        folder=folder_named(session, arguments.result),
+        friction=arguments.model,
+        profiled=tuple(arguments.profile),
+        draws=arguments.bootstrap,
+        seed=arguments.seed,
+        threads=arguments.jobs,
+    )
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    with Interrupt() as interrupt:
+        made = run_certainty(
+            question,
+            told=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
+            should_stop=lambda: interrupt.asked,
+        )
+    bar.clear()
+    if arguments.json:
+        print_json(made.to_json())
+        return 0
+    _print(made)
+    print(f"written to {question.folder / SUMMARY}; bench report shows it")
+    return 0
+
+
+def _draws(text: str) -> int:
+    value = int(text)
+    if value < 0 or value == 1:
+        raise argparse.ArgumentTypeError(f"{text} draws show no spread: give at least 2, or 0 for none")
+    return value
+
+
+def _print(made: Certainty) -> None:
+    draws = f"bootstrap, {made.draws} draws" if made.draws else "bootstrap"
+    print_table(
+        ["parameter", "value", "unit", "± 95 %", "profile 95 %", draws, "remarks"],
+        [
+            [
+                p.name,
+                p.value,
+                p.unit,
+                f"{p.half_width:.2g}" if p.half_width != float("inf") else "∞",
+                p.profile.text if p.profile is not None else None,
+                p.spread.text if p.spread is not None else None,
+                "; ".join(p.remarks),
+            ]
+            for p in made.parameters
+        ],
+    )
+    for note in made.notes:
+        print(f"  {made.friction.upper()}: {note}")
+    if made.stopped:
+        print("stopped before the end; what was complete was kept")

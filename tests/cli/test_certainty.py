@@ -1,0 +1,123 @@
+"""`bench certainty`: a table for people, JSON for machines, kept beside the models and shown in the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from bench_gui.certainty import CertaintyQuestion, read_certainty, run_certainty
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.results import load_identification
+from core.errors import IdentificationError
+
+RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return example_session(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(scope="module")
+def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """M1 and M2 of three runs."""
+    folder = tmp_path_factory.mktemp("identified")
+    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "300", "--validation", "none", "--jobs", "1"]
+    assert main(["identify", str(session), *words, "--quiet", "-o", str(folder)]) == 0
+    return folder
+
+
+@pytest.fixture
+def result(identified, tmp_path) -> Path:
+    return Path(shutil.copytree(identified, tmp_path / "result"))
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) -> str:
+    """What a command prints on standard output, or on standard error if it is to fail."""
+    assert main([str(argument) for argument in arguments]) == code
+    captured = capsys.readouterr()
+    return captured.err if code else captured.out
+
+
+def test_everything_for_a_person_and_for_machines(capsys, session, result) -> None:
+    common = ["certainty", session, "--result", result, "--model", "M1", "--bootstrap", "3", "--jobs", "1"]
+    text = bench(capsys, *common, "--profile", "q_offset")
+    for words in ("± 95 %", "profile 95 %", "bootstrap, 3 draws", "q_offset", "remarks", "certainty.json"):
+        assert words in text
+    data = json.loads(bench(capsys, *common, "--profile", "q_offset", "--json"))
+    assert json.loads((result / "certainty.json").read_text()) == data
+    model = load_identification(result).results[0].model
+    kept = read_certainty(result, model)
+    profiled = {p.name for p in kept.parameters if p.profile is not None}
+    assert (kept.friction, profiled, kept.draws, kept.stopped) == ("m1", {"q_offset"}, 3, False)
+    assert kept.runs == RUNS
+    assert all(p.spread is not None for p in kept.parameters)
+    offset = next(p for p in kept.parameters if p.name == "q_offset")
+    assert offset.profile is not None
+    assert offset.profile.text in text
+    assert "stopped" not in text
+
+
+def test_what_is_of_another_model_is_not_taken_for_it(capsys, session, result) -> None:
+    first, second = load_identification(result).results
+    common = ["certainty", session, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--jobs", "1"]
+    bench(capsys, *common, "--model", "m1")
+    assert read_certainty(result, first.model).friction == "m1"
+    with pytest.raises(IdentificationError, match=r"certainty\.json is of another M1 or of another fit"):
+        read_certainty(result, second.model)
+    moved = first.model.parameters.with_values({"kt": 1.01 * first.model.values["kt"]})
+    with pytest.raises(IdentificationError, match="of another fit"):
+        read_certainty(result, first.model.with_parameters(moved))
+
+
+def test_a_stop_keeps_what_is_complete(session, result) -> None:
+    asked: list[bool] = []
+
+    def later() -> bool:
+        asked.append(True)
+        return len(asked) > 16
+
+    question = CertaintyQuestion(session=session, folder=result, friction="m1", profiled=("all",), draws=3, threads=1)
+    made = run_certainty(question, should_stop=later)
+    profiled = [p for p in made.parameters if p.profile is not None]
+    assert 0 < len(profiled) < len(made.parameters)
+    assert made.stopped
+    assert made.draws == 0
+    with pytest.raises(IdentificationError, match="nothing was kept"):
+        run_certainty(question, should_stop=lambda: True)
+    assert json.loads((result / "certainty.json").read_text())["stopped"]
+
+
+def test_what_cannot_be_is_one_clear_line(capsys, session, result) -> None:
+    common = ["certainty", session, "--result", result]
+    assert "M6 was not identified there; choose one of M1, M2" in bench(capsys, *common, "--model", "m6", code=1)
+    assert "no parameter 'colour'" in bench(capsys, *common, "--profile", "colour", code=1)
+    assert "no identification is kept there" in bench(capsys, "certainty", session, code=1)
+    assert "no result of an identification" in bench(capsys, "certainty", session, "--result", "nowhere", code=1)
+    with pytest.raises(SystemExit, match="2"):
+        main([*map(str, common), "--bootstrap", "1"])
+    assert "give at least 2, or 0 for none" in capsys.readouterr().err
+    assert not (result / "certainty.json").exists()
+
+
+def test_runs_that_have_changed_are_told(capsys, session, result, tmp_path) -> None:
+    copy = Path(shutil.copytree(session, tmp_path / "copy"))
+    common = ["--result", result, "--model", "m1", "--profile", "q_offset", "--bootstrap", "0", "--jobs", "1"]
+    bench(capsys, "annotate", copy, RUNS[0], "--trim", "0.5:")
+    assert "the runs have changed since the fit" in bench(capsys, "certainty", copy, *common)
+    (copy / "runs" / f"{RUNS[1]}.h5").unlink()
+    assert f"{RUNS[1]} are gone" in bench(capsys, "certainty", copy, *common, code=1)
+
+
+def test_a_damaged_file_is_told(result) -> None:
+    model = load_identification(result).results[0].model
+    with pytest.raises(IdentificationError, match=r"no certainty\.json lies beside"):
+        read_certainty(result, model)
+    for broken in ("{", "[]", '{"servo": 1}'):
+        (result / "certainty.json").write_text(broken)
+        with pytest.raises(IdentificationError, match="cannot be read"):
+            read_certainty(result, model)

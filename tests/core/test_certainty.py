@@ -1,0 +1,312 @@
+"""Profile likelihood and bootstrap on simulated servos: they agree with linearised intervals where those are true."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import IdentificationError
+from core.identification.bootstrap import bootstrap
+from core.identification.certainty import (
+    Certainty,
+    ParameterCertainty,
+    Profile,
+    ProfilePoint,
+    Spread,
+    certainty,
+    parameters_named,
+)
+from core.identification.evidence import Evidence
+from core.identification.profile import Optimum, profile
+from core.identification.result import ModelResult
+from core.identification.sensitivity import deviance_factor, judge
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_trajectory
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+SERVO = "mx106"
+TRAJECTORIES: list[str] = list(PAPER_TRAJECTORIES)
+NOISE = 1e-3
+"""Of the measured angle [rad]."""
+
+
+def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0, number: int = 0) -> Recording:
+    """A recording of a model at 100 Hz with white noise on its angle, another one for each number."""
+    path = make_trajectory(name)
+    bench, settings = Bench(mass=mass, length=0.15), model.default_settings(kp)
+    motion = simulate_trajectory(model, path, bench, settings, 0.01)
+    seed = [round(kp), round(10 * mass), TRAJECTORIES.index(name), number]
+    noise = NOISE * np.random.default_rng(seed).normal(size=len(motion.time))
+    channels = {
+        "time": motion.time,
+        "goal_position": motion.goal_position,
+        "torque_enable": path.torque_enable(motion.time),
+        "position": motion.position + noise,
+    }
+    run = f"{name}_{mass}_{kp:g}_{number}"
+    return Recording(id=run, trajectory=name, bench=bench, settings=settings, channels=channels)
+
+
+@functools.cache
+def truth(*terms: str) -> ServoModel:
+    """M1 of the MX-106 at the published values, with command path terms at their start."""
+    published = replace(load_model(SERVO, "m1"), integrator="algorithm1", quadratic_gate="larger_torque")
+    template = build_model(SERVO, "m1", command_path=terms)
+    return template.with_parameters(template.parameters.with_values(published.values))
+
+
+@functools.cache
+def grid() -> tuple[Recording, ...]:
+    """Two loads, two gains, the four trajectories."""
+    return tuple(
+        record(truth(), name, mass=mass, kp=kp)
+        for mass in (0.5, 1.5)
+        for kp in (8.0, 32.0)
+        for name in PAPER_TRAJECTORIES
+    )
+
+
+@functools.cache
+def fitted() -> tuple[Optimum, Evidence]:
+    """The truth moved to the minimum for these runs, and what is known of it by linearisation."""
+    return fitted_to(truth(), grid())
+
+
+def fitted_to(model: ServoModel, recordings: Sequence[Recording]) -> tuple[Optimum, Evidence]:
+    optimum = Optimum.near(model, recordings, threads=1)
+    found = optimum.batch.model
+    return optimum, judge(found, found.parameters, recordings, threads=1)
+
+
+def result_of(optimum: Optimum, evidence: Evidence) -> ModelResult:
+    return ModelResult(
+        model=optimum.batch.model, train_mae=NOISE, validation_mae=None, validation_rmse=None, evaluations=0,
+        wall_seconds=0.0, repeats=(), evidence=evidence,
+    )  # fmt: skip
+
+
+def profiled(name: str) -> tuple[Profile, float]:
+    optimum, evidence = fitted()
+    found = profile(optimum, name, evidence.of(name).half_width)
+    assert found is not None
+    return found, evidence.of(name).half_width
+
+
+@pytest.mark.parametrize("name", [p.name for p in truth().parameters.free])
+def test_a_profile_is_the_linearised_interval_where_the_motion_is_linear(name: str) -> None:
+    """Noise of 1 mrad moves the values so little that the motion's answer is straight."""
+    found, half_width = profiled(name)
+    value = fitted()[0].batch.model.values[name]
+    assert found.lower is not None
+    assert found.upper is not None
+    assert value - found.lower == pytest.approx(half_width, rel=0.2)
+    assert found.upper - value == pytest.approx(half_width, rel=0.2)
+    assert found.better is None
+    assert [p.value for p in found.points] == sorted(p.value for p in found.points)
+    assert min(p.deviance for p in found.points) == pytest.approx(0.0, abs=0.05)
+
+
+def test_the_deviance_of_squares_is_that_of_a_normal_distribution() -> None:
+    """For r ≪ ε the loss is r²/2ε, and twice the log of the likelihoods' ratio Σr²/σ²."""
+    scale = 1e-2
+    residuals = 1e-4 * np.random.default_rng(0).normal(size=100_000)
+    assert deviance_factor(residuals, scale) / (2.0 * scale) == pytest.approx(1.0 / np.mean(residuals**2), rel=0.01)
+
+
+def traded() -> Optimum:
+    """While the duty cycle does not saturate, (ρ, k_t, R) and (a·ρ, a·k_t, a²·R) move alike (seed 004, eq. 13)."""
+    model = truth("error_gain_ratio")
+    model = model.with_parameters(model.parameters.frozen_at({"friction_viscous": model.values["friction_viscous"]}))
+    recordings = [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)]
+    return Optimum.near(model, recordings, threads=1)
+
+
+def test_a_trade_off_is_open_to_the_bound() -> None:
+    """ρ is open to both of its bounds; R = R₀·(ρ/ρ₀)² ends where ρ reaches one, though its own bounds are wider."""
+    optimum = traded()
+    values = optimum.batch.model.values
+    ratio = optimum.batch.model.parameters["error_gain_ratio"]
+    found = profile(optimum, "error_gain_ratio", math.inf)
+    assert found is not None
+    assert (found.lower, found.upper) == (None, None)
+    assert max(abs(p.deviance) for p in found.points) < 0.1
+    resistance = profile(optimum, "R", math.inf)
+    assert resistance is not None
+    assert resistance.lower == pytest.approx(values["R"] * (ratio.lower / ratio.value) ** 2, rel=0.06)
+    assert resistance.upper == pytest.approx(values["R"] * (ratio.upper / ratio.value) ** 2, rel=0.06)
+
+
+def test_what_moves_nothing_is_open() -> None:
+    """Braking, in runs that never release the motor."""
+    model = truth("release_braking")
+    runs = [r for r in grid() if r.torque_enable.all()]
+    found = profile(Optimum.near(model, runs, threads=1), "release_braking", math.inf)
+    assert found is not None
+    assert (found.lower, found.upper) == (None, None)
+
+
+def test_a_better_optimum_on_the_way_is_told() -> None:
+    """An optimum that is said to be 2 higher than it is: every point beside it follows the runs better."""
+    optimum, evidence = fitted()
+    kt = optimum.batch.model.parameters["kt"]
+    away = replace(optimum, loss=optimum.loss + 2.0 / optimum.factor)
+    found = profile(away, "kt", 0.1 * evidence.of("kt").half_width)
+    assert found is not None
+    assert found.better is not None
+    assert found.better.deviance == pytest.approx(-2.0, abs=0.1)
+    about = ParameterCertainty(
+        name="kt", symbol="k_t", unit=kt.unit, value=kt.value, half_width=1.0, lowest=kt.lower, highest=kt.upper,
+        profile=found,
+    )  # fmt: skip
+    assert "not at the minimum" in about.remarks[0]
+    assert "--start kt=" in about.remarks[0]
+
+
+def test_a_model_away_from_the_minimum_is_polished_first() -> None:
+    model = fitted()[0].batch.model
+    moved = model.with_parameters(model.parameters.with_values({"friction_base": 1.01 * model.values["friction_base"]}))
+    optimum = Optimum.near(moved, grid(), threads=1)
+    assert optimum.moved > 10.0
+    assert optimum.loss == pytest.approx(fitted()[0].loss, rel=1e-4)
+    assert fitted()[0].moved == pytest.approx(len(model.parameters.free), abs=8.0)
+
+
+def test_a_profile_that_is_stopped_is_none() -> None:
+    assert profile(fitted()[0], "kt", math.inf, should_stop=lambda: True) is None
+
+
+def test_one_free_parameter_has_a_profile() -> None:
+    model = fitted()[0].batch.model
+    names = {p.name: p.value for p in model.parameters.free if p.name != "friction_base"}
+    alone = model.with_parameters(model.parameters.frozen_at(names))
+    optimum = Optimum.near(alone, grid(), threads=1)
+    found = profile(optimum, "friction_base", math.inf)
+    assert found is not None
+    assert found.lower is not None
+    assert found.lower < model.values["friction_base"]
+    with pytest.raises(IdentificationError, match="every parameter of the model is frozen"):
+        Optimum.near(model.with_parameters(model.parameters.frozen_at(model.values)), grid(), threads=1)
+
+
+def test_a_bootstrap_of_white_noise_is_the_linearised_error() -> None:
+    """Two motions, each recorded eight times: all that differs between repetitions is the noise."""
+    runs = [record(truth(), "sin_time_square", kp=kp, number=number) for kp in (8.0, 32.0) for number in range(8)]
+    optimum, evidence = fitted_to(truth(), runs)
+    heard: list[int] = []
+    found = bootstrap(optimum.batch.model, runs, 20, threads=1, on_draw=heard.append)
+    assert found is not None
+    assert heard == list(range(1, 21))
+    for spread in found.spreads:
+        ratio = spread.standard_error / evidence.of(spread.name).standard_error
+        assert 0.5 < ratio < 2.0, spread.name
+        assert spread.lower < optimum.batch.model.values[spread.name] < spread.upper
+
+
+def test_runs_that_disagree_are_told() -> None:
+    """Half of the runs carry 5 % more than their headers say: what is found hangs on which are drawn."""
+    runs = []
+    for place, (name, mass) in enumerate((n, m) for n in PAPER_TRAJECTORIES for m in (0.5, 1.5)):
+        real = record(truth(), name, mass=mass * (1.05 if place % 4 < 2 else 1.0))
+        runs.append(replace(real, bench=replace(real.bench, mass=mass)))
+    optimum, evidence = fitted_to(truth(), runs)
+    found = bootstrap(optimum.batch.model, runs, 12, threads=1)
+    assert found is not None
+    told = {p.name: p.remarks for p in certainty(result_of(optimum, evidence), [], {}, found).parameters}
+    assert (
+        "runs disagree about K_v: conditions differ; look at the residuals by condition" in told["friction_viscous"][0]
+    )
+    assert told["q_offset"] == ()
+
+
+def test_the_first_draws_are_the_same_and_a_stop_keeps_them() -> None:
+    model = fitted()[0].batch.model
+    whole = bootstrap(model, grid(), 3, seed=4, threads=1)
+    done: list[int] = []
+    cut = bootstrap(model, grid(), 9, seed=4, threads=1, on_draw=done.append, should_stop=lambda: len(done) == 3)
+    assert cut == whole
+    assert bootstrap(model, grid(), 9, threads=1, should_stop=lambda: True) is None
+    other = bootstrap(model, grid(), 3, seed=5, threads=1)
+    assert other is not None
+    assert whole is not None
+    assert other.spreads != whole.spreads
+
+
+def test_a_bootstrap_needs_runs_and_draws() -> None:
+    with pytest.raises(IdentificationError, match=r"one run only.*record more"):
+        bootstrap(truth(), grid()[:1], 5, threads=1)
+    with pytest.raises(IdentificationError, match="ask for at least 2"):
+        bootstrap(truth(), grid(), 1, threads=1)
+
+
+def test_certainty_survives_a_file_and_knows_its_model() -> None:
+    """Open ends, infinite half widths and what was not asked for come back as they were."""
+    optimum, evidence = fitted()
+    evidence = replace(
+        evidence,
+        parameters=tuple(replace(p, standard_error=math.inf) if p.name == "kt" else p for p in evidence.parameters),
+    )
+    points = (ProfilePoint(value=2.0, deviance=-3.0), ProfilePoint(value=2.2, deviance=0.0))
+    profiles = {"kt": Profile(name="kt", lower=None, upper=2.5, points=points)}
+    drawn = bootstrap(optimum.batch.model, grid(), 2, seed=3, threads=1)
+    made = certainty(result_of(optimum, evidence), ["a", "b"], profiles, drawn, moved=5.0, stopped=True, notes=["n"])
+    again = Certainty.from_json(json.loads(json.dumps(made.to_json(), allow_nan=False)))
+    assert again == made
+    assert (again.draws, again.seed, again.stopped) == (2, 3, True)
+    assert "n" in again.notes
+    assert any("not at the minimum" in note and "identify again" in note for note in again.notes)
+    assert made.made_of(optimum.batch.model)
+    assert not made.made_of(truth())
+    for broken in ([], {}, {**made.to_json(), "parameters": [1]}):
+        with pytest.raises(IdentificationError, match="cannot be read"):
+            Certainty.from_json(broken)
+
+
+def about(name: str = "kt", half_width: float = 0.1, **found: object) -> tuple[str, ...]:
+    known = {"symbol": "x", "unit": "1", "value": 1.0, "lowest": 0.0, "highest": 4.0}
+    return ParameterCertainty(name=name, half_width=half_width, **{**known, **found}).remarks  # type: ignore[arg-type]
+
+
+def between(lower: float | None, upper: float | None) -> Profile:
+    return Profile(name="x", lower=lower, upper=upper, points=(ProfilePoint(value=1.0, deviance=0.0),))
+
+
+def spread(lower: float, upper: float) -> Spread:
+    return Spread(name="x", standard_error=1.0, lower=lower, upper=upper)
+
+
+def test_intervals_are_told_in_words() -> None:
+    assert about(profile=between(0.9, 1.1), spread=spread(0.9, 1.2)) == ()
+    assert "any value between its bounds will do: freeze one" in about(profile=between(None, None))[0]
+    assert "the runs can do without it" in about("friction_base", profile=between(None, 1.1))[0]
+    assert "no more than 1.1, open below: record runs" in about("kt", profile=between(None, 1.1))[0]
+    assert "no less than 0.9, open above: record runs" in about(profile=between(0.9, None))[0]
+    assert "wider than linearised" in about(profile=between(0.8, 1.2))[0]
+    assert "determined within the bounds of the others" in about(half_width=math.inf, profile=between(0.8, 1.2))[0]
+    assert "runs disagree about x" in about(spread=spread(0.7, 1.2))[0]
+    assert "begins at the fit" in about(half_width=math.inf, spread=spread(0.9, 1.1))[0]
+    narrow = about(half_width=math.inf, profile=between(0.9, 1.1), spread=spread(0.5, 1.5))
+    assert "runs disagree about x" in narrow[1]
+
+
+def test_parameters_are_named_or_flagged() -> None:
+    _, evidence = fitted()
+    free = tuple(p.name for p in evidence.parameters)
+    changed = {"kt": {"standard_error": math.inf}, "R": {"at_bound": "upper"}, "q_offset": {"frozen": True}}
+    seen = replace(evidence, parameters=tuple(replace(p, **changed.get(p.name, {})) for p in evidence.parameters))
+    assert parameters_named(evidence, ["all"]) == free
+    assert parameters_named(evidence, ["flagged"]) == ()
+    assert parameters_named(seen, ["flagged"]) == ("kt", "R")
+    assert parameters_named(seen, ["R", "kt"]) == ("kt", "R")
+    with pytest.raises(IdentificationError, match="q_offset is frozen in this model; there are kt, R"):
+        parameters_named(seen, ["q_offset"])
+    with pytest.raises(IdentificationError, match="no parameter 'colour'; there are kt"):
+        parameters_named(seen, ["colour"])
