@@ -74,6 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
     )
+    parser.add_argument(
+        "--refine", action="store_true", help="halve the time step until the result no longer depends on it"
+    )
     parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
@@ -115,6 +118,7 @@ def run(arguments: argparse.Namespace) -> int:
         validation=arguments.validation,
         metric=arguments.metric,
         polish=not arguments.no_polish,
+        refine=arguments.refine,
         quadratic_gate=arguments.gate,
         integrator=arguments.integrator,
         substeps=arguments.substeps,

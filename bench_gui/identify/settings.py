@@ -37,6 +37,7 @@ class FitSettings:
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1
+    refine: bool = False
     dt: float | None = None
     supply: str = "logged"
     threads: int | None = None
@@ -71,6 +72,7 @@ class FitSettings:
             quadratic_gate=self.quadratic_gate,
             integrator=self.integrator,
             substeps=self.substeps,
+            refine=self.refine,
             dt=self.dt,
             supply=self.supply,
             threads=self.threads,

@@ -174,6 +174,13 @@ class SettingsForm(QWidget):
             "Parts of a step", "More parts cost more time and transfer better to other engines", 1, 1, 100
         )
         section.row("Parts of a step", self.substeps)
+        self.refine = describe(
+            QCheckBox("Refine the step"),
+            "Refine the step",
+            "The end of the search is polished with steps half as long, and again, until the result no longer depends "
+            "on them; placed points cannot join",
+        )
+        section.wide(self.refine)
         self.dt: QDoubleSpinBox = number(
             "Time step", "Grid of the simulation; automatic: a regular recording's own, 5 ms for others",
             "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
@@ -217,6 +224,7 @@ class SettingsForm(QWidget):
             box.toggled.connect(lambda _, name=name: self._edited("models", name))
         self.command_path.toggled.connect(lambda _: self._edited("command path"))
         self.points.toggled.connect(lambda _: self._edited("placed points"))
+        self.refine.toggled.connect(lambda _: self._edited("refining the step"))
         for text, spin in (
             ("repeats", self.repeats),
             ("parts of a step", self.substeps),
@@ -254,6 +262,7 @@ class SettingsForm(QWidget):
             self.trials.setValue(settings.trials or 0)
             self.seed.setValue(settings.seed)
             self.substeps.setValue(settings.substeps)
+            self.refine.setChecked(settings.refine)
             self.dt.setValue(1e3 * (settings.dt or 0.0))
             self.threads.setValue(settings.threads or 0)
             for combo, value in (
@@ -391,6 +400,7 @@ class SettingsForm(QWidget):
             quadratic_gate=self.gate.currentData(),
             integrator=self.integrator.currentData(),
             substeps=self.substeps.value(),
+            refine=self.refine.isChecked(),
             dt=1e-3 * self.dt.value() or None,
             supply=self.supply.currentData(),
             threads=self.threads.value() or None,
@@ -410,8 +420,8 @@ class SettingsForm(QWidget):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
-            self.seed, self.substeps, self.dt, self.threads, self.error_metric, self.integrator, self.gate, self.supply,
-            self.start,
+            self.seed, self.substeps, self.refine, self.dt, self.threads, self.error_metric, self.integrator, self.gate,
+            self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

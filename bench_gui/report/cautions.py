@@ -61,7 +61,7 @@ def _about_errors(seen: Examination) -> list[Finding]:
             _warning(
                 "time_step",
                 f"the time step itself costs {1e3 * step:.2f} mrad against one ten times finer",
-                f"identify with more substeps (--substeps {4 * best.model.substeps}) before using the model in another "
+                "identify with a finer step (--refine, *Refine the step*) before using the model in another "
                 "engine",
             )
         )

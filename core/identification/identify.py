@@ -26,6 +26,7 @@ from core.identification.evidence import Evidence
 from core.identification.objective import Batch
 from core.identification.placed import PlacedResiduals
 from core.identification.polish import polish, smooth_losses
+from core.identification.refine import refined
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -237,19 +238,8 @@ class _Job:
             values.append(found.value)
             ends += found.ends
             afar += found.afar
-            parameters = wanted.parameters.with_vector(found.best)
-            fitted = wanted.with_parameters(parameters)
-            held = self._evaluate(fitted, self.validation) if self.validation else None
-            repeats.append(
-                Repeat(
-                    seed=self._seed(repeat),
-                    train_mae=self._evaluate(fitted, self.train).mean_mae,
-                    validation_mae=None if held is None else held.mean_mae,
-                    validation_rmse=None if held is None else held.mean_rmse,
-                    evaluations=found.evaluations,
-                    parameters=parameters,
-                )
-            )
+            fitted = wanted.with_parameters(wanted.parameters.with_vector(found.best))
+            repeats.append(self._repeat(fitted, self._seed(repeat), found.evaluations))
             if found.stopped:
                 self.stopped = True
                 break
@@ -257,7 +247,18 @@ class _Job:
         model = wanted.with_parameters(best.parameters)
         others: list[Array] = []
         if self._polishes and not self.stopped:
-            best, model, others = self._polished(batch, best, ends, starts[1:])
+            model, others = self._polished(batch, best, ends, starts[1:])
+            if request.refine:
+                model, others = refined(
+                    model,
+                    self.train,
+                    others,
+                    _lifted_starts(wanted, simpler),
+                    dt=request.dt,
+                    supply=request.supply,
+                    threads=request.threads,
+                )
+            best = self._repeat(model, best.seed, best.evaluations)
         model = self._finished(model, best, repeats, split)
         sure = confirmed(afar, min(values))
         evidence = judge(
@@ -287,9 +288,9 @@ class _Job:
 
     def _polished(
         self, batch: Batch, best: Repeat, ends: list[Array], lifted: list[Array]
-    ) -> tuple[Repeat, ServoModel, list[Array]]:
-        """The end of the searches with the least smooth loss among those no worse than any simpler model, and others
-        that were polished as well."""
+    ) -> tuple[ServoModel, list[Array]]:
+        """The end of the searches with the least smooth loss among those no worse than any simpler model, and other
+        polished ones."""
         model = batch.model
         found = np.array([best.parameters.vector(), *ends, *lifted])
         polished: list[Array] = []
@@ -305,18 +306,19 @@ class _Job:
         simpler = maes[1 + len(ends) : 1 + len(ends) + len(lifted)]
         allowed = ALIKE * simpler.min() if len(simpler) else np.inf
         chosen = int(np.argmin(np.where(maes <= allowed, losses, np.inf)))
-        fitted = model.with_parameters(model.parameters.with_vector(found[chosen]))
+        others = [vector for vector in polished if not np.array_equal(vector, found[chosen])]
+        return model.with_parameters(model.parameters.with_vector(found[chosen])), others
+
+    def _repeat(self, fitted: ServoModel, seed: int, evaluations: int) -> Repeat:
+        """A fit with its errors."""
         held = self._evaluate(fitted, self.validation) if self.validation else None
-        return (
-            replace(
-                best,
-                train_mae=self._evaluate(fitted, self.train).mean_mae,
-                validation_mae=None if held is None else held.mean_mae,
-                validation_rmse=None if held is None else held.mean_rmse,
-                parameters=fitted.parameters,
-            ),
-            fitted,
-            polished,
+        return Repeat(
+            seed=seed,
+            train_mae=self._evaluate(fitted, self.train).mean_mae,
+            validation_mae=None if held is None else held.mean_mae,
+            validation_rmse=None if held is None else held.mean_rmse,
+            evaluations=evaluations,
+            parameters=fitted.parameters,
         )
 
     def _check_starts(self, batch: Batch, starts: list[Array]) -> None:

@@ -77,6 +77,9 @@ class IdentificationRequest:
     metric: str = "mae"
     polish: bool = True
     """Whether the best of the search is moved to the nearby minimum of a smooth loss, see `polish`."""
+    refine: bool = False
+    """Whether the time step is made finer until the result no longer depends on it, see `refined`; substeps then are
+    those of the search."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1
@@ -126,6 +129,10 @@ class IdentificationRequest:
         others = sorted({point.servo for point in self.points} - {self.servo})
         if others:
             raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")
+        if self.refine and (self.points or not self.polish):
+            raise IdentificationError(
+                "a finer time step is found while polishing, which placed points leave out: leave out either"
+            )
         self._check_parameters()
 
     def _check_parameters(self) -> None:

@@ -32,7 +32,8 @@ DIFFERENCE = 1e-6
 larger ones make trade-offs that are exact seem broken."""
 
 MOST_STEPS = 6_000_000
-"""Simulated for one Jacobian, which takes a fraction of a second; of more recordings a random selection is taken."""
+"""Simulated for one Jacobian, in as many parts as the model's substeps, which takes a fraction of a second; of more
+recordings a random selection is taken."""
 
 PARTNER_SHARE = 0.05
 """Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
@@ -101,7 +102,7 @@ def sensitivity(
     Of recordings that take more than MOST_STEPS to simulate a random selection is taken.
     """
     differences = Differences.at(model, model.parameters.vector(), DIFFERENCE)
-    chosen = _selection(recordings, len(differences.matrix) * model.substeps)
+    chosen = _selection(recordings, len(differences.matrix))
     batch = Batch(model, chosen, dt=dt, supply=supply, threads=threads)
     found = batch.residuals(differences.matrix, lambda _, residuals: differences.split(residuals))
     return Sensitivity(

@@ -20,6 +20,7 @@ from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.identify import ALIKE, DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.refine import FINEST
 from core.identification.result import Identification
 from core.identification.study import JOURNAL
 from core.model import ServoModel, build_model
@@ -214,6 +215,35 @@ def test_discretisation_error_shrinks_with_the_step() -> None:
     coarse = discretisation_error(truth("m1"), recordings)
     fine = discretisation_error(replace(truth("m1"), substeps=4), recordings)
     assert 3.0 < coarse / fine < 5.0
+
+
+def test_a_refined_step_gives_values_that_do_not_make_up_for_the_step() -> None:
+    fine = replace(truth("m1"), substeps=64)
+    loads = ((Bench(mass=0.5, length=0.10), 8.0), (Bench(mass=1.5, length=0.20), 32.0))
+    recordings = tuple(record(fine, bench, kp, "sin_sin", f"{kp}") for bench, kp in loads)
+    coarse = quick(recordings, models=("m1",), trials=1500, validation="none").results[0].model
+    found = quick(recordings, models=("m1",), trials=1500, validation="none", refine=True).results[0].model
+    assert (coarse.substeps, found.substeps) == (1, FINEST)
+    off = [
+        max(abs(model.values[name] / fine.values[name] - 1.0) for name in ("friction_base", "armature"))
+        for model in (coarse, found)
+    ]
+    assert off[1] < 0.25 * off[0]
+    assert (
+        evaluate(replace(found, substeps=64), recordings).mean_mae
+        < 0.25 * evaluate(replace(coarse, substeps=64), recordings).mean_mae
+    )
+
+
+def test_a_step_that_costs_little_stays() -> None:
+    wave = 0.2 * np.sin(2.0 * np.pi * grid("m1")[0].time)
+    recordings = tuple(replace(r, channels={**r.channels, "position": r.position + wave}) for r in grid("m1")[:2])
+    assert quick(recordings, models=("m1",), trials=200, validation="none", refine=True).results[0].model.substeps == 1
+
+
+def test_refining_needs_the_polish() -> None:
+    with pytest.raises(IdentificationError, match="while polishing"):
+        IdentificationRequest(servo=SERVO, refine=True, polish=False)
 
 
 @functools.cache
