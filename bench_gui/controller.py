@@ -32,6 +32,7 @@ from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
 from bench_gui.work.plot_files import save_plot
+from bench_gui.work.worker import Workers
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from drivers.recorder import Recorder, RunResult
@@ -74,7 +75,9 @@ class Controller(QObject):
         self.queue = RecordQueue(self.servo, self.setup, self.library)
         self.queue.set_hazardous_countdown(self.settings.countdown)
         self.plan = Planning(self.queue, self.setup, self.library, self.background, self.undo)
-        self.fitting = Fitting(self.background)
+        self.workers = Workers()
+        """Every process that computes for a task; all end with the window."""
+        self.fitting = Fitting(self.workers, self.background)
         self.shelf = ModelShelf()
         self.twin = Twin(self.queue, self.servo, self.shelf, self.background, self.desk)
         self.comparison = Comparison(self.library, self.shelf, self.background, self.desk)
@@ -104,8 +107,9 @@ class Controller(QObject):
         self.queue.ended.connect(self._judge_run)
         self.fitting.finished.connect(self._keep_models)
         self.fitting.recalled.connect(self._shelve)
+        self.fitting.judged.connect(self._shelve)
         self.library.opened.connect(lambda: self.fitting.look_for_earlier(self.library.results_place))
-        self.servo.changed.connect(lambda _: self.fitting.set_courteous(self.servo.busy))
+        self.servo.changed.connect(lambda _: self.workers.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._record_if_wanted)
         self._record_when_ready = False
         self._closed = False
@@ -227,8 +231,7 @@ class Controller(QObject):
             lines.append("a torque is held; the pendulum will drop")
         elif self.servo.busy:
             lines.append("the servo is driven")
-        if self.fitting.active:
-            lines.append("an identification; the best models found so far are kept")
+        lines += self.workers.under_way
         if self.exporting.active:
             lines.append("an export")
         return lines
@@ -241,7 +244,7 @@ class Controller(QObject):
         self._timer.stop()
         self.servo.close()
         self.emulation.close()
-        self.fitting.close()
+        self.workers.close()
         self.scanning.stop()
         self.desk.close()
         self.background.close()
@@ -256,7 +259,7 @@ class Controller(QObject):
         self.scanning.tick()
         self.emulation.tick()
         self.background.poll()
-        self.fitting.tick()
+        self.workers.tick()
 
     def _fail(self, text: str) -> None:
         self.message.emit("error", text)

@@ -239,11 +239,13 @@ QToolButton[kind="chip"] { border: 1px solid $border; border-radius: 10px; paddi
 QToolButton[kind="chip"]:!checked { color: $disabled; background: $window; }
 
 QCheckBox, QRadioButton { spacing: 7px; padding: 1px 0; }
-QCheckBox::indicator, QRadioButton::indicator { width: 13px; height: 13px; border: 1px solid $muted;
-    border-radius: 3px; background: $panel; }
+QCheckBox::indicator, QRadioButton::indicator, QAbstractItemView::indicator { width: 13px; height: 13px;
+    border: 1px solid $muted; border-radius: 3px; background: $panel; }
 QRadioButton::indicator { border-radius: 7px; }
-QCheckBox::indicator:checked, QRadioButton::indicator:checked { background: $accent; border-color: $accent; }
-QCheckBox::indicator:checked { image: url(icons:check-on-$name.svg); }
+QAbstractItemView::indicator { width: 12px; height: 12px; }
+QCheckBox::indicator:checked, QRadioButton::indicator:checked, QAbstractItemView::indicator:checked {
+    background: $accent; border-color: $accent; }
+QCheckBox::indicator:checked, QAbstractItemView::indicator:checked { image: url(icons:check-on-$name.svg); }
 QRadioButton::indicator:checked { image: url(icons:dot-on-$name.svg); }
 QCheckBox::indicator:focus, QRadioButton::indicator:focus { border-color: $text; }
 QCheckBox:focus, QRadioButton:focus { color: $accent; }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 from bench_gui.identify.crossvalidation import COMMAND_PATHS, CONDITIONS, SUMMARY
 
 if TYPE_CHECKING:
-    from bench_gui.identify.crossvalidation import CrossValidated
+    from bench_gui.identify.kept_crossvalidation import KeptResult
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,6 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Cross-validate, save and print."""
     from bench_gui.identify.crossvalidation import Question, run_crossvalidation
+    from bench_gui.identify.kept_crossvalidation import KeptResult
     from bench_gui.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
@@ -98,17 +100,17 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(made.to_json())
     else:
-        _print(made)
+        _print(KeptResult.from_json(made.to_json(), folder))
         if folder is not None:
             print(f"written to {folder / SUMMARY}")
     return 0
 
 
-def _print(made: CrossValidated) -> None:
-    found, terms, repeated = made.found, made.terms, made.repeated
+def _print(kept: KeptResult) -> None:
+    found, choice = kept.found, kept.found.choice
     rows: list[list[Any]] = []
     for variant in found.variants:
-        error, gap = found.error(variant), found.difference(variant, found.choice.best)
+        error, gap = found.error(variant), found.difference(variant, choice.best)
         row: list[Any] = [variant.name, milliradians(error.mean), milliradians(error.standard_error)]
         row += [milliradians(gap.mean), milliradians(gap.standard_error)]
         rows.append([*row, *(milliradians(found.fit(variant, fold).mean) for fold in found.folds)])
@@ -116,44 +118,49 @@ def _print(made: CrossValidated) -> None:
         ["held out, mrad", "mean", "±", "to best", "±", *(fold.label for fold in found.folds)],
         rows,
     )
-    print(found.choice.text)
+    print(choice.text)
     for condition, reason in found.skipped:
         print(f"  {condition} was not held out: {reason}")
     if found.stopped:
         print("stopped before the end; the conditions above were complete")
-    for table in made.transfers:
+    for table in kept.transfers:
         print()
         print_table(
             [f"fitted to \\ on, {table.condition}", *table.labels],
             [
-                [label, *(milliradians(float(error)) for error in row)]
+                [label, *(milliradians(_known(error)) for error in row)]
                 for label, row in zip(table.labels, table.errors, strict=True)
             ],
         )
         print(table.text)
-    if terms is not None:
+    if kept.terms_text:
         print()
         print_table(
             ["without", "training/mrad", "held out/mrad", "±"],
             [
-                [
-                    cost.term.title,
-                    milliradians(cost.training),
-                    None if cost.held_out is None else milliradians(cost.held_out.mean),
-                    None if cost.held_out is None else milliradians(cost.held_out.standard_error),
-                ]
-                for cost in terms.terms
+                [cost.title, *(milliradians(_known(x)) for x in (cost.training, cost.held_out, cost.standard_error))]
+                for cost in kept.terms
             ],
         )
-        print(terms.text)
-    errors = found.errors(found.choice.chosen)
-    if repeated.sets:
+        print(kept.terms_text)
+    if kept.floors:
         print()
         print_table(
             ["repetitions of", "sets", "floor/mrad", "model/mrad", "times the floor"],
             [
-                [row.trajectory or "all", row.repetitions, milliradians(row.floor), milliradians(row.error), row.ratio]
-                for row in repeated.table(errors)
+                [
+                    row.trajectory or "all",
+                    row.sets,
+                    milliradians(row.floor),
+                    milliradians(_known(row.error)),
+                    _known(row.ratio),
+                ]
+                for row in kept.floors
             ],
         )
-    print(repeated.text(errors))
+    print(kept.floors_text)
+
+
+def _known(value: float) -> float | None:
+    """None for what was not judged."""
+    return None if math.isnan(value) else value

@@ -30,7 +30,9 @@ class Checking(QObject):
     def __init__(self, workers: Workers) -> None:
         super().__init__()
         self._check = workers.add(Worker("check", check, ended=self._seen, failed=self._fail))
-        self._audit = workers.add(Worker("audit", audit, ended=self._audited, failed=self._fail))
+        self._audit = workers.add(
+            Worker("audit", audit, ended=self._audited, failed=self._fail, missed="a check of headers against motion")
+        )
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(SETTLING)

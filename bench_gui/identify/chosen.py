@@ -18,18 +18,20 @@ def chosen_runs(controller: Controller) -> tuple[str, ...]:
     return tuple(run.id for run in controller.library.for_fit() if run.servo == servo)
 
 
-def chosen_material(controller: Controller, settings: FitSettings) -> Material | None:
-    """The same, with how the settings want them simulated; None without a session."""
-    session = controller.library.path
-    if session is None:
-        return None
+def chosen_material(controller: Controller, settings: FitSettings) -> Material:
+    """The same, with how the settings want them simulated."""
     return Material(
-        session=session,
+        session=controller.library.path,
         runs=chosen_runs(controller),
         dt=settings.dt,
         supply=settings.supply,
         threads=settings.threads,
     )
+
+
+def servo_to_propose_for(controller: Controller) -> str:
+    """Catalogue name of the servo of the chosen runs, or of the bench's where there are none."""
+    return controller.main_servo() or controller.setup.spec.name
 
 
 def latest_model(controller: Controller) -> ServoModel | None:

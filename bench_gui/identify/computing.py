@@ -29,7 +29,8 @@ TELL_PERIOD = 0.1
 class Material:
     """Which recordings, and how they are simulated; see `IdentificationRequest` for dt, supply and threads."""
 
-    session: Path
+    session: Path | None
+    """None: there are no recordings."""
     runs: tuple[str, ...]
     dt: float | None = None
     supply: str = "logged"
@@ -39,7 +40,7 @@ class Material:
         """The recordings, each the part that is used."""
         from sessions import Session
 
-        return Session.open(self.session).load_for_fit(self.runs) if self.runs else []
+        return Session.open(self.session).load_for_fit(self.runs) if self.session and self.runs else []
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,7 +169,9 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
             next_time = now + TELL_PERIOD
             line.tell(Share(done, text))
 
-    run_crossvalidation(question, recordings, folder, told=told, should_stop=line.stop_asked)
+    run_crossvalidation(
+        question, recordings, folder, told=told, should_stop=line.stop_asked, should_yield=line.courtesy_asked
+    )
     return folder
 
 

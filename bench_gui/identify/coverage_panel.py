@@ -173,13 +173,13 @@ class CoveragePanel(QWidget):
     def check(self) -> None:
         """Look at the chosen runs."""
         material = chosen_material(self._controller, self._form.settings())
-        if material is not None and material.runs:
+        if material.runs:
             self._checking.check(material)
 
     def audit(self) -> None:
         """Look at the chosen runs, and audit their headers."""
         material = chosen_material(self._controller, self._form.settings())
-        if material is None or not material.runs:
+        if not material.runs:
             return
         if self._checking.coverage is None or self._checking.outdated:
             self._checking.check(material)

@@ -20,6 +20,8 @@ class CrossValidating(QObject):
     """It began, is being stopped, ended, or another result is known."""
     progressed = Signal(object)
     """Share"""
+    written = Signal(Path)
+    """It ended, and this folder keeps the result."""
 
     def __init__(self, workers: Workers, background: Background) -> None:
         super().__init__()
@@ -33,6 +35,7 @@ class CrossValidating(QObject):
                 failed=self._fail,
                 lost="the cross-validation's process ended unexpectedly; start it again to go on",
                 keeps=True,
+                missed="a cross-validation; its searches stay on record, it goes on when it is asked for again",
             )
         )
         self._results: Path | None = None
@@ -77,6 +80,7 @@ class CrossValidating(QObject):
         if self._under_way is not None:
             self._ask(self._under_way, read_crossvalidation, folder)
         self.changed.emit()
+        self.written.emit(folder)
 
     def _ask(self, results: Path, read: Callable[[Path], KeptResult | None], place: Path) -> None:
         def take(result: KeptResult | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from core.identification.model_choice import CrossValidation
     from core.identification.repeatability import Repeatability
     from core.identification.request import IdentificationRequest
-    from core.identification.terms import TermCosts
-    from core.identification.transfer import TransferTable
     from core.recording import Recording
 
 SUMMARY = "crossvalidation.json"
@@ -63,8 +61,10 @@ class CrossValidated:
     """What came of it."""
 
     found: CrossValidation
-    transfers: tuple[TransferTable, ...]
-    terms: TermCosts | None
+    transfers: tuple[Mapping[str, Any], ...]
+    """As `TransferTable.to_json` makes them, by condition."""
+    terms: Mapping[str, Any] | None
+    """As `TermCosts.to_json` makes it."""
     repeated: Repeatability
 
     def to_json(self) -> dict[str, Any]:
@@ -72,8 +72,8 @@ class CrossValidated:
         errors = self.found.errors(self.found.choice.chosen)
         return {
             **self.found.to_json(),
-            "transfer": [table.to_json() for table in self.transfers],
-            "terms": None if self.terms is None else self.terms.to_json(),
+            "transfer": list(self.transfers),
+            "terms": self.terms,
             "repeatability": [row.to_json() for row in self.repeated.table(errors)],
             "repeatability_text": self.repeated.text(errors),
         }
@@ -86,17 +86,22 @@ def run_crossvalidation(
     *,
     told: Told = lambda share, text: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_yield: Callable[[], bool] = lambda: False,
 ) -> CrossValidated:
     """Cross-validate and keep the result in a folder, whose searches on record are not repeated; None: keep nothing.
 
-    What is complete when should_stop says so is kept. Raises IdentificationError, InputError.
+    Transfer tables and terms that are kept there stay, as long as they are of the same searches and the same choice.
+    What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
+    InputError.
     """
     from bench_gui.identify.record import working_on
 
     with working_on(folder) if folder is not None else contextlib.nullcontext():
+        kept: Mapping[str, Any] = {}
         if folder is not None:
+            kept = _kept(question, folder)
             _write(folder, ASKED, question.searches())
-        made = _cross_validate(question, recordings, folder, told, should_stop)
+        made = _cross_validate(question, recordings, folder, kept, told, should_stop, should_yield)
         if folder is not None:
             _write(folder, SUMMARY, made.to_json())
     return made
@@ -138,9 +143,12 @@ def _cross_validate(
     question: Question,
     recordings: Sequence[Recording],
     folder: Path | None,
+    kept: Mapping[str, Any],
     told: Told,
     should_stop: Callable[[], bool],
+    should_yield: Callable[[], bool],
 ) -> CrossValidated:
+    """kept: see `_kept`."""
     from core.identification.crossvalidation import CrossValidationProgress, all_variants, cross_validate
     from core.identification.repeatability import repeatability
     from core.identification.terms import term_costs
@@ -163,12 +171,20 @@ def _cross_validate(
         folder=folder,
         most_training_runs=question.most_training_runs,
         should_stop=should_stop,
+        should_yield=should_yield,
         on_progress=progressed,
     )
     chosen = found.choice.chosen
-    conditions = tuple(dict.fromkeys(fold.condition for fold in found.folds))
-    transfers: list[TransferTable] = []
-    for condition in conditions if question.transfer and not should_stop() else ():
+    conditions = dict.fromkeys(fold.condition for fold in found.folds)
+    same = kept.get("chosen") == chosen.name
+    tables: dict[str, Mapping[str, Any]] = {
+        table["condition"]: table for table in (kept.get("transfer", ()) if same else ())
+    }
+    for condition in conditions if question.transfer else ():
+        if condition in tables:
+            continue
+        if should_stop():
+            break
         try:
             table = transfer_table(
                 request,
@@ -177,6 +193,7 @@ def _cross_validate(
                 chosen,
                 most_training_runs=question.most_training_runs,
                 should_stop=should_stop,
+                should_yield=should_yield,
                 on_progress=lambda label, done: told(done, f"transfer: fitted to {label}"),
             )
         except IdentificationError:
@@ -184,20 +201,37 @@ def _cross_validate(
             if not should_stop():
                 raise
             break
-        transfers.append(table)
-    terms: TermCosts | None = None
-    if question.terms and not should_stop():
-        fit = found.fit(chosen, found.folds[0])
+        tables[condition] = table.to_json()
+    fold = found.folds[0]
+    terms: Mapping[str, Any] | None = kept.get("terms") if same and kept["folds"][0] == fold.to_json() else None
+    if question.terms and (terms is None or terms.get("stopped")) and not should_stop():
+        fit = found.fit(chosen, fold)
         terms = term_costs(
             fit.model,
             request,
             [recording for recording in recordings if recording.id in set(fit.trained_on)],
-            [recording for recording in recordings if recording.id in set(fit.fold.held_out)],
+            [recording for recording in recordings if recording.id in set(fold.held_out)],
             should_stop=should_stop,
+            should_yield=should_yield,
             on_progress=lambda term, done: told(done, f"without {term.title}"),
-        )
+        ).to_json()
     repeated = repeatability(recordings, request.dt)
-    return CrossValidated(found=found, transfers=tuple(transfers), terms=terms, repeated=repeated)
+    transfers = tuple(tables[condition] for condition in conditions if condition in tables)
+    return CrossValidated(found=found, transfers=transfers, terms=terms, repeated=repeated)
+
+
+def _kept(question: Question, folder: Path) -> Mapping[str, Any]:
+    """What a folder keeps of the same searches; empty where it keeps none that can be read."""
+    from bench_gui.identify.kept_crossvalidation import KeptResult
+
+    try:
+        if json.loads((folder / ASKED).read_text("utf-8")) != question.searches():
+            return {}
+        data = json.loads((folder / SUMMARY).read_text("utf-8"))
+        KeptResult.from_json(data, folder)
+    except (OSError, ValueError, RecursionError, IdentificationError):
+        return {}
+    return data
 
 
 def _write(folder: Path, name: str, data: dict[str, Any]) -> None:

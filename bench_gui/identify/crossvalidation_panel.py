@@ -241,7 +241,8 @@ class CrossValidationPanel(QWidget):
         stopped = " Stopped before the end; the conditions below were complete." if found.stopped else ""
         self.text.setText(f"{found.choice.text}{stopped}{skipped}")
         count = len(kept.runs)
-        basis = f"Made of {count} run{'s' if count != 1 else ''}, kept in {kept.folder.name}."
+        place = f", kept in {kept.folder.name}" if kept.folder is not None else ""
+        basis = f"Made of {count} run{'s' if count != 1 else ''}{place}."
         self._fill(MODELS, tables.by_model(kept), basis)
         self._fill(FOLDS, tables.by_fold(kept), "")
         self._fill(TERMS, tables.by_term(kept), kept.terms_text or "Check “Terms” and cross-validate again.")

@@ -8,7 +8,7 @@ from bench_gui.identify.kept_crossvalidation import KeptResult, KeptTransfer
 from bench_gui.units import FIGURE_DASH, milliradians, significant
 from bench_gui.widgets.text_table import Cell, Column
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
-from core.identification.model_choice import CrossValidation, Estimate, Variant
+from core.identification.model_choice import Choice, CrossValidation, Estimate, Variant
 
 Row = list[Cell | str]
 Table = tuple[tuple[Column, ...], list[Row]]
@@ -16,7 +16,7 @@ Table = tuple[tuple[Column, ...], list[Row]]
 
 def by_model(kept: KeptResult) -> Table:
     """Models down, command path across: the held-out error with its standard error, and the difference to the best."""
-    found = kept.found
+    found, choice = kept.found, kept.found.choice
     paths = sorted({bool(variant.command_path) for variant in found.variants})
     columns = [Column("Model", "Friction model; ★ the one to use: the simplest that is as good as the best")]
     for path in paths:
@@ -30,17 +30,17 @@ def by_model(kept: KeptResult) -> Table:
     rows: list[Row] = []
     for friction in (name for name in FRICTION_MODELS if any(v.friction == name for v in found.variants)):
         mine = [variants.get((friction, path)) for path in paths]
-        star = "  ★" if found.choice.chosen in mine else ""
+        star = "  ★" if choice.chosen in mine else ""
         row: Row = [Cell(f"{friction.upper()}{star}", f"{FRICTION_TITLES[friction]} friction", bold=bool(star))]
-        row += [_error(found, variant) for variant in mine]
-        row += [_behind(found, variant) for variant in mine]
+        row += [_error(found, variant, choice) for variant in mine]
+        row += [_behind(found, variant, choice) for variant in mine]
         rows.append(row)
     return tuple(columns), rows
 
 
 def by_fold(kept: KeptResult) -> Table:
     """Variants down, what was held out across."""
-    found = kept.found
+    found, choice = kept.found, kept.found.choice
     folds = found.folds
     columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
     columns += [
@@ -49,7 +49,7 @@ def by_fold(kept: KeptResult) -> Table:
     ]
     rows: list[Row] = []
     for variant in found.variants:
-        chosen = variant == found.choice.chosen
+        chosen = variant == choice.chosen
         errors = [Cell(milliradians(found.fit(variant, fold).mean), bold=chosen) for fold in folds]
         rows.append([Cell(variant.name + ("  ★" if chosen else ""), bold=chosen), *errors])
     return tuple(columns), rows
@@ -103,22 +103,22 @@ def by_repetition(kept: KeptResult) -> Table:
     return columns, rows
 
 
-def _error(found: CrossValidation, variant: Variant | None) -> Cell:
+def _error(found: CrossValidation, variant: Variant | None, choice: Choice) -> Cell:
     if variant is None:
         return Cell(FIGURE_DASH, "Not fitted")
     folds = "\n".join(f"{fold.label}: {milliradians(found.fit(variant, fold).mean)} mrad" for fold in found.folds)
-    chosen = variant == found.choice.chosen
+    chosen = variant == choice.chosen
     return Cell(_estimate(found.error(variant)) + ("  ★" if chosen else ""), folds, bold=chosen)
 
 
-def _behind(found: CrossValidation, variant: Variant | None) -> Cell:
+def _behind(found: CrossValidation, variant: Variant | None, choice: Choice) -> Cell:
     if variant is None:
         return Cell(FIGURE_DASH, "Not fitted")
-    if variant == found.choice.best:
+    if variant == choice.best:
         return Cell("best")
-    as_good = variant in found.choice.as_good
+    as_good = variant in choice.as_good
     tip = "As good as the best: within one standard error" if as_good else "Worse than the best by more than its error"
-    return Cell(f"+{_estimate(found.difference(variant, found.choice.best))}", tip, tone="good" if as_good else "")
+    return Cell(f"+{_estimate(found.difference(variant, choice.best))}", tip, tone="good" if as_good else "")
 
 
 def _estimate(estimate: Estimate) -> str:

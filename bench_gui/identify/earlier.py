@@ -1,4 +1,4 @@
-"""The newest finished identification a session keeps, as its result was shown when it ended."""
+"""Identifications a session keeps, read back: the newest as its result was shown when it ended, what is recommended."""
 
 from __future__ import annotations
 
@@ -17,3 +17,9 @@ def newest_result(results: Path) -> FitResult | None:
         except ServoBenchError:
             continue
     return None
+
+
+def recommendation_in(folder: Path) -> tuple[str, str]:
+    """Friction model that is recommended of the result in a folder, and why; raises IdentificationError."""
+    found = load_identification(folder)
+    return found.recommended.model.friction, found.choice

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.identify.earlier import newest_result
+from bench_gui.identify.earlier import newest_result, recommendation_in
 from bench_gui.identify.messages import FitFailed, FitJob, FitOverlay, FitProgress, FitResult, FitStarted
 from bench_gui.identify.process import run
 from bench_gui.identify.record import IdentificationRecord, newest_unfinished
@@ -37,12 +38,13 @@ class Fitting(QObject):
     """Another identification, or none, can be resumed."""
     problem = Signal(str)
 
-    def __init__(self, background: Background) -> None:
+    judged = Signal(object)
+    """FitResult; the same models, with another recommendation."""
+
+    def __init__(self, workers: Workers, background: Background) -> None:
         super().__init__()
         self._background = background
-        self.workers = Workers()
-        """Every process of this task; they end with the identification's."""
-        self._worker = self.workers.add(
+        self._worker = workers.add(
             Worker(
                 "identification",
                 run,
@@ -51,6 +53,7 @@ class Fitting(QObject):
                 failed=lambda message: self._fail(FitFailed(message)),
                 lost="the identification's process ended unexpectedly; resume it",
                 keeps=True,
+                missed="an identification; the best models found so far are kept",
             )
         )
         self._results: Path | None = None
@@ -123,22 +126,23 @@ class Fitting(QObject):
 
         self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
 
-    def set_courteous(self, courteous: bool) -> None:
-        """Leave one processor to others while a servo is driven; the result is the same."""
-        self.workers.set_courteous(courteous)
+    def judge_again(self, folder: Path) -> None:
+        """A cross-validation was written to a folder: take over what it says where the result in sight lies there."""
+        shown = self.result
+        if shown is None or shown.folder != folder:
+            return
+
+        def found(recommended: str, choice: str) -> None:
+            if self.result is shown and (recommended, choice) != (shown.recommended, shown.choice):
+                self.result = replace(shown, recommended=recommended, choice=choice)
+                self.judged.emit(self.result)
+
+        self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
 
     def stop(self) -> None:
         """End it at the next generation; what was found is kept and `finished` follows."""
         if self._worker.stop():
             self.changed.emit()
-
-    def tick(self) -> None:
-        """Take what the processes said since the last call."""
-        self.workers.tick()
-
-    def close(self) -> None:
-        """End the processes, whatever they do."""
-        self.workers.close()
 
     def _take(self, message: object) -> None:
         if isinstance(message, FitStarted):

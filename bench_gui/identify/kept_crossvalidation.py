@@ -1,4 +1,4 @@
-"""A cross-validation as it is read back from its file: what the page shows of it, without the compiler."""
+"""A cross-validation as it is read back from its file, for the window, the report and the command line."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ class KeptFloor:
 class KeptResult:
     """Everything one file says."""
 
-    folder: Path
+    folder: Path | None
+    """None where nothing was kept."""
     found: CrossValidation
     transfers: tuple[KeptTransfer, ...]
     terms: tuple[KeptTerm, ...]
@@ -63,28 +64,39 @@ class KeptResult:
         """Ids of the runs it was made of."""
         return frozenset(run for fit in self.found.fits for run in (*fit.errors, *fit.trained_on))
 
+    @classmethod
+    def from_json(cls, data: Any, folder: Path | None) -> KeptResult:
+        """What `CrossValidated.to_json` made; raises IdentificationError on anything else."""
+        try:
+            terms = data.get("terms") or {}
+            return cls(
+                folder=folder,
+                found=CrossValidation.from_json(data),
+                transfers=tuple(_transfer(table) for table in data.get("transfer", ())),
+                terms=tuple(_term(cost) for cost in terms.get("terms", ())),
+                terms_text=str(terms.get("text", "")),
+                floors=tuple(_floor(row) for row in data.get("repeatability", ())),
+                floors_text=str(data.get("repeatability_text", "")),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise IdentificationError(
+                f"no cross-validation ({type(error).__name__}): cross-validate these runs again"
+            ) from None
+
 
 def read_crossvalidation(folder: Path) -> KeptResult:
     """Read what a folder keeps; raises IdentificationError."""
     place = folder / SUMMARY
     try:
-        data: Any = json.loads(place.read_text("utf-8"))
-        terms = data.get("terms") or {}
-        return KeptResult(
-            folder=folder,
-            found=CrossValidation.from_json(data),
-            transfers=tuple(_transfer(table) for table in data.get("transfer", ())),
-            terms=tuple(_term(cost) for cost in terms.get("terms", ())),
-            terms_text=str(terms.get("text", "")),
-            floors=tuple(_floor(row) for row in data.get("repeatability", ())),
-            floors_text=str(data.get("repeatability_text", "")),
-        )
+        return KeptResult.from_json(json.loads(place.read_text("utf-8")), folder)
     except OSError as error:
         raise IdentificationError(f"{place}: cannot be read ({error.strerror or error})") from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise IdentificationError(
             f"{place}: no cross-validation ({type(error).__name__}): cross-validate these runs again"
         ) from None
+    except IdentificationError as error:
+        raise IdentificationError(f"{place}: {error}") from None
 
 
 def newest_kept(results: Path) -> KeptResult | None:

@@ -35,9 +35,10 @@ class Panels:
 
     def __init__(self, controller: Controller, form: SettingsForm, tabs: QTabWidget) -> None:
         self._controller, self._form, self._tabs = controller, form, tabs
-        workers = controller.fitting.workers
+        workers = controller.workers
         self.checking, self.proposing = Checking(workers), Proposing(workers)
         self.crossvalidating = CrossValidating(workers, controller.background)
+        self.crossvalidating.written.connect(controller.fitting.judge_again)
         self._theme: Theme | None = None
         self._made: list[CoveragePanel | CrossValidationPanel | ProposalPanel] = []
         self._rooms: dict[str, Room] = {}
@@ -67,6 +68,11 @@ class Panels:
     def in_sight(self) -> bool:
         """Whether one of them is shown."""
         return self._tabs.currentWidget() in self._rooms.values()
+
+    @property
+    def proposals_in_sight(self) -> bool:
+        """Whether the one is shown that needs no recordings."""
+        return self._tabs.currentWidget() is self._rooms["proposals"]
 
     def show(self, name: str) -> None:
         """Bring a panel into sight."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
-from bench_gui.identify.chosen import chosen_material, latest_model
+from bench_gui.identify.chosen import chosen_material, latest_model, servo_to_propose_for
 from bench_gui.identify.computing import ProposeJob
 from bench_gui.identify.proposing import Proposing
 from bench_gui.identify.settings_form import SettingsForm
@@ -122,7 +122,8 @@ class ProposalPanel(QWidget):
         controller.library.opened.connect(proposing.forget)
         controller.library.runs_changed.connect(proposing.supersede)
         controller.library.selection_changed.connect(proposing.supersede)
-        controller.fitting.finished.connect(lambda _: proposing.supersede())
+        for other_model in (controller.fitting.finished, controller.fitting.judged):
+            other_model.connect(lambda _: proposing.supersede())
         controller.setup.changed.connect(self._enable)
         self.refresh()
 
@@ -175,9 +176,7 @@ class ProposalPanel(QWidget):
         """Choose from the plan, by the model in sight or the catalogue's."""
         controller = self._controller
         material = chosen_material(controller, self._form.settings())
-        servo = controller.main_servo()
-        if material is None or not servo:
-            return
+        servo = servo_to_propose_for(controller)
         own = controller.setup.spec.name == servo
         self._proposing.propose(
             ProposeJob(
@@ -230,13 +229,14 @@ class ProposalPanel(QWidget):
             return f"Judged by {found.basis}.{old}"
         return (
             "Which recordings would narrow the intervals most? Offered is the recording plan (Record, Plan) without "
-            "what is recorded; judged is by the model that was identified last, or by M6 at the catalogue's values."
+            "what is recorded; judged is by the model that was identified last, or by M6 at the catalogue's values, "
+            "which needs no recording."
         )
 
     def _enable(self) -> None:
         proposing, controller = self._proposing, self._controller
         found, count = proposing.found, len(self.table.checked)
-        self.propose_button.setEnabled(not proposing.active and bool(controller.main_servo()))
+        self.propose_button.setEnabled(not proposing.active)
         self.stop_button.setVisible(proposing.active)
         other = found is not None and found.servo != controller.setup.spec.name
         why = "propose recordings first" if found is None else "check at least one of them"

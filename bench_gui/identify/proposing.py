@@ -17,7 +17,9 @@ class Proposing(QObject):
 
     def __init__(self, workers: Workers) -> None:
         super().__init__()
-        self._worker = workers.add(Worker("proposals", propose, ended=self._found, failed=self._fail))
+        self._worker = workers.add(
+            Worker("proposals", propose, ended=self._found, failed=self._fail, missed="a choice of the next recordings")
+        )
         self.found: NextRecordings | None = None
         self.outdated = False
         """Whether it is of other runs, or by another model, than there are now."""

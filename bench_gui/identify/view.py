@@ -93,12 +93,19 @@ class IdentifyView(TaskPage):
         self.settings.addStretch(1)
         self._build_actions()
         self._build_picture()
+        self.propose_button: QPushButton = button(
+            "Propose recordings",
+            "Which recordings would tell most, by the catalogue's model of the servo",
+            lambda: self.panels.show("proposals"),
+        )
         self.set_empty_state(
             EmptyState(
                 "No recordings to identify from",
-                "Record the four trajectories (24 s), or look at the example recorded with a real XL330.",
+                "Record the four trajectories (24 s), look at the example recorded with a real XL330, or have the "
+                "recordings chosen that tell most about this servo.",
                 record_four,
                 example,
+                self.propose_button,
             )
         )
         fitting, library = controller.fitting, controller.library
@@ -108,6 +115,7 @@ class IdentifyView(TaskPage):
         fitting.overlaid.connect(self._take_overlay)
         fitting.finished.connect(self._show_result)
         fitting.recalled.connect(self._show_result)
+        fitting.judged.connect(self._show_recommendation)
         fitting.failed.connect(self._show_failure)
         fitting.unfinished_changed.connect(self._enable)
         self.panels.crossvalidating.changed.connect(self._enable)
@@ -294,6 +302,7 @@ class IdentifyView(TaskPage):
     def _turn(self) -> None:
         """Another tab: those that have nothing to do with the result fill the page."""
         self._result.setVisible(not self.panels.in_sight)
+        self._show_what_there_is()
         self.entered()
 
     def _start(self) -> None:
@@ -438,12 +447,15 @@ class IdentifyView(TaskPage):
     def _show_result(self, result: FitResult) -> None:
         self._draw()
         self.problem.clear()
-        self.results.set_rows(result.models, result.recommended)
+        self._show_recommendation(result)
         self.result_view.selectRow(self.results.recommended_row)
         self._show_row()
-        self.choice.setText(result.choice)
         self._say("Stopped early, the best found so far is kept." if result.stopped else "")
         self._mark_current()
+
+    def _show_recommendation(self, result: FitResult) -> None:
+        self.results.set_rows(result.models, result.recommended)
+        self.choice.setText(result.choice)
 
     def _show_failure(self, failure: FitFailed) -> None:
         """Say what is wrong beside the measured motion, with what would help."""
@@ -511,9 +523,12 @@ class IdentifyView(TaskPage):
         servo = self._controller.main_servo()
         self.form.offer(library.for_fit(), servo)
         self.form.offer_points(sum(point.servo == servo for point in self._controller.placing.points))
-        self.show_empty(not library.runs)
+        self._show_what_there_is()
         self._enable()
         self._choose_overlay()
+
+    def _show_what_there_is(self) -> None:
+        self.show_empty(not self._controller.library.runs and not self.panels.proposals_in_sight)
 
     def _enable(self) -> None:
         fitting, runs = self._controller.fitting, self._controller.library.for_fit()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,8 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bench_gui.identify import kept_crossvalidation
 from bench_gui.identify.crossvalidation import SUMMARY
+from bench_gui.identify.kept_crossvalidation import KeptResult
 from core.errors import IdentificationError
+from core.identification.model_choice import Choice, CrossValidation, Variant
 from core.identification.study import JOURNAL
 
 Array = NDArray[np.float64]
@@ -125,7 +126,7 @@ class JudgedVariant:
 
 @dataclass(frozen=True, kw_only=True)
 class KeptCrossValidation:
-    """What `bench crossvalidate -o` kept."""
+    """What the page shows of a cross-validation."""
 
     variants: tuple[JudgedVariant, ...]
     choice: str
@@ -142,38 +143,37 @@ class KeptCrossValidation:
         """Whether it was made of these runs."""
         return self.runs == frozenset(runs)
 
+    @classmethod
+    def of(cls, kept: KeptResult) -> KeptCrossValidation:
+        """What was read; raises IdentificationError where every model's simulation diverges."""
+        found, choice = kept.found, kept.found.choice
+        return cls(
+            variants=tuple(_judged(found, variant, choice) for variant in found.variants),
+            choice=choice.text,
+            conditions=tuple(dict.fromkeys(fit.fold.condition for fit in found.fits)),
+            runs=kept.runs,
+            skipped=found.skipped,
+            terms=kept.terms_text,
+            transfer=tuple(table.text for table in kept.transfers),
+        )
+
 
 def read_crossvalidation(folder: Path | None) -> KeptCrossValidation:
-    """Read the cross-validation in a result's folder; raises IdentificationError."""
+    """The cross-validation in a result's folder; raises IdentificationError."""
     if folder is None or not (folder / SUMMARY).is_file():
         raise IdentificationError(f"no {SUMMARY} lies beside the result")
-    try:
-        data = json.loads((folder / SUMMARY).read_text("utf-8"))
-        return KeptCrossValidation(
-            variants=tuple(_variant(entry, str(data["chosen"])) for entry in data["variants"]),
-            choice=str(data["choice"]),
-            conditions=tuple(dict.fromkeys(str(fit["condition"]) for fit in data["fits"])),
-            runs=frozenset(run for fit in data["fits"] for run in (*fit["errors"], *fit["trained_on"])),
-            skipped=tuple((str(name), str(reason)) for name, reason in data["skipped"].items()),
-            terms=str((data.get("terms") or {}).get("text", "")),
-            transfer=tuple(str(table["text"]) for table in data.get("transfer", ()) if table.get("text")),
-        )
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IdentificationError(f"{SUMMARY} cannot be read ({type(error).__name__})") from None
+    return KeptCrossValidation.of(kept_crossvalidation.read_crossvalidation(folder))
 
 
-def _variant(entry: Any, chosen: str) -> JudgedVariant:
-    def number(value: Any) -> float:
-        return math.inf if value is None else float(value)
-
-    error, gap = entry["error"], entry["difference_to_best"]
+def _judged(found: CrossValidation, variant: Variant, choice: Choice) -> JudgedVariant:
+    error, gap = found.error(variant), found.difference(variant, choice.best)
     return JudgedVariant(
-        name=str(entry["name"]),
-        friction=str(entry["friction"]),
-        free_parameters=int(entry["free_parameters"]),
-        error=number(error["mean"]),
-        standard_error=number(error["standard_error"]),
-        difference=number(gap["mean"]),
-        difference_error=number(gap["standard_error"]),
-        chosen=entry["name"] == chosen,
+        name=variant.name,
+        friction=variant.friction,
+        free_parameters=len(found.fit(variant, found.folds[0]).model.parameters.free),
+        error=error.mean,
+        standard_error=error.standard_error,
+        difference=gap.mean,
+        difference_error=gap.standard_error,
+        chosen=variant == choice.chosen,
     )

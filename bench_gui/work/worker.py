@@ -67,12 +67,15 @@ class Worker:
         told: Callable[[Any], None] = lambda message: None,
         lost: str = "the computing process ended unexpectedly; try again",
         keeps: bool = False,
+        missed: str = "",
     ) -> None:
         """ended hears the last word, failed a message; one of them, unless it is dropped.
 
-        lost: what is said of a process that vanished; keeps: closing gives it time to write down what it has found.
+        lost: what is said of a process that vanished; keeps: closing gives it time to write down what it has found;
+        missed: what closing would end while it computes, in words; empty where nobody asked for it.
         """
         self._name, self._target, self._lost, self._keeps = name, target, lost, keeps
+        self.missed = missed
         self._told, self._ended, self._failed = told, ended, failed
         self._context = get_context("spawn")
         self._process: SpawnProcess | None = None
@@ -192,6 +195,11 @@ class Workers:
         """Take one in and return it."""
         self._workers.append(worker)
         return worker
+
+    @property
+    def under_way(self) -> list[str]:
+        """What closing would end, one line each."""
+        return [worker.missed for worker in self._workers if worker.active and worker.missed]
 
     def set_courteous(self, courteous: bool) -> None:
         """As `Worker.set_courteous`, for each."""

@@ -55,6 +55,7 @@ def cross_validate(
     folder: Path | None = None,
     on_progress: Callable[[CrossValidationProgress], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
     most_training_runs: int | None = None,
 ) -> CrossValidation:
     """Fit each variant to the rest of each fold and judge it on the fold's runs, whole.
@@ -63,7 +64,8 @@ def cross_validate(
     by: conditions to hold out, see `folds`; variants: None for `all_variants`; folder: where studies are kept, in a
     folder per fold; what is on record there is not searched again. most_training_runs: fit to a selection of so many
     runs that keeps every condition, see `balanced_subset`; every held-out run is judged in any case. Between
-    generations should_stop is polled; complete folds are kept. Raises IdentificationError, InputError.
+    generations should_stop is polled, complete folds are kept; should_yield: as `identify`. Raises
+    IdentificationError, InputError.
     """
     wanted = tuple(dict.fromkeys(all_variants(request) if variants is None else variants))
     if not wanted:
@@ -72,7 +74,7 @@ def cross_validate(
     if len(by_id) != len(recordings):
         raise IdentificationError("two recordings share an id")
     divided = folds(recordings, by)
-    job = _Job(request, wanted, folder, on_progress, should_stop, len(divided.folds))
+    job = _Job(request, wanted, folder, on_progress, should_stop, should_yield, len(divided.folds))
     fits: list[FoldFit] = []
     for fold in divided.folds:
         train = balanced_subset([by_id[i] for i in fold.train], most_training_runs, request.seed)
@@ -92,6 +94,7 @@ class _Job:
         folder: Path | None,
         on_progress: Callable[[CrossValidationProgress], None] | None,
         should_stop: Callable[[], bool] | None,
+        should_yield: Callable[[], bool] | None,
         folds: int,
     ) -> None:
         self.request = request
@@ -101,6 +104,7 @@ class _Job:
         self.folder = folder
         self.on_progress = on_progress
         self.should_stop = should_stop
+        self.should_yield = should_yield
         self.folds = folds
         self.stopped = False
         self._searches = 0
@@ -159,6 +163,7 @@ class _Job:
             resume=self.folder is not None,
             on_progress=report,
             should_stop=self.should_stop,
+            should_yield=self.should_yield,
         )
         self.stopped = self.stopped or found.stopped
         return () if self.stopped else found.results
@@ -182,7 +187,15 @@ class _Job:
         if ours <= theirs:
             return result.model, result.train_mae
         budget = request.trials or result.evaluations
-        better = search_on(lifted, batch, budget, request.seed, metric=request.metric, should_stop=self.should_stop)
+        better = search_on(
+            lifted,
+            batch,
+            budget,
+            request.seed,
+            metric=request.metric,
+            should_stop=self.should_stop,
+            should_yield=self.should_yield,
+        )
         return better, float(batch.scores(better.parameters.vector()[None]).mae[:, 0].mean())
 
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.identification.choice import listed
 from core.plan import Cell, GridPlan
 from core.recording import Recording
 
@@ -89,12 +90,12 @@ class Proposal:
             return "hardly narrows any interval"
         told = [n for n in self.narrowings if n.told]
         if len(told) > MOST_NAMED:
-            most = _listed([n.symbol for n in found])
+            most = listed([n.symbol for n in found])
             return f"pins down {len(told)} of {len(self.narrowings)} parameters, open so far, most of all {most}"
         groups: dict[str, list[str]] = {}
         for narrowing in found:
             groups.setdefault(_verb(narrowing), []).append(narrowing.symbol)
-        text = "; ".join(verb.format(_listed(symbols)) for verb, symbols in groups.items())
+        text = "; ".join(verb.format(listed(symbols)) for verb, symbols in groups.items())
         head, interval, tail = text.partition(INTERVAL)
         return head + interval + tail.replace(INTERVAL, "that of")
 
@@ -128,7 +129,3 @@ def _verb(narrowing: Narrowing) -> str:
     nearest = min(_SHARES, key=lambda share: abs(math.log(share / factor)))
     share = _SHARES[nearest] if factor < 14.0 else "less than a tenth"
     return f"cuts {INTERVAL} {{}} to {share}"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

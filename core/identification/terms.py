@@ -182,20 +182,23 @@ def term_costs(
     trials: int = DEFAULT_TRIALS,
     on_progress: Callable[[Term, float], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
 ) -> TermCosts:
     """Leave out each term a fitted model has, one at a time, and fit the rest again with `trials` evaluations.
 
     request: how the model was fitted (metric, grid, supply, seed, threads); train: the runs it was fitted to;
-    held_out: others to judge on. on_progress hears the term that is next and the share that is done.
+    held_out: others to judge on. on_progress hears the term that is next and the share that is done; should_stop,
+    should_yield: as `identify`.
     """
     options = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+    asked: dict[str, Any] = {"metric": request.metric, "should_stop": should_stop, "should_yield": should_yield}
     batch = Batch(model, train, **options)
     present = [(term, gone) for term in TERMS if (gone := term.parameters(model))]
 
     def errors(candidate: ServoModel, runs: Sequence[Recording]) -> dict[str, float]:
         return {run.id: run.mae for run in evaluate(candidate, runs, **options).runs} if runs else {}
 
-    whole = search_on(model, batch, trials, request.seed, metric=request.metric, should_stop=should_stop)
+    whole = search_on(model, batch, trials, request.seed, **asked)
     known, unseen = errors(whole, train), errors(whole, held_out)
     unit = {recording.id: (unit_of(recording), *recording.conditions().items()) for recording in held_out}
     costs: list[TermCost] = []
@@ -204,10 +207,7 @@ def term_costs(
             break
         if on_progress is not None:
             on_progress(term, (place + 1) / (len(present) + 1))
-        without = search_on(
-            whole, batch, trials, request.seed, metric=request.metric, within=term.without(whole),
-            should_stop=should_stop,
-        )  # fmt: skip
+        without = search_on(whole, batch, trials, request.seed, within=term.without(whole), **asked)
         trained, judged = errors(without, train), errors(without, held_out)
         costs.append(
             TermCost(

@@ -91,10 +91,12 @@ def transfer_table(
     most_training_runs: int | None = None,
     on_progress: Callable[[str, float], None] | None = None,
     should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
 ) -> TransferTable:
     """Fit a variant to the runs of each value of a condition and judge it on all runs of each value.
 
-    on_progress hears the value that is fitted to and the share that is done. Raises InputError for an unknown
+    on_progress hears the value that is fitted to and the share that is done; should_stop, should_yield: as `identify`,
+    but that stopping leaves no table. Raises InputError for an unknown
     condition, IdentificationError when it takes one value or when it was stopped.
     """
     # Divides nothing here, but knows the conditions' other names and why one cannot be used.
@@ -109,7 +111,7 @@ def transfer_table(
         if on_progress is not None:
             on_progress(named(condition, value), place / len(groups))
         train = balanced_subset([by_id[run] for run in runs], most_training_runs, request.seed)
-        found = identify(asked, train, should_stop=should_stop)
+        found = identify(asked, train, should_stop=should_stop, should_yield=should_yield)
         if found.stopped:
             raise IdentificationError("stopped before every fit of the transfer table was done; start it again")
         models.append(found.results[0].model)

@@ -68,12 +68,18 @@ def search_on(
     metric: str = "mae",
     within: Reduction | None = None,
     should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
 ) -> ServoModel:
     """The best model found from where this one is, with its free parameters or `within` a reduced space.
 
     The first half of `trials` evaluations looks NEAR the start, the second NEARER the best of those; the result is
-    never worse than the start. batch: the recordings, made for this model.
+    never worse than the start. batch: the recordings, made for this model; should_yield: as `identify`.
     """
+
+    def values(candidates: Array) -> Array:
+        batch.spared = 1 if should_yield is not None and should_yield() else 0
+        return batch.scores(space.full(candidates)).combined(metric)
+
     space = within or reduction(model, {})
     best = space.reduced(model.parameters.vector())
     for share, seed_of_half in ((NEAR, seed), (NEARER, seed + 1)):
@@ -82,7 +88,7 @@ def search_on(
             [np.maximum(best - half, space.bounds[:, 0]), np.minimum(best + half, space.bounds[:, 1])]
         )
         best = search(
-            lambda candidates: batch.scores(space.full(candidates)).combined(metric),
+            values,
             box,
             [best],
             max(1, trials // 2),

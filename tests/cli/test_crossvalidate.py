@@ -8,7 +8,9 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from bench_gui.identify.crossvalidation import ASKED
 from bench_gui.results import load_identification
+from core.identification import terms, transfer
 from core.identification.folds import folds
 from core.identification.recommendation import VALIDATION
 from sessions import Session
@@ -43,16 +45,36 @@ def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> 
     assert data["skipped"].keys() == {"mass"}
 
 
-def test_transfer_and_terms_on_request(capsys, session) -> None:
-    text = bench(
-        capsys, "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "on", "--trials", "32",
-        "--path-terms", "command_delay", "--most-training-runs", "2", "--transfer", "--terms", "--jobs", "1",
-    )  # fmt: skip
+def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, session, monkeypatch) -> None:
+    """Asked for again, or not, what is kept of the same searches stays; of others it is made anew."""
+    common = [
+        "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "on",
+        "--path-terms", "command_delay", "--most-training-runs", "2", "--jobs", "1", "-o", tmp_path / "r",
+    ]  # fmt: skip
+    text = bench(capsys, *common, "--trials", "32", "--transfer", "--terms")
     assert "fitted to \\ on, kp" in text
     assert "delay of the command" in text
-    data_free = bench(capsys, "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "off",
-                      "--trials", "32", "--jobs", "1", "--json")  # fmt: skip
-    assert json.loads(data_free)["terms"] is None
+    kept = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("made again")
+
+    monkeypatch.setattr(transfer, "transfer_table", refuse)
+    monkeypatch.setattr(terms, "term_costs", refuse)
+    assert json.loads(bench(capsys, *common, "--trials", "32", "--transfer", "--terms", "--json")) == kept
+    assert json.loads(bench(capsys, *common, "--trials", "32", "--json")) == kept
+    assert "made again" in bench(capsys, *common[:-1], tmp_path / "other", "--trials", "32", "--terms", code=1)
+
+
+def test_what_other_searches_left_is_not_taken_over(capsys, tmp_path, session) -> None:
+    common = ["crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "off", "--jobs", "1", "--json"]
+    made = json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))
+    assert made["terms"] is None
+    (tmp_path / "crossvalidation.json").write_text(json.dumps({**made, "terms": {"terms": [], "text": "Kept."}}))
+    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"]["text"] == "Kept."
+    asked = json.loads((tmp_path / ASKED).read_text())
+    (tmp_path / ASKED).write_text(json.dumps({**asked, "data_hash": "of other runs"}))
+    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"] is None
 
 
 def test_what_cannot_be_held_out_is_one_clear_line(capsys, session) -> None:

@@ -19,6 +19,7 @@ from bench_gui.examples import example_session
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.coverage.audit import audit
+from core.identification.coverage.corrected import CorrectedRun, Correction
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.outliers import freezes, position_steps, spikes
@@ -26,6 +27,7 @@ from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import command_lag, lagged_correlation
 from core.identification.coverage.timing import encoder_step, timing_of
+from core.identification.objective import Batch
 from core.identification.repeatability import repeatability
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -236,6 +238,21 @@ def near_truth(name: str) -> ServoModel:
 def accused(fault: str, name: str, model: ServoModel | None = None) -> tuple[tuple[HeaderDoubt, ...], tuple[str, ...]]:
     planted = plant(fault, servo(name, 0, "m1"))
     return audit(model or near_truth(name), planted.recordings, dt=GRID, threads=1), planted.runs
+
+
+@pytest.mark.parametrize("name", RIGS)
+def test_a_corrected_header_is_simulated_alike_by_both_kernels(name: str) -> None:
+    """Facts as factors for one candidate, as another header for many; a supply also where it was logged."""
+    model, run = near_truth(name), sound(name)[0]
+    logged = with_channels(run, supply_voltage=np.full(run.samples, 0.97 * run.settings.supply_voltage))
+    correction = Correction(mass=0.1, kp=-0.2, supply_voltage=0.1, angle_offset=0.05)
+    for recording in (run, logged):
+        corrected = CorrectedRun(model, recording, None, "logged")
+        alone = corrected.alone(model.rows()[0], correction)
+        batch = Batch(model, [corrected.corrected(correction)], threads=1)
+        (together,) = batch.residuals(None, lambda _, residuals: residuals[:, 0])
+        assert alone == pytest.approx(together, abs=1e-9)
+        assert np.abs(alone - corrected.alone(model.rows()[0])).max() > 0.01
 
 
 def test_sound_headers_are_not_accused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 from dataclasses import replace
 
@@ -135,6 +136,16 @@ def test_a_command_path_never_fits_worse_than_none() -> None:
         for fold in found.folds:
             plain, path = (found.fit(variant, fold).train_mae for variant in found.variants)
             assert path <= plain * 1.001
+
+
+def test_yielding_a_processor_changes_nothing_but_time() -> None:
+    asked = request(trials=16, threads=3)
+    steady = cross_validate(asked, grid(), ("kp",), variants=(M1, M1_PATH))
+    polled = itertools.count()
+    yielding = cross_validate(asked, grid(), ("kp",), variants=(M1, M1_PATH), should_yield=lambda: next(polled) % 3 < 2)
+    assert next(polled) > 0
+    assert [fit.model.values for fit in yielding.fits] == [fit.model.values for fit in steady.fits]
+    assert [fit.errors for fit in yielding.fits] == [fit.errors for fit in steady.fits]
 
 
 def test_stopping_keeps_complete_folds() -> None:

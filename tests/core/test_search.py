@@ -107,7 +107,7 @@ def test_a_surrogate_leads_descents_from_afar() -> None:
     )
     assert {generation.surrogate for generation in generations} == {True, False}
     assert found.afar
-    assert min(found.afar) == found.value == 1.0
+    assert min(end.value for end in found.afar) == found.value == 1.0
     assert confirmed(found.afar, found.value)
 
 

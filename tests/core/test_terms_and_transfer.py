@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -107,10 +108,13 @@ def test_searching_on_never_ends_worse(delayed) -> None:
     runs = [record(delayed, "sin_sin", 1.0)]
     batch = Batch(delayed, runs, threads=1)
     moved = delayed.with_parameters(delayed.parameters.with_values({"command_delay": 0.02, "friction_base": 0.1}))
-    before, after = (
-        batch.scores(m.parameters.vector()[None]).mae.mean() for m in (moved, search_on(moved, batch, 100, 0))
-    )
+    found = search_on(moved, batch, 100, 0)
+    before, after = (batch.scores(m.parameters.vector()[None]).mae.mean() for m in (moved, found))
     assert after < 0.9 * before
+    polled = itertools.count()
+    yielding = search_on(moved, batch, 100, 0, should_yield=lambda: next(polled) % 3 < 2)
+    assert yielding.values == found.values
+    assert next(polled) > 0
 
 
 def test_a_model_without_the_load_s_friction_does_not_transfer_to_another_load() -> None:

@@ -1,6 +1,7 @@
 """What stands beside a fit: coverage before it, the next recordings after it, cross-validation for the choice."""
 
 import json
+import shutil
 
 import pytest
 from PySide6.QtCore import Qt
@@ -12,6 +13,7 @@ from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, 
 from bench_gui.identify.kept_crossvalidation import read_crossvalidation
 from bench_gui.identify.next_recordings import catalogue_model, next_recordings
 from bench_gui.main_window import IDENTIFY
+from bench_gui.results import load_identification
 from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest
@@ -128,6 +130,33 @@ def test_proposed_recordings_go_into_the_queue(person, view, session):
     assert "choose that servo under Bench" in panel.queue_button.toolTip()
 
 
+def test_proposals_need_no_recordings(person):
+    """The catalogue's model of the bench's servo judges; back on another tab the page says what is missing."""
+    controller, window = person.controller, person.window
+    window.show_task(IDENTIFY)
+    view = window.identify
+    assert view.is_empty
+    person.click(view.propose_button)
+    assert not view.is_empty
+    panel = view.panels.proposals
+    view.form.threads.setValue(1)
+    kp = load_servo("mx106").default_kp
+    plan = GridPlan(masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
+    controller.plan.edit(plan, "plan")
+    panel.count.setValue(1)
+    person.click(panel.propose_button)
+    person.until(lambda: not view.panels.proposing.active)
+    found = view.panels.proposing.found
+    same = next_recordings(catalogue_model("mx106"), [], plan, count=1, threads=1)
+    assert found is not None, view.panels.proposing.problem
+    assert found.to_json() == same.to_json()
+    assert "after 0 runs" in panel.status.text()
+    person.click(panel.queue_button)
+    assert [row.cell for row in controller.queue.waiting] == [same.proposals[0].cell]
+    view.tabs.setCurrentIndex(0)
+    assert view.is_empty
+
+
 def ask(view):
     """One model, three trajectories held out."""
     panel = view.panels.crossvalidation
@@ -151,8 +180,10 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     assert panel.bar.isVisible()
     assert not view.start_button.isEnabled()
     assert "cross-validation is running" in view.start_button.toolTip()
+    assert [line.split(";")[0] for line in person.controller.busy()] == ["a cross-validation"]
     person.click(panel.stop_button)
     person.until(lambda: not crossvalidating.active)
+    assert person.controller.busy() == []
     assert "Stopped before every variant was judged" in panel.status.text()
     assert view.start_button.isEnabled()
     (stopped,) = (session / "results").iterdir()
@@ -192,6 +223,31 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     person.open(session)
     person.until(lambda: crossvalidating.result is not None)
     assert texts(panel.tables[0]) == [row]
+
+
+def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, identified, tmp_path):
+    """The result in sight stays, its recommendation is the cross-validation's: the same as when it is read later."""
+    path = shutil.copytree(identified, tmp_path / "copy")
+    person.open(path)
+    person.window.show_task(IDENTIFY)
+    view, fitting = person.window.identify, person.controller.fitting
+    person.until(lambda: fitting.result is not None)
+    before = fitting.result
+    view.form.threads.setValue(1)
+    panel = ask(view)
+    panel.form.models.check(("m1", "m2"))
+    panel.form.trials.setValue(32)
+    assert "By cross-validation" not in view.choice.text()
+    person.click(panel.start_button)
+    person.until(lambda: fitting.result is not before)
+    assert view.panels.crossvalidating.problem == ""
+    assert view.choice.text().startswith("By cross-validation")
+    assert fitting.result.models == before.models
+    later = load_identification(before.folder)
+    assert (fitting.result.recommended, fitting.result.choice) == (later.recommended.model.friction, later.choice)
+    row = view.results.index(view.results.recommended_row, 0)
+    assert row.data() == f"{fitting.result.recommended.upper()}  ★  ●"
+    assert person.controller.shelf.recommended.endswith(fitting.result.recommended)
 
 
 def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):

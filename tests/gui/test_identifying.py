@@ -189,9 +189,8 @@ def test_bounds_and_frozen_values_are_chosen_in_a_table(qtbot):
 
 
 def test_the_fit_gives_way_while_the_servo_is_driven(person, session):
-    fitting = person.controller.fitting
     asked = []
-    fitting.set_courteous = asked.append
+    person.controller.workers.set_courteous = asked.append
     person.connect()
     person.record(0.4)
     person.until(lambda: True in asked)

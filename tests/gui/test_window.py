@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -20,9 +21,13 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.controller import Controller
+from bench_gui.identify.proposal_panel import ProposalTable
 from bench_gui.main_window import IDENTIFY, RECORD, TASKS, MainWindow
-from bench_gui.theme import THEMES, load_theme
+from bench_gui.theme import THEMES, apply, load_theme
+from bench_gui.widgets.tables import plain_table
 from core.friction import FRICTION_MODELS
+from core.identification.proposal import Proposal
+from core.plan import Cell
 from tests.gui.conftest import dispose
 
 INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)
@@ -94,6 +99,27 @@ def test_text_and_curves_stand_out(theme):
         assert contrast(colours.on_state, state) >= 4.5
     assert contrast(colours.on_stop, colours.stop) >= 4.5
     assert contrast(colours.on_accent, colours.accent) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_an_unchecked_box_in_a_table_stands_out_from_its_row(qapp, qtbot, theme):
+    """By its border, 3 to 1 (WCAG 2.2, 1.4.11)."""
+    before = qapp.property("servobenchTheme")
+    apply(qapp, load_theme(theme))
+    table, view = ProposalTable(), plain_table("Proposals", "Checked ones go into the queue")
+    qtbot.addWidget(view)
+    cell = Cell(mass=1.0, length=0.1, kp=8.0, trajectory="sin_sin", repetition=1)
+    table.show_proposals([Proposal(cell=cell, nats=1.0, narrowings=())])
+    assert table.setData(table.index(0, 0), Qt.CheckState.Unchecked, Qt.ItemDataRole.CheckStateRole)
+    view.setModel(table)
+    view.show()
+    place = view.visualRect(table.index(0, 0))
+    place.setWidth(24)
+    picture = view.viewport().grab(place).toImage()
+    row, *others = (picture.pixelColor(x, picture.height() // 2).name() for x in range(1, picture.width()))
+    assert max(contrast(colour, row) for colour in others) >= 3.0
+    if before:
+        apply(qapp, load_theme(before))
 
 
 def contrast(one, other):

@@ -9,6 +9,7 @@ entirely, because the whole session is wrong, shows in the motor's constants, se
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,9 +20,9 @@ from numpy.typing import NDArray
 from core.errors import IdentificationError
 from core.identification.coverage.doubts import HeaderDoubt, doubt_of, sign_doubt
 from core.identification.coverage.plausibility import implausible_constants, strangeness
-from core.identification.coverage.problem import WIDE, Fact, Point, Problem
+from core.identification.coverage.problem import WIDE, Point, Problem
 from core.identification.coverage.signals import swapped_sign
-from core.identification.coverage.suspects import Suspect, suspects
+from core.identification.coverage.suspects import Fact, Suspect, suspects
 from core.identification.sensitivity import correlation_length
 from core.model import ServoModel
 from core.recording import Recording
@@ -176,31 +177,33 @@ def _begun(problem: Problem, point: Point, facts: tuple[Fact, ...], suspect: Sus
 
 def _screened(problem: Problem, point: Point, facts: tuple[Fact, ...]) -> list[tuple[Suspect, float]]:
     """The suspects that explain most when linearised, with the value each would take."""
-    residual = np.concatenate(point.residuals)
-    weight = (1.0 + (residual / problem.scale) ** 2) ** -0.25
-    jacobian = problem.jacobian(point, facts) * weight[:, None]
-    residual = residual * weight
-    slope = jacobian.T @ residual
+    weights = [(1.0 + (residual / problem.scale) ** 2) ** -0.25 for residual in point.residuals]
+    weighed = np.concatenate([w * residual for w, residual in zip(weights, point.residuals, strict=True)])
+    jacobian = np.concatenate([w[:, None] * j for w, j in zip(weights, problem.jacobian(point, facts), strict=True)])
+    count = len(point.scaled)
     movable = np.ones(jacobian.shape[1], dtype=bool)
-    movable[: len(point.scaled)] = ~problem.pushed(point, slope[: len(point.scaled)])
+    movable[:count] = ~problem.pushed(point, (jacobian.T @ weighed)[:count])
     basis, singular, _ = np.linalg.svd(jacobian[:, movable], full_matrices=False)
     basis = basis[:, singular > 1e-6 * singular[0]]
-    left = residual - basis @ (basis.T @ residual)
-    answers: dict[tuple[str, int, float], Array] = {}
+    left = weighed - basis @ (basis.T @ weighed)
+    ends = np.cumsum([len(residual) for residual in point.residuals])[:-1]
+    basis_of, left_of = np.split(basis, ends), np.split(left, ends)
+
+    @functools.cache
+    def products(name: str, run: int, begin: float) -> tuple[float, Array, float]:
+        """Of a run's answer to a fact: with itself, with the basis, with what is left."""
+        column = weights[run] * problem.by_fact(point, run, Fact(name, (run,), begin), facts)
+        return float(column @ column), basis_of[run].T @ column, float(column @ left_of[run])
+
     found: list[tuple[float, Suspect, float]] = []
     for suspect in suspects(problem.recordings):
         fact = suspect.fact
-        column = np.zeros(len(residual))
-        for run in fact.runs:
-            key = (fact.name, run, fact.begin)
-            if key not in answers:
-                answers[key] = weight * problem.by_fact(point, Fact(fact.name, (run,), fact.begin), facts)
-            column += answers[key]
-        free = column - basis @ (basis.T @ column)
-        size = float(free @ free)
-        if size > INVISIBLE * float(column @ column):
-            value = -float(free @ left) / size
-            found.append((value * value * size, suspect, min(max(value, -math.log(2.0)), math.log(2.0))))
+        squares, shadows, slopes = zip(*(products(fact.name, run, fact.begin) for run in fact.runs), strict=True)
+        shadow = np.sum(shadows, axis=0)
+        free = sum(squares) - float(shadow @ shadow)
+        if free > INVISIBLE * sum(squares):
+            value = -sum(slopes) / free
+            found.append((value * value * free, suspect, min(max(value, -math.log(2.0)), math.log(2.0))))
     found.sort(key=lambda entry: -entry[0])
     enough = WORTHWHILE * float(left @ left)
     return _varied([entry for entry in found if entry[0] >= enough])

@@ -1,36 +1,33 @@
 """Least squares over a model's free parameters and header facts together.
 
 A header fact that is wrong in a part of the runs pulls the model's parameters away from the truth until the other runs
-err as well. So a fact is never judged with the parameters held: both are moved, by Levenberg-Marquardt steps on the
+err as well. So a fact is never judged with the parameters held: both are moved, by damped Gauss-Newton steps on the
 position residuals with a pseudo-Huber loss (released swings that miss a stop by much must not decide).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.actuator import setup_row
 from core.catalogue import load_model, load_servo, shipped_models
-from core.identification.objective import available_threads
-from core.identification.request import tunable_parameters
-from core.kernel.layout import bind
-from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.identification.coverage.corrected import AS_WRITTEN, FAR, CorrectedRun, Correction
+from core.identification.coverage.suspects import Fact
+from core.identification.objective import Batch, available_threads
+from core.identification.sensitivity import Differences
+from core.identification.steps import Effort, descend, normal_equations, smooth_loss
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
-from core.simulation import initial_velocity, on_grid, supply_of
 
 Array = NDArray[np.float64]
-
-FACTS = ("mass", "kp", "supply_voltage", "angle_offset")
-"""What a header may have wrong; the first three as the logarithm of a factor, the offset in rad."""
+T = TypeVar("T")
 
 FACT_STEP = 3e-3
 """Of the differences by a fact: 0.3 %, or 3 mrad."""
@@ -46,28 +43,11 @@ MOVED = 2.0
 LARGEST_FACT = math.log(4.0)
 """No factor beyond this is looked for."""
 
-DAMPINGS = (1e-6, 1e-4, 1e-2, 1e-1, 1.0)
-"""Of the normal equations' diagonal; the one whose step leaves the smallest cost is taken."""
-
 BETWEEN = 4
 BESIDE = 0.05
 """So many more places to begin at, scattered by this share of the catalogue's bounds."""
 
-FAR = 10.0
-"""A simulation that diverges is so far off [rad]."""
-
-STEPS = 8
-CONVERGED = 2e-3
-"""A step that takes away a smaller share of the cost is the last."""
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One header fact of some runs, by their place; `begin` [s] since a run's first sample for one that changes."""
-
-    name: str
-    runs: tuple[int, ...]
-    begin: float = 0.0
+EFFORT = Effort(steps=8, enough=2e-3, dampings=(1e-3, 1e-1, 1e1, 1e2, 1e3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,38 +60,11 @@ class Point:
     cost: float
 
 
-@dataclass(frozen=True, eq=False)
-class _Run:
-    """A recording laid out for the kernel."""
-
-    recording: Recording
-    step: float
-    goal: Array
-    enable: Array
-    supply: Array
-    start: Array
-    measured: Array
-    position: Array
-    """Measured position of every step, (steps,) rad."""
-
-    @classmethod
-    def of(cls, recording: Recording, substeps: int, dt: float | None, supply: str) -> _Run:
-        run, step = on_grid(recording, dt)
-        measured = np.asarray(run.position, dtype=np.float64)
-        return cls(
-            recording=run,
-            step=step,
-            goal=np.repeat(np.asarray(run.goal_position, dtype=np.float64), substeps),
-            enable=np.repeat(run.torque_enable.astype(np.float64), substeps),
-            supply=np.repeat(supply_of(run, supply), substeps),
-            start=initial_state(float(measured[0]), initial_velocity(run)),
-            measured=measured,
-            position=np.repeat(measured, substeps),
-        )
-
-
 class Problem:
-    """The residuals of recordings under a model, as a function of its parameters and of header facts."""
+    """The residuals of recordings under a model, as a function of its parameters and of header facts.
+
+    Parameters are scaled by the widths of the catalogue's bounds.
+    """
 
     def __init__(
         self,
@@ -122,18 +75,19 @@ class Problem:
         supply: str = "logged",
         threads: int | None = None,
     ) -> None:
-        self._threads = available_threads() if threads is None else max(1, threads)
-        self.model = model
+        wide = {p.name: _wide(p) for p in model.parameters.free}
+        self.model = model.with_parameters(model.parameters.with_bounds(wide))
         self.recordings = tuple(recordings)
-        self._runs = tuple(_Run.of(recording, model.substeps, dt, supply) for recording in recordings)
-        self._nothing = np.zeros(max(len(run.goal) for run in self._runs))
-        self._kernel = rollout_kernel(model.control.kernel_law)
-        catalogue = tunable_parameters(model.servo)
-        free = model.parameters.free
-        known = [catalogue.get(p.name, p) for p in free]
-        self._widths = np.array([max(p.upper - p.lower, 1e-12) for p in known])
-        bounds = np.array([_wide(p) for p in free]) / self._widths[:, None]
-        self._low, self._high = bounds[:, 0], bounds[:, 1]
+        self._threads = available_threads() if threads is None else max(1, threads)
+        self._dt, self._supply = dt, supply
+        self._runs = tuple(CorrectedRun(self.model, recording, dt, supply) for recording in recordings)
+        self._as_written: tuple[tuple[int, ...], Batch] | None = None
+        """Places of the runs that were last simulated with their headers as they are, and these runs."""
+        values = self.model.parameters.vector()
+        self._widths = Differences.at(self.model, values, FINE).widths
+        self._low, self._high = (self.model.parameters.bounds() / self._widths[:, None]).T
+        self.start = values / self._widths
+        """The model's own parameters, scaled."""
         self.floor = load_servo(model.servo).encoder_step
         self.scale = self.floor
         """Where the loss turns from squares to magnitudes [rad]."""
@@ -158,11 +112,6 @@ class Problem:
         """Which parameters, (p,), lie at a bound that descending along `slope` (p,) would leave."""
         return ((point.scaled <= self._low) & (slope > 0)) | ((point.scaled >= self._high) & (slope < 0))
 
-    @cached_property
-    def start(self) -> Array:
-        """The model's own parameters, scaled by the width of the catalogue's bounds."""
-        return np.clip(self.model.parameters.vector() / self._widths, self._low, self._high)
-
     def fitted(self, point: Point) -> ServoModel:
         """The model at a point's parameters."""
         return self.model.with_parameters(self.model.parameters.with_vector(point.scaled * self._widths))
@@ -170,8 +119,8 @@ class Problem:
     def at(self, scaled: Array, facts: Sequence[Fact] = (), values: Array | None = None) -> Point:
         """Residuals and cost at given parameters and facts."""
         values = np.zeros(len(facts)) if values is None else values
-        row = self.model.rows((scaled * self._widths)[None])[0]
-        residuals = tuple(self._residuals(i, row[None], facts, values)[0] for i in range(len(self._runs)))
+        row = self._rows(scaled[None])[0]
+        residuals = tuple(run.alone(row, Correction.of(i, facts, values)) for i, run in enumerate(self._runs))
         return Point(scaled, values, residuals, self._cost(residuals))
 
     def rescale(self, point: Point) -> Point:
@@ -180,149 +129,123 @@ class Problem:
         self.scale = max(self.floor, 2.0 * float(np.median(every)))
         return replace(point, cost=self._cost(point.residuals))
 
-    def minimise(self, point: Point, facts: Sequence[Fact] = (), steps: int = STEPS, difference: float = FINE) -> Point:
-        """Levenberg-Marquardt from a point, whose values are the facts' first ones."""
-        for _ in range(steps):
-            jacobian = self.jacobian(point, facts, difference)
-            residual = np.concatenate(point.residuals)
-            weights = 1.0 / np.sqrt(1.0 + (residual / self.scale) ** 2)
-            normal = jacobian.T @ (weights[:, None] * jacobian)
-            slope = jacobian.T @ (weights * residual)
-            diagonal = np.diag(normal) + 1e-12 * max(float(np.diag(normal).max()), 1e-300)
-            tried = []
-            for damping in DAMPINGS:
-                step = self._step(normal, slope, damping * diagonal, point)
-                moved = np.concatenate([point.scaled, point.values]) - step
-                count = len(point.scaled)
-                scaled = np.clip(moved[:count], self._low, self._high)
-                values = np.clip(moved[count:], -LARGEST_FACT, LARGEST_FACT)
-                tried.append(self.at(scaled, facts, values))
-            best = min(tried, key=lambda p: p.cost)
-            if not best.cost < point.cost:
-                break
-            gained = (point.cost - best.cost) / point.cost
-            point = best
-            if gained < CONVERGED:
-                break
-        return point
-
-    def _step(self, normal: Array, slope: Array, damping: Array, point: Point) -> Array:
-        """Solve for a step; parameters at a bound that would leave it are held."""
-        held = np.zeros(len(slope), dtype=bool)
+    def minimise(
+        self, point: Point, facts: Sequence[Fact] = (), steps: int = EFFORT.steps, difference: float = FINE
+    ) -> Point:
+        """Damped steps from a point, whose values are the facts' first ones."""
         count = len(point.scaled)
-        step = np.zeros(len(slope))
-        for _ in range(3):
-            free = ~held
-            step[:] = 0.0
-            system = normal[np.ix_(free, free)] + np.diag(damping[free])
-            step[free] = np.linalg.lstsq(system, slope[free], rcond=1e-12)[0]
-            beyond = np.zeros(len(slope), dtype=bool)
-            beyond[:count] = self.pushed(point, step[:count])
-            if not (beyond & ~held).any():
-                break
-            held |= beyond
-        return step
 
-    def jacobian(self, point: Point, facts: Sequence[Fact] = (), difference: float = FINE) -> Array:
-        """Of all residuals by the scaled parameters, then the facts, (n, p + f)."""
-        count = len(point.scaled)
-        below = np.maximum(point.scaled - difference, self._low)
-        above = np.minimum(point.scaled + difference, self._high)
-        above = np.where(above > below, above, below + difference)
-        matrix = np.repeat(point.scaled[None], 1 + 2 * count, axis=0)
-        for place in range(count):
-            matrix[2 * place, place], matrix[2 * place + 1, place] = below[place], above[place]
-        rows = self.model.rows(matrix * self._widths)
+        def losses(candidates: Array) -> Array:
+            scaled, values = np.split(candidates, [count], axis=1)
+            return self._costs(scaled, facts, values)
 
-        def block(i: int) -> Array:
-            moved = self._residuals(i, rows[:-1], facts, point.values)
-            columns = (moved[1::2] - moved[0::2]) / (above - below)[:, None]
-            return np.vstack([columns, self._by_facts(i, rows[-1], facts, point.values)]).T
-
-        if self._threads == 1:
-            blocks = [block(i) for i in range(len(self._runs))]
-        else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                blocks = list(pool.map(block, range(len(self._runs))))
-        return np.concatenate(blocks)
-
-    def by_fact(self, point: Point, fact: Fact, facts: Sequence[Fact] = ()) -> Array:
-        """Derivative of all residuals by one more fact at 0, (n,)."""
-        row = self.model.rows((point.scaled * self._widths)[None])[0]
-        blocks = []
-        for i, residual in enumerate(point.residuals):
-            if i not in fact.runs:
-                blocks.append(np.zeros(len(residual)))
-                continue
-            blocks.append(self._by_facts(i, row, (*facts, fact), np.append(point.values, 0.0))[-1])
-        return np.concatenate(blocks)
-
-    def _by_facts(self, i: int, row: Array, facts: Sequence[Fact], values: Array) -> Array:
-        samples = len(self._runs[i].measured)
-        columns = np.zeros((len(facts), samples))
-        for place, fact in enumerate(facts):
-            if i not in fact.runs:
-                continue
-            low, high = values.copy(), values.copy()
-            low[place] -= FACT_STEP
-            high[place] += FACT_STEP
-            columns[place] = (
-                self._residuals(i, row[None], facts, high)[0] - self._residuals(i, row[None], facts, low)[0]
+        def equations(at: Array) -> tuple[Array, Array]:
+            place = replace(point, scaled=at[:count], values=at[count:])
+            found = self._linearised(
+                place, facts, difference, lambda jacobian, residuals: normal_equations(jacobian, residuals, self.scale)
             )
-        return columns / (2.0 * FACT_STEP)
+            return np.sum([normal for normal, _ in found], axis=0), np.sum([slope for _, slope in found], axis=0)
 
-    def _residuals(self, i: int, rows: Array, facts: Sequence[Fact], values: Array) -> Array:
-        """Simulated minus measured position of one run for candidates' rows (m, ROW), (m, n) rad."""
-        run = self._runs[i]
-        bench, settings = run.recording.bench, run.recording.settings
-        factors: dict[str, float] = dict.fromkeys(FACTS, 0.0)
-        n = self.model.substeps
-        hand = self._nothing[: len(run.goal)]
-        for fact, value in zip(facts, values.tolist(), strict=True):
-            if i not in fact.runs:
-                continue
-            if fact.begin > 0.0:
-                hand = hand + _slipped(run, n, fact.begin, value)
-            else:
-                factors[fact.name] += value
-        if any(factors.values()):
-            settings = replace(settings, kp=settings.kp * math.exp(factors["kp"]))
-            bench = replace(
-                bench,
-                measured_inertia=bench.inertia * math.exp(factors["mass"]),
-                measured_gravity_torque=bench.gravity_torque * math.exp(factors["mass"]),
-                angle_offset=bench.angle_offset + factors["angle_offset"],
-            )
-        volts = run.supply * math.exp(factors["supply_voltage"])
-        setup = setup_row(self.model.control, bench, settings, run.step / n)
-        nothing = self._nothing[: len(run.goal)]
-        out = np.empty((len(run.measured), len(OUTPUTS)))
-        found = np.empty((len(rows), len(run.measured)))
-        for place, row in enumerate(rows):
-            start = run.start.copy()
-            self._kernel(
-                bind(row, setup), start, run.goal, run.enable, volts, hand, nothing, nothing, 0, run.step / n, n, out
-            )
-            found[place] = out[:, 0]
-            if not math.isfinite(start[0]):
-                found[place] = np.nan_to_num(found[place], nan=FAR)
-        return np.clip(found - run.measured, -FAR, FAR)
+        limits = np.full(len(facts), LARGEST_FACT)
+        bounds = np.stack([np.append(self._low, -limits), np.append(self._high, limits)], axis=1)
+        start = np.append(point.scaled, point.values)
+        end, _ = descend(start, bounds, losses, equations, replace(EFFORT, steps=steps))
+        return self.at(end[:count], facts, end[count:])
+
+    def jacobian(self, point: Point, facts: Sequence[Fact] = (), difference: float = FINE) -> tuple[Array, ...]:
+        """Of the residuals of each run by the scaled parameters, then the facts, (n, p + f)."""
+        return tuple(self._linearised(point, facts, difference, lambda jacobian, _: jacobian))
+
+    def by_fact(self, point: Point, run: int, fact: Fact, facts: Sequence[Fact] = ()) -> Array:
+        """Derivative of the residuals of one run, by its place, by one more fact at 0, (n,)."""
+        row = self._rows(point.scaled[None])[0]
+        return self._by_fact(run, row, (*facts, fact), np.append(point.values, 0.0), len(facts))
+
+    def _linearised(
+        self, point: Point, facts: Sequence[Fact], difference: float, take: Callable[[Array, Array], T]
+    ) -> list[T]:
+        """What `take` makes of each run's Jacobian (n, p + f) and residuals (n,)."""
+        differences = Differences.at(self.model, point.scaled * self._widths, difference)
+        row = self._rows(point.scaled[None])[0]
+
+        def of_run(i: int, found: Array) -> T:
+            columns, residuals = differences.split(found)
+            by_facts = [self._by_fact(i, row, facts, point.values, place) for place in range(len(facts))]
+            return take(np.column_stack([columns, *by_facts]), residuals)
+
+        found: dict[int, T] = {}
+        corrections = [Correction.of(i, facts, point.values) for i in range(len(self._runs))]
+        for correction in dict.fromkeys(corrections):
+            places = tuple(i for i, other in enumerate(corrections) if other == correction)
+            found |= self._together(places, differences.matrix, correction, of_run)
+        return [found[i] for i in range(len(self._runs))]
+
+    def _together(
+        self, places: tuple[int, ...], matrix: Array, correction: Correction, take: Callable[[int, Array], T]
+    ) -> dict[int, T]:
+        """What `take` makes of runs, by their place, and their residuals (n, k) for candidates (k, p)."""
+        if correction.slips:
+            # The population kernel knows no torque from outside.
+            rows = self.model.rows(matrix)
+            each = {i: np.stack([self._runs[i].alone(row, correction) for row in rows], axis=1) for i in places}
+            return {i: take(i, residuals) for i, residuals in each.items()}
+        batch = self._batch(places, correction)
+        found = batch.residuals(matrix, lambda k, residuals: take(places[k], np.clip(residuals, -FAR, FAR)))
+        return dict(zip(places, found, strict=True))
+
+    def _batch(self, places: tuple[int, ...], correction: Correction) -> Batch:
+        """Runs, by their place, with the same correction."""
+        if correction == AS_WRITTEN and self._as_written is not None and self._as_written[0] == places:
+            return self._as_written[1]
+        corrected = [self._runs[i].corrected(correction) for i in places]
+        batch = Batch(self.model, corrected, dt=self._dt, supply=self._supply, threads=self._threads)
+        if correction == AS_WRITTEN:
+            self._as_written = places, batch
+        return batch
+
+    def _by_fact(self, i: int, row: Array, facts: Sequence[Fact], values: Array, place: int) -> Array:
+        """Derivative of one run's residuals by the fact at a place, (n,)."""
+        if i not in facts[place].runs:
+            return np.zeros(self._runs[i].samples)
+        step = FACT_STEP * np.eye(len(facts))[place]
+        above, below = (
+            self._runs[i].alone(row, Correction.of(i, facts, moved)) for moved in (values + step, values - step)
+        )
+        return (above - below) / (2.0 * FACT_STEP)
+
+    def _costs(self, scaled: Array, facts: Sequence[Fact], values: Array) -> Array:
+        """Of candidates (k, p) with their facts' values (k, f), (k,)."""
+        touched = {i for fact in facts for i in fact.runs}
+        others = tuple(i for i in range(len(self._runs)) if i not in touched)
+        rows = self._rows(scaled)
+
+        def of(_: int, residuals: Array) -> Array:
+            return self.scale * smooth_loss(residuals, self.scale).sum(axis=0)
+
+        def of_touched(i: int) -> Array:
+            corrections = (Correction.of(i, facts, value) for value in values)
+            pairs = zip(rows, corrections, strict=True)
+            return of(i, np.stack([self._runs[i].alone(row, correction) for row, correction in pairs], axis=1))
+
+        found = [*self._together(others, scaled * self._widths, AS_WRITTEN, of).values()] if others else []
+        return np.sum([*found, *self._spread(of_touched, sorted(touched))], axis=0)
 
     def _cost(self, residuals: Sequence[Array]) -> float:
-        """Σ c²·(√(1 + (r/c)²) − 1) with the scale c."""
-        every = np.concatenate(residuals)
-        return float((np.sqrt(1.0 + (every / self.scale) ** 2) - 1.0).sum() * self.scale**2)
+        """ε·Σ(√(r² + ε²) − ε): half the squares of small residuals."""
+        return self.scale * float(smooth_loss(np.concatenate(residuals), self.scale).sum())
+
+    def _rows(self, scaled: Array) -> Array:
+        """Kernel rows of candidates, (k, ROW)."""
+        return self.model.rows(scaled * self._widths)
+
+    def _spread(self, work: Callable[[int], T], places: Sequence[int]) -> list[T]:
+        if self._threads == 1 or len(places) < 2:
+            return [work(i) for i in places]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(work, places))
 
 
 def _wide(parameter: Parameter) -> tuple[float, float]:
     """Bounds, where a wrong header pushes a value out of them moved so far that it can show itself."""
     low, high = parameter.lower, parameter.upper
     return (low / MOVED, high * MOVED) if parameter.name in PUSHED else (low, high)
-
-
-def _slipped(run: _Run, substeps: int, begin: float, offset: float) -> Array:
-    """Torque of a load that hangs by `offset` [rad] elsewhere from `begin` [s] on, (steps,) N·m."""
-    bench = run.recording.bench
-    angle = run.position + bench.angle_offset
-    since = np.arange(len(angle)) * (run.step / substeps)
-    return np.where(since >= begin, -bench.gravity_torque * (np.sin(angle + offset) - np.sin(angle)), 0.0)

@@ -7,12 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.identification.coverage.problem import FACTS, Fact
 from core.identification.grouping import named
 from core.recording import Recording
 
+FACTS = ("mass", "kp", "supply_voltage", "angle_offset")
+"""What a header may have wrong; the first three as the logarithm of a factor, the offset in rad."""
+
 SLIP_TIMES = 9
 """Moments of a run at which the load may have slipped."""
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One header fact of some runs, by their place; `begin` [s] since a run's first sample for one that changes."""
+
+    name: str
+    runs: tuple[int, ...]
+    begin: float = 0.0
 
 
 @dataclass(frozen=True)

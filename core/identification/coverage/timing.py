@@ -177,7 +177,7 @@ def _jitter_findings(timings: Sequence[Timing]) -> list[Finding]:
             runs=tuple(t.run for t in uneven),
             text=f"the samples of {named_runs([t.run for t in uneven], len(timings))} come unevenly: every "
             f"{1e3 * worst.step:.1f} ms ± {1e3 * worst.jitter:.1f} ms in {worst.run}",
-            remedy="give a fit a grid (--dt) of the usual step; a shorter bus cycle makes them even",
+            remedy="give a fit the usual step as its time step; a shorter bus cycle makes the samples even",
         )
     ]
 
