@@ -13,6 +13,7 @@ from core.errors import IdentificationError
 
 if TYPE_CHECKING:
     from core.identification.certainty import Bootstrap, Certainty, Profile
+    from core.identification.prior import Prior
     from core.identification.result import Identification, ModelResult
     from core.model import ServoModel
 
@@ -132,6 +133,7 @@ def _computed(
         "dt": found.request.dt,
         "supply": found.request.supply,
         "threads": question.threads,
+        "prior": _prior(found, result),
     }
     name = result.model.friction.upper()
     whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
@@ -172,6 +174,15 @@ def _computed(
         stopped=not complete,
         notes=_notes(changed, bool(found.request.points)),
     )
+
+
+def _prior(found: Identification, result: ModelResult) -> Prior:
+    """As the fit had it: about where its search began."""
+    from core.identification.prior import Prior
+
+    free = [p.name for p in result.model.parameters.free]
+    began = result.model.parameters.with_values({name: result.evidence.of(name).initial for name in free})
+    return Prior.about(result.model.with_parameters(began), found.request.prior)
 
 
 def _notes(changed: bool, with_points: bool) -> list[str]:

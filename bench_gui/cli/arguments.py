@@ -16,6 +16,14 @@ INTEGRATOR_CHOICES = ("algorithm1", "bam")
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
+def not_negative(text: str) -> float:
+    """Parse a finite number that is 0 or more; raises argparse.ArgumentTypeError on others."""
+    value = float(text)
+    if not 0.0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not possible here: give 0 or more")
+    return value
+
+
 def positive_int(text: str) -> int:
     """A whole number of at least 1."""
     value = int(text)
@@ -87,6 +95,18 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="measured supply voltage where there is one, or the nominal one (%(default)s)",
     )
     parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+
+
+def add_prior(parser: argparse.ArgumentParser) -> None:
+    """How much is known of the servo before."""
+    parser.add_argument(
+        "--prior",
+        type=not_negative,
+        default=0.0,
+        metavar="MRAD",
+        help="cost of a value that lies a whole catalogue interval from where its search begins, e.g. 30: what the "
+        "runs leave open stays there (%(default)s)",
+    )
 
 
 def add_tag(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,7 @@ import argparse
 
 from bench_gui.cli.arguments import (
     INTEGRATOR_CHOICES,
+    add_prior,
     add_recordings,
     comma_list,
     friction_models,
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--trials", type=positive_int, metavar="N", help="evaluations per model and repeat; default: by parameters"
     )
     parser.add_argument("--repeats", type=positive_int, default=1, metavar="K", help="searches per model (%(default)s)")
+    add_prior(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
     parser.add_argument(
         "--validation",
@@ -114,6 +116,7 @@ def run(arguments: argparse.Namespace) -> int:
         command_path=terms,
         trials=arguments.trials,
         repeats=arguments.repeats,
+        prior=1e-3 * arguments.prior,
         seed=arguments.seed,
         validation=arguments.validation,
         metric=arguments.metric,

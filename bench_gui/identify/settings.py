@@ -38,6 +38,8 @@ class FitSettings:
     integrator: str = "algorithm1"
     substeps: int = 1
     refine: bool = False
+    prior: float = 0.0
+    """[rad], see `IdentificationRequest`."""
     dt: float | None = None
     supply: str = "logged"
     threads: int | None = None
@@ -73,6 +75,7 @@ class FitSettings:
             integrator=self.integrator,
             substeps=self.substeps,
             refine=self.refine,
+            prior=self.prior,
             dt=self.dt,
             supply=self.supply,
             threads=self.threads,

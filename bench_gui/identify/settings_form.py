@@ -153,6 +153,14 @@ class SettingsForm(QWidget):
             "Bounds and frozen parameters…", "Choose what is searched, and between which bounds", self.ask_parameters
         )
         parameters.wide(self.parameters_button)
+        self.prior: QDoubleSpinBox = number(
+            "Prior",
+            "Cost of a value that lies a whole catalogue interval from where its search begins; 10 to 30 for few runs "
+            "or one gain: what they leave open stays there",
+            "mrad", 0.0, 0.0, 1000.0, 1, 5.0,
+        )  # fmt: skip
+        self.prior.setSpecialValueText("none")
+        parameters.row("Prior", self.prior)
         column.addWidget(parameters)
         column.addWidget(self._expert_simulation())
         column.addWidget(self._expert_budget())
@@ -229,6 +237,7 @@ class SettingsForm(QWidget):
             ("repeats", self.repeats),
             ("parts of a step", self.substeps),
             ("time step", self.dt),
+            ("prior", self.prior),
             ("evaluations", self.trials),
             ("seed", self.seed),
             ("threads", self.threads),
@@ -263,6 +272,7 @@ class SettingsForm(QWidget):
             self.seed.setValue(settings.seed)
             self.substeps.setValue(settings.substeps)
             self.refine.setChecked(settings.refine)
+            self.prior.setValue(1e3 * settings.prior)
             self.dt.setValue(1e3 * (settings.dt or 0.0))
             self.threads.setValue(settings.threads or 0)
             for combo, value in (
@@ -401,6 +411,7 @@ class SettingsForm(QWidget):
             integrator=self.integrator.currentData(),
             substeps=self.substeps.value(),
             refine=self.refine.isChecked(),
+            prior=1e-3 * self.prior.value(),
             dt=1e-3 * self.dt.value() or None,
             supply=self.supply.currentData(),
             threads=self.threads.value() or None,
@@ -420,8 +431,8 @@ class SettingsForm(QWidget):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
-            self.seed, self.substeps, self.refine, self.dt, self.threads, self.error_metric, self.integrator, self.gate,
-            self.supply, self.start,
+            self.prior, self.seed, self.substeps, self.refine, self.dt, self.threads, self.error_metric,
+            self.integrator, self.gate, self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

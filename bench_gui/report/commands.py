@@ -34,6 +34,7 @@ def identify_command(
     words += _each("--bounds", (f"{name}={low!r}:{high!r}" for name, low, high in request.bounds))
     words += _each("--start", (f"{name}={value!r}" for name, value in request.start))
     words += ["--points"] if request.points else []
+    words += _given("--prior", f"{1e3 * request.prior:.10g}" if request.prior else None)
     words += ["--refine"] if request.refine else []
     words += [] if request.polish else ["--no-polish"]
     return shlex.join([*words, "-o", output])

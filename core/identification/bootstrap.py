@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.identification.certainty import Bootstrap, Spread
-from core.identification.objective import Batch
+from core.identification.objective import NO_PRIOR, Batch
 from core.identification.polish import polish
+from core.identification.prior import Prior
 from core.identification.profile import FINE
 from core.model import ServoModel
 from core.recording import Recording
@@ -36,6 +37,7 @@ def bootstrap(
     dt: float | None = None,
     supply: str = "logged",
     threads: int | None = None,
+    prior: Prior = NO_PRIOR,
     on_draw: Callable[[int], None] = lambda done: None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Bootstrap | None:
@@ -56,7 +58,7 @@ def bootstrap(
         if should_stop():
             break
         drawn = np.random.default_rng([seed, number]).integers(len(recordings), size=len(recordings))
-        batch = Batch(model, [recordings[i] for i in drawn], dt=dt, supply=supply, threads=threads)
+        batch = Batch(model, [recordings[i] for i in drawn], dt=dt, supply=supply, threads=threads, prior=prior)
         start, _ = polish(batch, model.parameters.vector(), difference=FINE)
         found.append(polish(batch, start)[0])
         on_draw(number + 1)

@@ -172,7 +172,7 @@ class _Job:
         self, request: IdentificationRequest, result: ModelResult, simpler: FoldFit | None, train: Sequence[Recording]
     ) -> tuple[ServoModel, float]:
         """The model and its training error, searched on from the one without the command path where that is better."""
-        if simpler is None:
+        if simpler is None or request.prior:
             return result.model, result.train_mae
         parameters = result.model.parameters
         neutral = {

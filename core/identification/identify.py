@@ -26,6 +26,7 @@ from core.identification.evidence import Evidence
 from core.identification.objective import Batch
 from core.identification.placed import PlacedResiduals
 from core.identification.polish import polish, smooth_losses
+from core.identification.prior import Prior
 from core.identification.refine import refined
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
@@ -221,6 +222,7 @@ class _Job:
             dt=self.request.dt,
             supply=self.request.supply,
             threads=self.request.threads,
+            prior=Prior.about(wanted, self.request.prior),
         )
         wanted = batch.model = replace(wanted, dt=float(np.median(batch.steps)))
         starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
@@ -243,7 +245,8 @@ class _Job:
             if found.stopped:
                 self.stopped = True
                 break
-        best = repeats[int(np.argmin(values))] if self._placed is not None else min(repeats, key=lambda r: r.train_mae)
+        by_value = self._placed is not None or request.prior > 0.0
+        best = repeats[int(np.argmin(values))] if by_value else min(repeats, key=lambda r: r.train_mae)
         model = wanted.with_parameters(best.parameters)
         others: list[Array] = []
         if self._polishes and not self.stopped:
@@ -257,6 +260,7 @@ class _Job:
                     dt=request.dt,
                     supply=request.supply,
                     threads=request.threads,
+                    prior=batch.prior,
                 )
             best = self._repeat(model, best.seed, best.evaluations)
         model = self._finished(model, best, repeats, split)
@@ -345,7 +349,7 @@ class _Job:
 
     def _values(self, template: ServoModel, batch: Batch, candidates: Array) -> Array:
         """What the search makes small, (p,) for candidates (p, n): metric of the runs plus mean error of the points."""
-        values = batch.scores(candidates).combined(self.request.metric)
+        values = batch.scores(candidates).combined(self.request.metric) + batch.prior_costs(candidates)
         return values if self._placed is None else values + self._placed.errors(template, candidates)
 
     def _seed(self, repeat: int) -> int:
@@ -420,6 +424,7 @@ class _Job:
             "trials": budget,
             "recordings": list(batch.ids),
             "data_hash": request.data_hash,
+            **({"prior": request.prior} if request.prior else {}),
             **({"points": [point.uid for point in request.points]} if request.points else {}),
         }
 

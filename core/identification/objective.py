@@ -20,6 +20,7 @@ from scipy.signal import savgol_filter
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
+from core.identification.prior import Prior
 from core.identification.request import METRICS
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
@@ -29,6 +30,8 @@ from core.simulation import initial_velocity, on_grid, supply_of
 Array = NDArray[np.float64]
 S = TypeVar("S")
 T = TypeVar("T")
+
+NO_PRIOR = Prior()
 
 VELOCITY_WEIGHT = 0.02
 """Share of the velocity's mean absolute error in "mae_velocity" [s]."""
@@ -88,8 +91,10 @@ class Batch:
         dt: float | None = None,
         supply: str = "logged",
         threads: int | None = None,
+        prior: Prior = NO_PRIOR,
     ) -> None:
-        """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones.
+        """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones; prior:
+        what values cost beside the errors, see `prior_costs`.
 
         Raises IdentificationError for no recordings or recordings of another servo.
         """
@@ -99,6 +104,7 @@ class Batch:
         if others:
             raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
         self.model = model
+        self.prior = prior
         self.ids = tuple(recording.id for recording in recordings)
         n = model.substeps
         grids = [on_grid(recording, dt) for recording in recordings]
@@ -165,6 +171,10 @@ class Batch:
             portions[lightest].append(int(recording))
             loads[lightest] += self.samples[recording]
         return [np.array(portion) for portion in portions]
+
+    def prior_costs(self, matrix: Array) -> Array:
+        """What the prior adds to a mean error of candidates (n, n_free), (n,) [rad]."""
+        return self.prior.costs([p.name for p in self.model.parameters.free], matrix)
 
     def scores(self, matrix: Array | None = None) -> Scores:
         """Simulate candidates, matrix (n, n_free) in the order of the model's free parameters; None: the model."""

@@ -4,8 +4,7 @@ A search makes the mean absolute error small, which outliers and model error do 
 encoder steps that error is smallest where a shaft at rest lies on a step, not where it was. The polish minimises
 √(r² + ε²) with ε one encoder step (pseudo-Huber): squares for residuals of the encoder's kind, absolute values for all
 larger ones, where it changes next to nothing. It is smooth, so that damped Gauss-Newton steps find its minimum, and
-intervals follow from it (Huber 1964). Several dampings are tried at each step, as a simulation costs little beside the
-Jacobian; SciPy's trust region spends most of its time on decompositions of tall matrices.
+intervals follow from it (Huber 1964). SciPy's trust region spends most of its time on decompositions of tall matrices.
 """
 
 from __future__ import annotations
@@ -16,20 +15,16 @@ from numpy.typing import NDArray
 from core.catalogue import load_servo
 from core.identification.objective import Batch
 from core.identification.sensitivity import DIFFERENCE, Differences
+from core.identification.steps import Effort, descend, normal_equations, smooth_loss
 
 Array = NDArray[np.float64]
 
-MOST_STEPS = 25
-"""Each takes one Jacobian."""
-ENOUGH = 1e-6
-"""Relative improvement that ends it."""
-ROUGH_STEPS, ROUGH = 12, 1e-3
-"""The same for a polish that is one of many."""
-DAMPINGS = np.array([1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4])
-"""Tried at each step, relative to the last one that served."""
-SHARES = (1.0, 0.5)
-"""Of each damped step: as many candidates as the kernel simulates together."""
-WORST_TRUST = 1e4
+_DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
+_SHARES = (1.0, 0.5)
+"""With the dampings as many candidates as the kernel simulates together."""
+_WHOLE = Effort(steps=25, enough=1e-6, dampings=_DAMPINGS, shares=_SHARES)
+_ROUGH = Effort(steps=12, enough=1e-3, dampings=_DAMPINGS, shares=_SHARES)
+"""For a polish that is one of many."""
 
 
 def smooth_scale(servo: str) -> float:
@@ -38,10 +33,10 @@ def smooth_scale(servo: str) -> float:
 
 
 def smooth_losses(batch: Batch, matrix: Array) -> Array:
-    """Mean over runs of the mean of √(r² + ε²) − ε [rad], (p,) for candidates (p, n)."""
+    """Mean over runs of the mean of √(r² + ε²) − ε [rad], (p,) for candidates (p, n), and what the prior adds."""
     scale = smooth_scale(batch.model.servo)
-    losses = batch.residuals(matrix, lambda _, r: (np.sqrt(r * r + scale * scale) - scale).mean(axis=0))
-    return np.mean(losses, axis=0)
+    losses = batch.residuals(matrix, lambda _, residuals: smooth_loss(residuals, scale).mean(axis=0))
+    return np.mean(losses, axis=0) + batch.prior_costs(matrix)
 
 
 def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: float = DIFFERENCE) -> tuple[Array, int]:
@@ -51,49 +46,32 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
     The same values where no minimum is nearby; rough: stop where little is left to gain; difference: of the Jacobian,
     as a share of the catalogue's bounds, wide ones look over kinks.
     """
+    scale, count = smooth_scale(batch.model.servo), len(batch.samples)
+    widths = Differences.at(batch.model, vector, difference).widths
+    names = [p.name for p in batch.model.parameters.free]
+    candidates = 0
+
+    def losses(shares: Array) -> Array:
+        nonlocal candidates
+        candidates += len(shares)
+        return smooth_losses(batch, shares * widths)
+
+    def equations(at: Array) -> tuple[Array, Array]:
+        nonlocal candidates
+        differences = Differences.at(batch.model, at * widths, difference)
+        candidates += len(differences.matrix)
+
+        def of_run(_: int, residuals: Array) -> tuple[Array, Array]:
+            jacobian, residual = differences.split(residuals)
+            normal, slope = normal_equations(jacobian, residual, scale)
+            return normal / (count * len(residual)), slope / (count * len(residual))
+
+        found = batch.residuals(differences.matrix, of_run)
+        curvature, rise = batch.prior.equations(names, at * widths)
+        normal = np.sum([normal for normal, _ in found], axis=0) + np.diag(curvature)
+        return normal, np.sum([slope for _, slope in found], axis=0) + rise
+
+    bounds = batch.model.parameters.bounds() / widths[:, None]
+    at, _ = descend(vector / widths, bounds, losses, equations, _ROUGH if rough else _WHOLE)
     low, high = batch.model.parameters.bounds().T
-    at = np.clip(vector, low, high)
-    least, trust = float(smooth_losses(batch, at[None])[0]), 1e-3
-    candidates = 1
-    for _ in range(ROUGH_STEPS if rough else MOST_STEPS):
-        widths, normal, slope = _normal_equations(batch, at, difference)
-        candidates += 1 + 2 * len(at) + len(DAMPINGS) * len(SHARES)
-        dampings = trust * DAMPINGS
-        steps = [_step(normal, slope, damping, (at <= low), (at >= high)) * widths for damping in dampings]
-        tried = np.clip(at + np.array([share * step for share in SHARES for step in steps]), low, high)
-        values = smooth_losses(batch, tried)
-        best = int(np.argmin(values))
-        if not values[best] < least:
-            if trust >= WORST_TRUST:
-                break
-            trust *= DAMPINGS[-1] / DAMPINGS[0]
-            continue
-        gained = 1.0 - values[best] / least if least > 0.0 else 0.0
-        at, least, trust = tried[best], float(values[best]), min(max(dampings[best % len(dampings)], 1e-9), 1.0)
-        if gained < (ROUGH if rough else ENOUGH):
-            break
-    return at, candidates
-
-
-def _normal_equations(batch: Batch, at: Array, difference: float) -> tuple[Array, Array, Array]:
-    """Catalogue intervals, and per these JᵀWJ and JᵀWr; W weighs as the loss does, each run alike."""
-    differences = Differences.at(batch.model, at, difference)
-    scale = smooth_scale(batch.model.servo)
-
-    def equations(_: int, residuals: Array) -> tuple[Array, Array]:
-        jacobian, residual = differences.split(residuals)
-        weighted = jacobian / (np.sqrt(residual**2 + scale**2) * len(residual))[:, None]
-        return weighted.T @ jacobian, weighted.T @ residual
-
-    found = batch.residuals(differences.matrix, equations)
-    return differences.widths, np.sum([normal for normal, _ in found], axis=0), np.sum([s for _, s in found], axis=0)
-
-
-def _step(normal: Array, slope: Array, damping: float, lowest: NDArray[np.bool_], highest: NDArray[np.bool_]) -> Array:
-    """A damped step; parameters at a bound that would leave it stay."""
-    free = ~((lowest & (slope > 0.0)) | (highest & (slope < 0.0)))
-    step = np.zeros(len(slope))
-    inner = normal[np.ix_(free, free)]
-    damped = inner + damping * np.diag(np.diag(inner) + np.finfo(np.float64).tiny)
-    step[free] = -np.linalg.lstsq(damped, slope[free], rcond=None)[0]
-    return step
+    return np.clip(at * widths, low, high), candidates

@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.identification.certainty import LIMIT, Profile, ProfilePoint
-from core.identification.objective import Batch
+from core.identification.objective import NO_PRIOR, Batch
 from core.identification.polish import polish, smooth_losses, smooth_scale
+from core.identification.prior import Prior
 from core.identification.sensitivity import DIFFERENCE, correlation_length, deviance_factor
 from core.model import ServoModel
 from core.parameters import AT_BOUND_FRACTION
@@ -67,11 +68,12 @@ class Optimum:
         dt: float | None = None,
         supply: str = "logged",
         threads: int | None = None,
+        prior: Prior = NO_PRIOR,
     ) -> Optimum:
         """Polish a model on the runs it was fitted to; raises IdentificationError for one without free parameters."""
         if not model.parameters.free:
             raise IdentificationError("every parameter of the model is frozen: there is nothing to be certain of")
-        batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads)
+        batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads, prior=prior)
         given = model.parameters.vector()
         vector = _polished(batch, given)
         at = copy.copy(batch)

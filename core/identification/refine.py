@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.identification.evaluate import discretisation_error, evaluate
-from core.identification.objective import Batch
+from core.identification.objective import NO_PRIOR, Batch
 from core.identification.polish import polish, smooth_losses
+from core.identification.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
 
@@ -39,6 +40,7 @@ def refined(
     dt: float | None = None,
     supply: str = "logged",
     threads: int | None = None,
+    prior: Prior = NO_PRIOR,
 ) -> tuple[ServoModel, list[Array]]:
     """A fitted model with as many substeps as its motion needs, its values polished with them, and its other optima.
 
@@ -49,13 +51,13 @@ def refined(
     first = model.substeps
     while 2 * model.substeps <= FINEST and _costs_too_much(model, recordings, options):
         model = replace(model, substeps=2 * model.substeps)
-        batch = Batch(model, recordings, **options)
+        batch = Batch(model, recordings, **options, prior=prior)
         starts = np.array([model.parameters.vector(), *lifted])
         vector, _ = polish(batch, starts[int(np.argmin(smooth_losses(batch, starts)))], rough=True, difference=FINE)
         model = model.with_parameters(model.parameters.with_vector(vector))
     if model.substeps == first:
         return model, list(others)
-    batch = Batch(model, recordings, **options)
+    batch = Batch(model, recordings, **options, prior=prior)
     vector, _ = polish(batch, model.parameters.vector())
     moved = [polish(batch, other, rough=True, difference=FINE)[0] for other in others]
     return model.with_parameters(model.parameters.with_vector(vector)), moved

@@ -94,6 +94,9 @@ class IdentificationRequest:
     start: tuple[tuple[str, float], ...] = ()
     """A known model of the servo by parameter name, SI units, e.g. of an earlier unit: each search begins there too,
     see `started`."""
+    prior: float = 0.0
+    """What it costs, in a run's mean error [rad], when a parameter lies a whole catalogue interval from where its
+    search begins, see `Prior`; 0: nothing."""
     points: tuple[PlacedPoint, ...] = ()
     """Drive/backdrive points placed by hand; their mean error joins that of the runs, see `PlacedResiduals`."""
     threads: int | None = None
@@ -126,6 +129,8 @@ class IdentificationRequest:
         for name in self.command_path:
             if name not in COMMAND_PATH_TERMS:
                 raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
+        if not (math.isfinite(self.prior) and self.prior >= 0.0):
+            raise IdentificationError(f"a prior cannot weigh {self.prior:g} rad; give 0 for none, or about 0.03")
         others = sorted({point.servo for point in self.points} - {self.servo})
         if others:
             raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")

@@ -19,6 +19,7 @@ from core.catalogue import load_servo
 from core.identification.conditions import missing_conditions
 from core.identification.evidence import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.objective import DIVERGED, Batch
+from core.identification.prior import catalogue_width
 from core.identification.request import tunable_parameters
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
@@ -70,7 +71,7 @@ class Differences:
     def at(cls, model: ServoModel, vector: Array, difference: float) -> Differences:
         """About values (p,) of a model's free parameters; difference: as a share of the catalogue's bounds."""
         catalogue = tunable_parameters(model.servo)
-        widths = np.array([_width(p, catalogue) for p in model.parameters.free])
+        widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
         low, high = model.parameters.bounds().T
         below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
         # A parameter between equal bounds, or left at one by rounding, still needs a step.
@@ -273,11 +274,6 @@ def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording
     steps = np.cumsum([recordings[i].samples * variants for i in order])
     count = max(1, int((steps <= MOST_STEPS).sum()))
     return [recordings[i] for i in sorted(order[:count])]
-
-
-def _width(parameter: Parameter, catalogue: ParameterSet) -> float:
-    known = catalogue.get(parameter.name, parameter)
-    return max(known.upper - known.lower, 1e-12)
 
 
 def _bound_reached(parameter: Parameter) -> str:

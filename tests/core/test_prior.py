@@ -1,0 +1,87 @@
+"""A prior: what the runs leave open stays where the search began, what they determine does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.objective import Batch
+from core.identification.polish import polish, smooth_losses
+from core.identification.prior import Prior
+from core.identification.request import search_template
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+
+SERVO = "xl330"
+
+
+def truth() -> ServoModel:
+    model = build_model(SERVO, "m1")
+    return model.with_parameters(model.parameters.with_values({"friction_base": 0.02, "armature": 0.002}))
+
+
+def recordings() -> list[Recording]:
+    model, path = truth(), make_trajectory("sin_sin")
+    found = []
+    for mass in (0.1, 0.2):
+        bench, settings = Bench(mass=mass, length=0.1), model.default_settings(400.0)
+        motion = simulate_trajectory(model, path, bench, settings, 0.005)
+        channels = {
+            "time": motion.time,
+            "goal_position": motion.goal_position,
+            "torque_enable": path.torque_enable(motion.time),
+            "position": motion.position,
+        }
+        found.append(Recording(id=f"{mass}", trajectory="sin_sin", bench=bench, settings=settings, channels=channels))
+    return found
+
+
+def test_it_costs_the_square_of_the_distance_in_catalogue_intervals() -> None:
+    model = truth()
+    prior = Prior.about(model, 0.03)
+    names = [p.name for p in model.parameters.free]
+    moved = model.parameters.vector()
+    place = names.index("R")
+    moved[place] += 0.5 * prior.widths["R"]
+    assert prior.costs(names, np.array([model.parameters.vector(), moved])) == pytest.approx([0.0, 0.03 * 0.25])
+    curvature, slope = prior.equations(names, moved)
+    assert curvature == pytest.approx(np.full(len(names), 0.06))
+    assert slope[place] == pytest.approx(0.03)
+    assert np.count_nonzero(slope) == 1
+
+
+def test_a_polish_ends_where_loss_and_cost_balance() -> None:
+    model = truth()
+    prior = Prior.about(build_model(SERVO, "m1"), 0.01)
+    batch = Batch(model, recordings(), threads=1, prior=prior)
+    found, _ = polish(batch, model.parameters.vector(), difference=1e-4)
+    values = smooth_losses(
+        batch, np.array([model.parameters.vector(), build_model(SERVO, "m1").parameters.vector(), found])
+    )
+    assert values[2] < min(values[:2])
+    around = np.repeat(found[None], 2 * len(found), axis=0)
+    low, high = model.parameters.bounds().T
+    for i in range(len(found)):
+        around[2 * i, i] = max(found[i] - 0.01 * (high - low)[i], low[i])
+        around[2 * i + 1, i] = min(found[i] + 0.01 * (high - low)[i], high[i])
+    assert smooth_losses(batch, around).min() > values[2] * (1.0 - 1e-4)
+
+
+def test_what_runs_leave_open_stays_and_what_they_determine_moves() -> None:
+    """Nothing is released, so that β is open."""
+    asked = {"servo": SERVO, "models": ("m1",), "trials": 2000, "validation": "none", "threads": 1}
+    asked["command_path"] = ("release_braking",)
+    request = IdentificationRequest(**asked, prior=1e-3)  # type: ignore[arg-type]
+    began, held = search_template(request, "m1").values, identify(request, recordings()).results[0].model.values
+    assert held["release_braking"] == pytest.approx(began["release_braking"], abs=1e-3)
+    assert abs(held["friction_base"] - 0.02) < 0.05 * abs(began["friction_base"] - 0.02)
+
+
+def test_a_negative_one_is_refused() -> None:
+    with pytest.raises(IdentificationError, match="cannot weigh"):
+        IdentificationRequest(servo=SERVO, prior=-1.0)
