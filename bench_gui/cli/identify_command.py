@@ -79,6 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--refine", action="store_true", help="halve the time step until the result no longer depends on it"
     )
+    parser.add_argument(
+        "--run-offsets", action="store_true", help="give each run an angle and a supply voltage of its own"
+    )
     parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
@@ -122,6 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
         metric=arguments.metric,
         polish=not arguments.no_polish,
         refine=arguments.refine,
+        run_offsets=arguments.run_offsets,
         quadratic_gate=arguments.gate,
         integrator=arguments.integrator,
         substeps=arguments.substeps,

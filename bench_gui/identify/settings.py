@@ -38,6 +38,7 @@ class FitSettings:
     integrator: str = "algorithm1"
     substeps: int = 1
     refine: bool = False
+    run_offsets: bool = False
     prior: float = 0.0
     """[rad], see `IdentificationRequest`."""
     dt: float | None = None
@@ -75,6 +76,7 @@ class FitSettings:
             integrator=self.integrator,
             substeps=self.substeps,
             refine=self.refine,
+            run_offsets=self.run_offsets,
             prior=self.prior,
             dt=self.dt,
             supply=self.supply,

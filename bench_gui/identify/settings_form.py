@@ -189,6 +189,13 @@ class SettingsForm(QWidget):
             "on them; placed points cannot join",
         )
         section.wide(self.refine)
+        self.run_offsets = describe(
+            QCheckBox("Offsets of each run"),
+            "Offsets of each run",
+            "The values are polished with an angle and a supply voltage of its own for each run, so that they do not "
+            "make up for a horn that was put on anew; placed points cannot join",
+        )
+        section.wide(self.run_offsets)
         self.dt: QDoubleSpinBox = number(
             "Time step", "Grid of the simulation; automatic: a regular recording's own, 5 ms for others",
             "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
@@ -233,6 +240,7 @@ class SettingsForm(QWidget):
         self.command_path.toggled.connect(lambda _: self._edited("command path"))
         self.points.toggled.connect(lambda _: self._edited("placed points"))
         self.refine.toggled.connect(lambda _: self._edited("refining the step"))
+        self.run_offsets.toggled.connect(lambda _: self._edited("offsets of each run"))
         for text, spin in (
             ("repeats", self.repeats),
             ("parts of a step", self.substeps),
@@ -272,6 +280,7 @@ class SettingsForm(QWidget):
             self.seed.setValue(settings.seed)
             self.substeps.setValue(settings.substeps)
             self.refine.setChecked(settings.refine)
+            self.run_offsets.setChecked(settings.run_offsets)
             self.prior.setValue(1e3 * settings.prior)
             self.dt.setValue(1e3 * (settings.dt or 0.0))
             self.threads.setValue(settings.threads or 0)
@@ -411,6 +420,7 @@ class SettingsForm(QWidget):
             integrator=self.integrator.currentData(),
             substeps=self.substeps.value(),
             refine=self.refine.isChecked(),
+            run_offsets=self.run_offsets.isChecked(),
             prior=1e-3 * self.prior.value(),
             dt=1e-3 * self.dt.value() or None,
             supply=self.supply.currentData(),
@@ -431,8 +441,8 @@ class SettingsForm(QWidget):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
-            self.prior, self.seed, self.substeps, self.refine, self.dt, self.threads, self.error_metric,
-            self.integrator, self.gate, self.supply, self.start,
+            self.prior, self.seed, self.substeps, self.refine, self.run_offsets, self.dt, self.threads,
+            self.error_metric, self.integrator, self.gate, self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

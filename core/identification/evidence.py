@@ -28,6 +28,12 @@ OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not deter
 
 BRAKING_MARGIN = 0.05
 """A 95 % interval of β that comes this close to 0 or 1 speaks for open or shorted."""
+TOLD_ANGLE, TOLD_SUPPLY = math.radians(0.3), 0.1
+"""Smaller offsets of a run are not worth a word [rad, V]."""
+MOST_APART = 0.5
+"""Share of the runs that can stand apart from the others."""
+_OFFSETS = ("angle", "angle_error", "supply", "supply_error")
+
 WIDEST_BRAKING = 0.5
 """A 95 % interval of β that is wider tells nothing."""
 
@@ -118,6 +124,29 @@ class TorqueOff:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunOffset:
+    """What sets one run apart from its header, see `offsets`; standard errors beside the values."""
+
+    id: str
+    angle: float
+    """The load hangs so much farther counter-clockwise [rad]."""
+    angle_error: float
+    supply: float
+    """So much more than written, or than measured [V]."""
+    supply_error: float
+
+    @property
+    def text(self) -> str:
+        """What is clearly different, with the remedy; empty where nothing is."""
+        found = []
+        if abs(self.angle) > max(NORMAL_95 * self.angle_error, TOLD_ANGLE):
+            found.append(f"its load hangs {math.degrees(self.angle):+.1f}° off (set the zero anew)")
+        if abs(self.supply) > max(NORMAL_95 * self.supply_error, TOLD_SUPPLY):
+            found.append(f"its supply was {self.supply:+.2g} V off (measure it)")
+        return f"run {self.id}: {' and '.join(found)}" if found else ""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """What the training runs say about a model."""
 
@@ -132,11 +161,26 @@ class Evidence:
     search: str = ""
     """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
 
+    offsets: tuple[RunOffset, ...] = ()
+    """Of each run, where they were asked for."""
+
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Everything to know, each with its remedy: bounds, what is left open, what the runs lack."""
+        """Everything to know, each with its remedy: bounds, what is left open, what the runs lack or what sets them
+        apart."""
         bounds = tuple(p.bound_warning for p in self.parameters if p.at_bound)
-        return (*((self.search,) if self.search else ()), *bounds, *self._open_warnings(), *self.conditions)
+        search = (self.search,) if self.search else ()
+        return (*search, *bounds, *self._open_warnings(), *self.conditions, *self._apart())
+
+    def _apart(self) -> list[str]:
+        """What sets runs apart; where it is many of them, that the model is rather to blame."""
+        apart = [offset for offset in self.offsets if offset.text]
+        if len(apart) <= MOST_APART * len(self.offsets):
+            return [offset.text for offset in apart]
+        return [
+            f"{len(apart)} of {len(self.offsets)} runs follow the model better with another angle or supply: so many "
+            "speak of physics that it lacks; look at the residuals by condition, and do without offsets of runs"
+        ]
 
     def about(self, name: str) -> str:
         """What to know about one parameter; empty when nothing is wrong with it."""
@@ -218,6 +262,7 @@ class Evidence:
             "samples": self.samples,
             "independent": self.independent,
             "search": self.search,
+            "offsets": [dict(offset.__dict__) for offset in self.offsets],
         }
 
     @classmethod
@@ -231,6 +276,10 @@ class Evidence:
                 samples=int(data["samples"]),
                 independent=float(data["independent"]),
                 search=str(data.get("search", "")),
+                offsets=tuple(
+                    RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
+                    for o in data.get("offsets", ())
+                ),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None

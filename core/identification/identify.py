@@ -22,8 +22,9 @@ from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
 from core.identification.conditions import DivergingError, UnusableRuns, check_runs
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
-from core.identification.evidence import Evidence
+from core.identification.evidence import Evidence, RunOffset
 from core.identification.objective import Batch
+from core.identification.offsets import with_offsets
 from core.identification.placed import PlacedResiduals
 from core.identification.polish import polish, smooth_losses
 from core.identification.prior import Prior
@@ -249,6 +250,7 @@ class _Job:
         best = repeats[int(np.argmin(values))] if by_value else min(repeats, key=lambda r: r.train_mae)
         model = wanted.with_parameters(best.parameters)
         others: list[Array] = []
+        offsets: tuple[RunOffset, ...] = ()
         if self._polishes and not self.stopped:
             model, others = self._polished(batch, best, ends, starts[1:])
             if request.refine:
@@ -262,6 +264,8 @@ class _Job:
                     threads=request.threads,
                     prior=batch.prior,
                 )
+            if request.run_offsets:
+                model, offsets = self._offset(model, batch.prior)
             best = self._repeat(model, best.seed, best.evaluations)
         model = self._finished(model, best, repeats, split)
         sure = confirmed(afar, min(values))
@@ -275,6 +279,7 @@ class _Job:
             others=others,
             scatter=() if sure else _better_half(afar),
         )
+        evidence = replace(evidence, search="" if sure else _unconfirmed(afar), offsets=offsets)
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
             train_mae=best.train_mae,
@@ -283,7 +288,7 @@ class _Job:
             evaluations=sum(r.evaluations for r in repeats),
             wall_seconds=time.monotonic() - started,
             repeats=tuple(repeats),
-            evidence=evidence if sure else replace(evidence, search=_unconfirmed(afar)),
+            evidence=evidence,
         )
 
     @property
@@ -312,6 +317,13 @@ class _Job:
         chosen = int(np.argmin(np.where(maes <= allowed, losses, np.inf)))
         others = [vector for vector in polished if not np.array_equal(vector, found[chosen])]
         return model.with_parameters(model.parameters.with_vector(found[chosen])), others
+
+    def _offset(self, model: ServoModel, prior: Prior) -> tuple[ServoModel, tuple[RunOffset, ...]]:
+        """The model polished with offsets of each run, and these."""
+        request = self.request
+        batch = Batch(model, self.train, dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
+        vector, offsets = with_offsets(batch, model.parameters.vector())
+        return model.with_parameters(model.parameters.with_vector(vector)), offsets.told(batch)
 
     def _repeat(self, fitted: ServoModel, seed: int, evaluations: int) -> Repeat:
         """A fit with its errors."""

@@ -22,6 +22,7 @@ from core.actuator import setup_row
 from core.errors import IdentificationError
 from core.identification.prior import Prior
 from core.identification.request import METRICS
+from core.kernel.layout import Setup
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.recording import Recording
@@ -145,6 +146,16 @@ class Batch:
         cut._resets = np.array([max(1, round(duration / step)) for step in self.steps])
         cut._velocity = self._smoothed_velocity()
         return cut
+
+    def shifted(self, angles: Array, supplies: Array) -> Batch:
+        """These runs with each load turned by an angle [rad] and each supply raised [V], both (n_recordings,)."""
+        moved = copy.copy(self)
+        moved._setups, moved._supply = self._setups.copy(), self._supply.copy()
+        moved._setups[:, Setup.ANGLE_OFFSET] += angles
+        n = self.model.substeps
+        for first, samples, rise in zip(self._first, self.samples, supplies, strict=True):
+            moved._supply[first * n : (first + samples) * n] += rise
+        return moved
 
     def _smoothed_velocity(self) -> Array:
         """Velocity that a shaft is put back with, (N,) rad/s: the slope of parabolas through a few samples."""

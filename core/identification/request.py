@@ -80,6 +80,8 @@ class IdentificationRequest:
     refine: bool = False
     """Whether the time step is made finer until the result no longer depends on it, see `refined`; substeps then are
     those of the search."""
+    run_offsets: bool = False
+    """Whether the values are polished with an angle and a supply of its own for each run, see `with_offsets`."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1
@@ -134,10 +136,9 @@ class IdentificationRequest:
         others = sorted({point.servo for point in self.points} - {self.servo})
         if others:
             raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")
-        if self.refine and (self.points or not self.polish):
-            raise IdentificationError(
-                "a finer time step is found while polishing, which placed points leave out: leave out either"
-            )
+        if (self.refine or self.run_offsets) and (self.points or not self.polish):
+            what = "a finer time step is" if self.refine else "offsets of runs are"
+            raise IdentificationError(f"{what} found while polishing, which placed points leave out: leave out either")
         self._check_parameters()
 
     def _check_parameters(self) -> None:

@@ -1,0 +1,137 @@
+"""Offsets of single runs: found, told in words, and kept out of the values that all runs share."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.evidence import Evidence, RunOffset
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.result import ModelResult
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+
+SERVO = "mx106"
+TURNED, SAGGING = 0.03, -0.6
+"""Of one run each [rad, V]."""
+
+
+@functools.cache
+def truth() -> ServoModel:
+    model = build_model(SERVO, "m1")
+    return model.with_parameters(model.parameters.with_values({"friction_base": 0.12, "armature": 0.02}))
+
+
+def record(bench: Bench, supply: float, trajectory: str, name: str) -> Recording:
+    """A run whose header is written as if nothing were off."""
+    path, settings = make_trajectory(trajectory), truth().default_settings(8.0)
+    motion = simulate_trajectory(
+        truth(), path, bench, replace(settings, supply_voltage=settings.supply_voltage + supply), 0.005
+    )
+    noise = np.random.default_rng(len(name)).normal(scale=1e-3, size=len(motion.time))
+    channels = {
+        "time": motion.time,
+        "goal_position": motion.goal_position,
+        "torque_enable": path.torque_enable(motion.time),
+        "position": motion.position + noise,
+    }
+    return Recording(
+        id=name, trajectory=trajectory, bench=replace(bench, angle_offset=0.0), settings=settings, channels=channels
+    )
+
+
+@functools.cache
+def recordings() -> tuple[Recording, ...]:
+    bench = Bench(mass=1.0, length=0.15)
+    return (
+        record(bench, 0.0, "sin_sin", "sound"),
+        record(bench, 0.0, "lift_and_drop", "as_well"),
+        record(replace(bench, angle_offset=TURNED), 0.0, "sin_sin", "turned"),
+        record(bench, SAGGING, "sin_time_square", "sagging"),
+        record(bench, 0.0, "sin_time_square", "square"),
+    )
+
+
+@functools.cache
+def all_off() -> tuple[Recording, ...]:
+    """The horn was put on anew, and the pack charged, before each run."""
+    bench = Bench(mass=1.0, length=0.15)
+    return tuple(
+        record(replace(bench, angle_offset=angle), supply, trajectory, f"{angle}")
+        for angle, supply, trajectory in (
+            (0.04, 0.5, "sin_sin"),
+            (-0.02, -0.4, "sin_time_square"),
+            (0.03, -0.6, "lift_and_drop"),
+            (-0.03, 0.3, "up_and_down"),
+        )
+    )
+
+
+@functools.cache
+def fitted(run_offsets: bool, of: Callable[[], tuple[Recording, ...]] = recordings) -> ModelResult:
+    request = IdentificationRequest(
+        servo=SERVO,
+        models=("m1",),
+        trials=3000,
+        validation="none",
+        threads=1,
+        run_offsets=run_offsets,
+        frozen=(("R", truth().values["R"]),),
+    )
+    return identify(request, of()).results[0]
+
+
+def test_each_run_is_given_its_own() -> None:
+    found = {offset.id: offset for offset in fitted(True).evidence.offsets}
+    assert found["turned"].angle - found["sound"].angle == pytest.approx(TURNED, abs=4e-3)
+    assert found["sagging"].supply - found["square"].supply == pytest.approx(SAGGING, abs=0.15)
+    assert abs(found["turned"].angle_error) < 5e-3
+
+
+def test_the_shared_values_do_not_make_up_for_single_runs() -> None:
+    true = truth().values
+    off = {
+        with_them: np.array(
+            [fitted(with_them, all_off).model.values[n] / true[n] - 1.0 for n in ("friction_base", "armature")]
+        )
+        for with_them in (False, True)
+    }
+    assert np.abs(off[True]).max() < 0.5 * np.abs(off[False]).max()
+
+
+def test_warnings_name_the_runs_and_the_remedy() -> None:
+    texts = [text for text in fitted(True).evidence.warnings if text.startswith("run ")]
+    assert any(text.startswith("run turned") and "set the zero anew" in text for text in texts)
+    assert any(text.startswith("run sagging") and "measure it" in text for text in texts)
+    assert not any(text.startswith("run sound") for text in texts)
+    assert not fitted(False).evidence.offsets
+
+
+def test_where_most_runs_stand_apart_the_model_is_to_blame() -> None:
+    evidence = fitted(True, all_off).evidence
+    assert all(offset.text for offset in evidence.offsets)
+    assert [text for text in evidence.warnings if "another angle or supply" in text][0].startswith("4 of 4 runs")
+    assert not any(text.startswith("run ") for text in evidence.warnings)
+
+
+def test_they_are_kept_with_the_result() -> None:
+    evidence = fitted(True).evidence
+    assert Evidence.from_json(evidence.to_json()).offsets == evidence.offsets
+
+
+def test_small_and_uncertain_ones_are_not_worth_a_word() -> None:
+    quiet = RunOffset(id="a", angle=0.004, angle_error=1e-4, supply=0.3, supply_error=0.2)
+    assert quiet.text == ""
+
+
+def test_they_need_the_polish() -> None:
+    with pytest.raises(IdentificationError, match="offsets of runs are found while polishing"):
+        IdentificationRequest(servo=SERVO, run_offsets=True, polish=False)
