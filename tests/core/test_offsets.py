@@ -118,7 +118,7 @@ def test_warnings_name_the_runs_and_the_remedy() -> None:
 def test_where_most_runs_stand_apart_the_model_is_to_blame() -> None:
     evidence = fitted(True, all_off).evidence
     assert all(offset.text for offset in evidence.offsets)
-    assert [text for text in evidence.warnings if "another angle or supply" in text][0].startswith("4 of 4 runs")
+    assert next(text for text in evidence.warnings if "another angle or supply" in text).startswith("4 of 4 runs")
     assert not any(text.startswith("run ") for text in evidence.warnings)
 
 
