@@ -19,6 +19,8 @@ from core.identification.steps import Effort, descend, normal_equations, smooth_
 
 Array = NDArray[np.float64]
 
+AT_BOUND = 1e-9
+"""A value this close to a bound, as a share of the catalogue's, lies at it."""
 _DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
 _SHARES = (1.0, 0.5)
 """With the dampings as many candidates as the kernel simulates together."""
@@ -74,4 +76,6 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
     bounds = batch.model.parameters.bounds() / widths[:, None]
     at, _ = descend(vector / widths, bounds, losses, equations, _ROUGH if rough else _WHOLE)
     low, high = batch.model.parameters.bounds().T
-    return np.clip(at * widths, low, high), candidates
+    found = at * widths
+    found = np.where(found - low < AT_BOUND * widths, low, np.where(high - found < AT_BOUND * widths, high, found))
+    return found, candidates

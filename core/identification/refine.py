@@ -58,9 +58,11 @@ def refined(
     if model.substeps == first:
         return model, list(others)
     batch = Batch(model, recordings, **options, prior=prior)
-    vector, _ = polish(batch, model.parameters.vector())
     moved = [polish(batch, other, rough=True, difference=FINE)[0] for other in others]
-    return model.with_parameters(model.parameters.with_vector(vector)), moved
+    ranked = [model.parameters.vector(), *moved]
+    ranked = [ranked[place] for place in np.argsort(smooth_losses(batch, np.array(ranked)))]
+    vector, _ = polish(batch, ranked[0])
+    return model.with_parameters(model.parameters.with_vector(vector)), ranked[1:]
 
 
 def _costs_too_much(model: ServoModel, recordings: Sequence[Recording], options: dict[str, Any]) -> bool:
