@@ -111,6 +111,22 @@ def test_a_rule_that_leaves_nothing_is_said_before_it_begins(person, session):
     assert view.start_button.isEnabled()
 
 
+def test_a_prior_a_finer_step_and_offsets_of_runs_are_asked_for(person, session):
+    person.open(session)
+    person.window.show_task(IDENTIFY)
+    form, stack = person.window.identify.form, person.controller.undo
+    person.click(form.expert_button)
+    form.prior.setValue(10.0)
+    form.refine.setChecked(True)
+    form.run_offsets.setChecked(True)
+    request = form.settings().request(person.controller.main_servo())
+    assert (request.prior, request.refine, request.run_offsets) == (pytest.approx(0.01), True, True)
+    for _ in range(3):
+        stack.undo()
+    assert form.settings() == FitSettings()
+    assert (form.prior.text(), form.refine.isChecked(), form.run_offsets.isChecked()) == ("none", False, False)
+
+
 def test_settings_are_edited_with_undo(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
