@@ -113,6 +113,8 @@ def main(trials: int = TRIALS) -> None:
         print(
             f"{'confirmed' if known else 'other'} searches: {inside} of {judged} determined parameters inside, {share}"
         )
+    inside, judged = (sum(column) for column in zip(*totals.values(), strict=True))
+    print(f"{inside} of {judged} determined parameters inside: {100.0 * inside / max(judged, 1):.1f} %, bar 90 to 99 %")
 
 
 if __name__ == "__main__":
