@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from core.errors import IdentificationError
 from core.identification.certainty import Bootstrap, Spread
 from core.identification.objective import NO_PRIOR, Batch
-from core.identification.polish import polish
+from core.identification.polish import FINE, polish
 from core.identification.prior import Prior
-from core.identification.profile import FINE
 from core.model import ServoModel
 from core.recording import Recording
 

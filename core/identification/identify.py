@@ -26,7 +26,7 @@ from core.identification.evidence import Evidence, RunOffset
 from core.identification.objective import Batch
 from core.identification.offsets import with_offsets
 from core.identification.placed import PlacedResiduals
-from core.identification.polish import polish, smooth_losses
+from core.identification.polish import FINE, WIDE, polish, smooth_losses
 from core.identification.prior import Prior
 from core.identification.refine import refined
 from core.identification.request import (
@@ -60,8 +60,7 @@ PIECE = 1.0
 MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
 """Of a session with more, a random selection of runs leads a search, and another one is searched with; the ends are
 polished with all runs."""
-WIDE, FINE = 1e-3, 1e-4
-"""Differences on the way down, of the pieces and of the whole runs, as a share of the catalogue's bounds."""
+
 
 __all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "identify"]
 

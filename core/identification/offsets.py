@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from core.identification.evidence import RunOffset
 from core.identification.objective import Batch
-from core.identification.polish import polish, smooth_scale
+from core.identification.polish import FINE, polish, smooth_scale
 from core.identification.sensitivity import correlation_length, deviance_factor
 from core.identification.steps import normal_equations, smooth_loss
 
@@ -29,8 +29,6 @@ SHARES = (1.0, 0.5, 0.25, 0.0)
 ROUNDS = 6
 ENOUGH = 0.05
 """Largest movement, in standard deviations of the priors, that ends them."""
-FINE = 1e-4
-"""Differences of the shared values, as a share of the catalogue's bounds."""
 
 
 @dataclass(frozen=True, eq=False)

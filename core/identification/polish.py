@@ -19,6 +19,8 @@ from core.identification.steps import Effort, descend, normal_equations, smooth_
 
 Array = NDArray[np.float64]
 
+WIDE, FINE = 1e-3, 1e-4
+"""Differences on the way down, of pieces and of whole runs, as a share of the catalogue's bounds."""
 AT_BOUND = 1e-9
 """A value this close to a bound, as a share of the catalogue's, lies at it."""
 _DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.errors import IdentificationError
 from core.identification.certainty import LIMIT, Profile, ProfilePoint
 from core.identification.objective import NO_PRIOR, Batch
-from core.identification.polish import polish, smooth_losses, smooth_scale
+from core.identification.polish import FINE, polish, smooth_losses, smooth_scale
 from core.identification.prior import Prior
 from core.identification.sensitivity import DIFFERENCE, correlation_length, deviance_factor
 from core.model import ServoModel
@@ -42,8 +42,6 @@ MOST_ROUNDS = 4
 """Times the way out is taken up again."""
 GROWTH = (1.5, 3.0)
 """Least and largest ratio of a point's distance to that of the one before, on the way out."""
-FINE = 1e-4
-"""Differences on the way down, as a share of the catalogue's bounds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.objective import NO_PRIOR, Batch
-from core.identification.polish import polish, smooth_losses
+from core.identification.polish import FINE, polish, smooth_losses
 from core.identification.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
@@ -27,8 +27,6 @@ SHARE = 0.1
 """Of the fit's mean absolute error that the step may cost: errors add in squares, so that this changes it by 0.5 %."""
 FINEST = 16
 """Most parts of a step."""
-FINE = 1e-4
-"""Differences on the way, as a share of the catalogue's bounds."""
 
 
 def refined(
