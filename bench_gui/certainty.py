@@ -50,10 +50,12 @@ def run_certainty(
     *,
     told: Told = lambda share, text: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_yield: Callable[[], bool] = lambda: False,
 ) -> Certainty:
     """Profile and bootstrap a model on the runs it was fitted to, and keep what was found beside it.
 
-    What is complete when should_stop says so is kept. Raises IdentificationError, InputError.
+    What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
+    InputError.
     """
     from bench_gui.identify.record import working_on
     from bench_gui.results import load_identification
@@ -67,7 +69,7 @@ def run_certainty(
             "no linearised interval is flagged and no bootstrap was asked for: name parameters (--profile kt,R)"
         )
     with working_on(question.folder):
-        made = _computed(question, found, result, names, told, should_stop)
+        made = _computed(question, found, result, names, told, should_stop, should_yield)
         _write(question.folder, made)
     return made
 
@@ -116,6 +118,7 @@ def _computed(
     names: tuple[str, ...],
     told: Told,
     should_stop: Callable[[], bool],
+    should_yield: Callable[[], bool],
 ) -> Certainty:
     from core.identification.bootstrap import bootstrap
     from core.identification.certainty import certainty
@@ -144,7 +147,7 @@ def _computed(
         symbol = result.model.parameters[parameter].symbol
         told(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
         half_width = result.evidence.of(parameter).half_width
-        profiled = profile(optimum, parameter, half_width, should_stop=should_stop)
+        profiled = profile(optimum, parameter, half_width, should_stop=should_stop, should_yield=should_yield)
         if profiled is None:
             break
         profiles[parameter] = profiled
@@ -158,6 +161,7 @@ def _computed(
             question.seed,
             **options,
             should_stop=should_stop,
+            should_yield=should_yield,
             on_draw=lambda done: told((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
         )
     if not profiles and drawn is None:

@@ -1,4 +1,5 @@
-"""What processes beside the identification's compute for its page: checks, proposals, cross-validations.
+"""What processes beside the identification's compute for its page: checks, proposals, cross-validations,
+profiles and bootstraps.
 
 Answers hold nothing whose unpickling would load the compiler or scipy into the window's process.
 """
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bench_gui.certainty import CertaintyQuestion, run_certainty
 from bench_gui.identify.crossvalidation import Question
 from bench_gui.identify.next_recordings import NextRecordings
 from core.identification.coverage.findings import Finding
@@ -142,7 +144,7 @@ class CrossValidateJob:
 
 @dataclass(frozen=True)
 class Share:
-    """How far a cross-validation is, 0 … 1, and what it is at."""
+    """How far a computation is, 0 … 1, and what it is at."""
 
     done: float
     text: str
@@ -173,6 +175,24 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
         question, recordings, folder, told=told, should_stop=line.stop_asked, should_yield=line.courtesy_asked
     )
     return folder
+
+
+@dataclass(frozen=True, kw_only=True)
+class CertaintyJob:
+    """Profile and bootstrap an identified model."""
+
+    question: CertaintyQuestion
+
+
+def certify(job: CertaintyJob, line: Line) -> Path:
+    """Profile and bootstrap, and return the folder that keeps the result."""
+    run_certainty(
+        job.question,
+        told=lambda done, text: line.tell(Share(done, text)),
+        should_stop=line.stop_asked,
+        should_yield=line.courtesy_asked,
+    )
+    return job.question.folder
 
 
 def _judge(model: ServoModel | None, servo: str) -> ServoModel:

@@ -1,4 +1,4 @@
-"""The tabs that stand beside an identification: coverage before it, cross-validation and the next recordings after."""
+"""The tabs beside an identification: coverage before it, cross-validation, certainty, the next recordings after."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QTabWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
+from bench_gui.identify.certainty_panel import CertaintyPanel
+from bench_gui.identify.certifying import Certifying
 from bench_gui.identify.checking import Checking
 from bench_gui.identify.coverage_panel import CoveragePanel
 from bench_gui.identify.crossvalidating import CrossValidating
@@ -21,26 +23,28 @@ from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.room import Room
 
-Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, ProposalPanel)
+Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
 TABS = (
     ("coverage", "Coverage", "What the chosen runs can tell, before a fit"),
     ("crossvalidation", "Cross-validation", "Which model holds on conditions it has not seen"),
+    ("certainty", "Certainty", "How certain each value is, beyond the linearised interval"),
     ("proposals", "Next recording", "Which recordings would help most"),
 )
 """Name of the panel, title and tip of its tab."""
 
 
 class Panels:
-    """Three tabs that fill the page, with what computes for them; each panel is made in a turn of the window's own."""
+    """Tabs that fill the page, with what computes for them; each panel is made in a turn of the window's own."""
 
     def __init__(self, controller: Controller, form: SettingsForm, tabs: QTabWidget) -> None:
         self._controller, self._form, self._tabs = controller, form, tabs
         workers = controller.workers
         self.checking, self.proposing = Checking(workers), Proposing(workers)
         self.crossvalidating = CrossValidating(workers, controller.background)
+        self.certifying = Certifying(workers, controller.background)
         self.crossvalidating.written.connect(controller.fitting.judge_again)
         self._theme: Theme | None = None
-        self._made: list[CoveragePanel | CrossValidationPanel | ProposalPanel] = []
+        self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
         self._rooms: dict[str, Room] = {}
         for name, text, tip in TABS:
             room = self._rooms[name] = Room()
@@ -60,6 +64,11 @@ class Panels:
         return self._placed("crossvalidation", panel)
 
     @cached_property
+    def certainty(self) -> CertaintyPanel:
+        """How certain each value is."""
+        return self._placed("certainty", CertaintyPanel(self._controller, self._form, self.certifying))
+
+    @cached_property
     def proposals(self) -> ProposalPanel:
         """What to record next."""
         return self._placed("proposals", ProposalPanel(self._controller, self._form, self.proposing))
@@ -68,6 +77,13 @@ class Panels:
     def in_sight(self) -> bool:
         """Whether one of them is shown."""
         return self._tabs.currentWidget() in self._rooms.values()
+
+    @property
+    def under_way(self) -> str:
+        """What an identification has to wait for, with the remedy; empty when it is nothing."""
+        if self.crossvalidating.active:
+            return "a cross-validation is running; wait for it or stop it"
+        return "profiles and a bootstrap are under way; wait for them or stop them" if self.certifying.active else ""
 
     @property
     def proposals_in_sight(self) -> bool:
@@ -91,7 +107,7 @@ class Panels:
 
     def actions_offered(self) -> list[ActionSpec]:
         """What a person can ask of them."""
-        crossvalidating = self.crossvalidating
+        crossvalidating, certifying = self.crossvalidating, self.certifying
         return [
             ActionSpec(
                 "Check the coverage", self.check_coverage, enabled=lambda: self.coverage.check_button.isEnabled()
@@ -115,6 +131,16 @@ class Panels:
                 "Stop the cross-validation",
                 crossvalidating.stop,
                 enabled=lambda: crossvalidating.active and not crossvalidating.stopping,
+            ),
+            ActionSpec(
+                "Profile and bootstrap the recommended model",
+                self._showing("certainty", lambda: self.certainty.start()),
+                enabled=lambda: self.certainty.start_button.isEnabled(),
+            ),
+            ActionSpec(
+                "Stop the profiles and the bootstrap",
+                certifying.stop,
+                enabled=lambda: certifying.active and not certifying.stopping,
             ),
         ]
 

@@ -64,7 +64,6 @@ from core.model import ServoModel
 
 _BESIDE_COST = (72, 92, 0, 0, 80)
 """Widths of the parameters' columns beside the cost curves; 0 hides."""
-_VALIDATING = "a cross-validation is running; wait for it or stop it"
 _ALONE = (72, 92, 76, 84, 86, 146)
 _RESULT = (98, 118, 118, 104, 82, 112, 118)
 
@@ -119,6 +118,7 @@ class IdentifyView(TaskPage):
         fitting.failed.connect(self._show_failure)
         fitting.unfinished_changed.connect(self._enable)
         self.panels.crossvalidating.changed.connect(self._enable)
+        self.panels.certifying.changed.connect(self._enable)
         library.runs_changed.connect(self._offer)
         library.selection_changed.connect(self._offer)
         library.opened.connect(self._forget)
@@ -538,11 +538,11 @@ class IdentifyView(TaskPage):
             self.obstacle.clear()
         else:
             self.obstacle.show_problem(wrong.message, self._way(wrong.remedy, again=False))
-        validating = self.panels.crossvalidating.active
-        self.start_button.setEnabled(not fitting.active and not validating and count > 0 and wrong is None)
+        beside = self.panels.under_way
+        self.start_button.setEnabled(not fitting.active and not beside and count > 0 and wrong is None)
         self.start_button.setText("Identify" if count == 0 else f"Identify from {count} run{'s' if count != 1 else ''}")
         tip = "Search for the parameters of the checked models" if wrong is None else f"Not possible: {wrong.message}"
-        self.start_button.setToolTip(f"Not possible: {_VALIDATING}" if validating else tip)
+        self.start_button.setToolTip(f"Not possible: {beside}" if beside else tip)
         self.check_button.setEnabled(count > 0)
         self.stop_button.setEnabled(fitting.active and not fitting.stopping)
         self.stop_button.setText("Stopping…" if fitting.stopping else "Stop")
@@ -550,6 +550,6 @@ class IdentifyView(TaskPage):
         self.resume_note.setText("" if record is None else f"Unfinished: {record.in_words()}")
         self.resume_note.setVisible(record is not None)
         self.resume_button.setVisible(record is not None)
-        self.resume_button.setEnabled(record is not None and not fitting.active and not validating)
+        self.resume_button.setEnabled(record is not None and not fitting.active and not beside)
         if not fitting.active and fitting.result is None and self.summary.text().startswith("Loading"):
             self._say("")

@@ -39,12 +39,13 @@ def bootstrap(
     prior: Prior = NO_PRIOR,
     on_draw: Callable[[int], None] = lambda done: None,
     should_stop: Callable[[], bool] = lambda: False,
+    should_yield: Callable[[], bool] = lambda: False,
 ) -> Bootstrap | None:
     """Spread of every free parameter over draws of the runs a model was fitted to.
 
-    The first draws are the same however many there are. on_draw hears how many are done; should_stop is polled
-    between them, complete ones are kept, None where they are too few. Raises IdentificationError for fewer than two
-    runs or draws.
+    The first draws are the same however many there are. on_draw hears how many are done; should_stop and should_yield
+    (as `identify`) are polled between them, complete ones are kept, None where they are too few. Raises
+    IdentificationError for fewer than two runs or draws.
     """
     if draws < FEWEST_DRAWS:
         raise IdentificationError(f"{draws} draw of the runs shows no spread: ask for at least {FEWEST_DRAWS}")
@@ -58,6 +59,7 @@ def bootstrap(
             break
         drawn = np.random.default_rng([seed, number]).integers(len(recordings), size=len(recordings))
         batch = Batch(model, [recordings[i] for i in drawn], dt=dt, supply=supply, threads=threads, prior=prior)
+        batch.spared = 1 if should_yield() else 0
         start, _ = polish(batch, model.parameters.vector(), difference=FINE)
         found.append(polish(batch, start)[0])
         on_draw(number + 1)

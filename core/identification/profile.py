@@ -86,13 +86,19 @@ class Optimum:
 
 
 def profile(
-    optimum: Optimum, name: str, half_width: float, *, should_stop: Callable[[], bool] = lambda: False
+    optimum: Optimum,
+    name: str,
+    half_width: float,
+    *,
+    should_stop: Callable[[], bool] = lambda: False,
+    should_yield: Callable[[], bool] = lambda: False,
 ) -> Profile | None:
     """Profile of a free parameter; None when it was stopped before the end.
 
-    half_width: of the linearised interval, where the search for the ends begins; infinite where there is none.
+    half_width: of the linearised interval, where the search for the ends begins; infinite where there is none;
+    should_yield: as `identify`, asked between points.
     """
-    line = _Line(optimum, name, should_stop)
+    line = _Line(optimum, name, should_stop, should_yield)
     lower = line.crossing(-1.0, half_width)
     upper = line.crossing(1.0, half_width)
     if line.stopped:
@@ -117,8 +123,11 @@ class _Step(NamedTuple):
 class _Line:
     """Optima of all other parameters at values of one."""
 
-    def __init__(self, optimum: Optimum, name: str, should_stop: Callable[[], bool]) -> None:
-        self._optimum, self._name, self._should_stop = optimum, name, should_stop
+    def __init__(
+        self, optimum: Optimum, name: str, should_stop: Callable[[], bool], should_yield: Callable[[], bool]
+    ) -> None:
+        self._optimum, self._name = optimum, name
+        self._should_stop, self._should_yield = should_stop, should_yield
         parameters = optimum.batch.model.parameters
         self._parameter = parameters[name]
         others = [p.value for p in parameters.free if p.name != name]
@@ -208,6 +217,7 @@ class _Line:
 
     def _held(self, value: float) -> Batch:
         batch = copy.copy(self._optimum.batch)
+        batch.spared = 1 if self._should_yield() else 0
         model = batch.model
         batch.model = model.with_parameters(model.parameters.frozen_at({self._name: value}))
         return batch

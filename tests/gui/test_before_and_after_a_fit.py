@@ -1,12 +1,16 @@
 """What stands beside a fit: coverage before it, the next recordings after it, cross-validation for the choice."""
 
 import json
+import re
 import shutil
 
 import pytest
 from PySide6.QtCore import Qt
 
+from bench_gui.certainty import SUMMARY as CERTAINTY
+from bench_gui.certainty import read_certainty
 from bench_gui.cli import main
+from bench_gui.identify.certainty_panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.coverage_panel import HINT
 from bench_gui.identify.crossvalidation import ASKED, SUMMARY, Question, folder_for, newest_crossvalidation
 from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
@@ -262,6 +266,66 @@ def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
     assert folder_for(other, tmp_path, fitted) != fitted
     (fitted / ASKED).write_text("{")
     assert folder_for(question, tmp_path, None) != fitted
+
+
+def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, identified, tmp_path):
+    panel, certifying, fitting = view.panels.certainty, view.panels.certifying, person.controller.fitting
+    view.panels.show("certainty")
+    assert panel.status.text().startswith(NOTHING_CERTAIN)
+    assert panel.start_button.toolTip() == "Not possible: there is no identification; identify first"
+    path = shutil.copytree(identified, tmp_path / "copy")
+    person.open(path)
+    person.until(lambda: fitting.result is not None)
+    assert panel.status.text() == NOTHING_CERTAIN
+    panel.draws.setValue(1)
+    assert "at least 2" in panel.start_button.toolTip()
+    panel.draws.setValue(2)
+    person.click(panel.start_button)
+    assert panel.bar.isVisible()
+    assert "profiles and a bootstrap are under way" in view.start_button.toolTip()
+    assert [line.split(";")[0] for line in person.controller.busy()] == ["profiles and a bootstrap"]
+    person.until(lambda: certifying.result is not None or certifying.problem != "")
+    assert certifying.problem == ""
+    assert view.start_button.isEnabled()
+
+    folder, best = fitting.result.folder, certifying.recommended.model
+    assert (folder / CERTAINTY).is_file()
+    kept = read_certainty(folder, best)
+    assert certifying.result == kept
+    assert (kept.friction, kept.draws) == (fitting.result.recommended, 2)
+    rows = texts(panel.table)
+    assert [row[0] for row in rows] == [p.symbol for p in best.parameters.free]
+    assert [row[4] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
+    assert [row[5] for row in rows] == [p.spread.text for p in kept.parameters]
+    assert panel.status.text().startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
+    assert "2 draws" in panel.status.text()
+
+    # A stop keeps the draws that are complete.
+    panel.draws.setValue(1000)
+    person.click(panel.start_button)
+    second = re.compile(r"draw ([2-9]|\d\d+) of")
+    person.until(lambda: certifying.latest is not None and bool(second.search(certifying.latest.text)))
+    person.click(panel.stop_button)
+    person.until(lambda: certifying.result != kept or certifying.problem != "")
+    assert certifying.problem == ""
+    assert "Stopped before the end" in panel.status.text()
+    assert 2 <= certifying.result.draws < 1000
+    rows = texts(panel.table)
+
+    # It is forgotten with the session, read again with it, and what is of another fit is not taken for it.
+    with person.qtbot.waitSignal(person.controller.library.opened):
+        person.controller.library.create(tmp_path / "other")
+    assert certifying.result is None
+    person.open(path)
+    person.until(lambda: certifying.result is not None)
+    assert texts(panel.table) == rows
+    data = json.loads((folder / CERTAINTY).read_text("utf-8"))
+    data["parameters"][0]["value"] *= 1.01
+    (folder / CERTAINTY).write_text(json.dumps(data))
+    person.open(path)
+    person.until(lambda: certifying.problem != "")
+    assert "of another fit; profile and bootstrap again" in panel.status.text()
+    assert not panel.view.isVisible()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"folds": [], "fits": [], "skipped": {}, "stopped": false}'])
