@@ -61,7 +61,7 @@ def _about_errors(seen: Examination) -> list[Finding]:
             _warning(
                 "time_step",
                 f"the time step itself costs {1e3 * step:.2f} mrad against one ten times finer",
-                "identify with a finer step (--refine; in the window “Refine the step”) before using the model in another engine",
+                "identify with --refine (“Refine the step” in the window) before using the model in another engine",
             )
         )
     return found
