@@ -141,7 +141,7 @@ def _computed(
     name = result.model.friction.upper()
     whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
     told(0.0, f"{name}: polishing")
-    optimum = Optimum.near(result.model, recordings, **options)
+    optimum = Optimum.near(result.model, recordings, **options, should_yield=should_yield)
     profiles: dict[str, Profile] = {}
     for place, parameter in enumerate(names):
         symbol = result.model.parameters[parameter].symbol

@@ -12,7 +12,7 @@ from bench_gui.identify.computing import CertaintyJob
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.units import FIGURE_DASH, significant
-from bench_gui.widgets.fields import FIELD_WIDTH, button, choice, describe, label, restyle, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, restyle, whole
 from bench_gui.widgets.room import Room
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
@@ -91,9 +91,7 @@ class CertaintyPanel(QWidget):
         row.addWidget(self.stop_button)
         row.addSpacing(8)
         for text, field in (("Profile", self.profiled), ("Draws", self.draws)):
-            caption = label(text, "muted")
-            caption.setBuddy(field)
-            row.addWidget(caption)
+            row.addWidget(caption_of(field, text))
             row.addWidget(field)
         row.addStretch(1)
         return row

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QS
 from bench_gui.identify.crossvalidation import CONDITIONS, Question
 from bench_gui.identify.settings import FitSettings
 from bench_gui.widgets.checks_menu import ChecksMenu
-from bench_gui.widgets.fields import FIELD_WIDTH, choice, describe, label, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.grouping import SAME_DIGITS, named
 
@@ -83,9 +83,7 @@ class CrossValidationForm(QWidget):
         )
         for column, fields in enumerate(columns):
             for row, (text, field) in enumerate(fields):
-                caption = label(text, "muted")
-                caption.setBuddy(field)
-                grid.addWidget(caption, row, 2 * column)
+                grid.addWidget(caption_of(field, text), row, 2 * column)
                 grid.addWidget(field, row, 2 * column + 1)
         also = QHBoxLayout()
         also.setSpacing(14)

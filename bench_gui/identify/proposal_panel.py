@@ -16,7 +16,7 @@ from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
 from bench_gui.units import significant
-from bench_gui.widgets.fields import FIELD_WIDTH, button, choice, label, restyle, whole
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
 from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -146,9 +146,7 @@ class ProposalPanel(QWidget):
         row.addWidget(self.stop_button)
         row.addSpacing(8)
         for text, field in (("Recordings", self.count), ("Make small", self.objective)):
-            caption = label(text, "muted")
-            caption.setBuddy(field)
-            row.addWidget(caption)
+            row.addWidget(caption_of(field, text))
             row.addWidget(field)
         row.addStretch(1)
         return row

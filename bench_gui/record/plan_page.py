@@ -28,7 +28,7 @@ from bench_gui.record.plan_table import PlanTable
 from bench_gui.record.trajectory_form import LONGEST, SHORT_TITLES
 from bench_gui.theme import Theme
 from bench_gui.units import duration
-from bench_gui.widgets.fields import button, choice, describe, label, number, tool, whole
+from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
@@ -113,9 +113,7 @@ class PlanPage(QWidget):
         for place, (name, text, unit, tip) in enumerate(AXES):
             field = describe(QLineEdit(), text, tip)
             field.editingFinished.connect(self._edit)
-            caption = label(f"{text} [{unit}]" if unit else text, "muted")
-            caption.setBuddy(field)
-            grid.addWidget(caption, 0, 2 * place)
+            grid.addWidget(caption_of(field, f"{text} [{unit}]" if unit else text), 0, 2 * place)
             grid.addWidget(field, 0, 2 * place + 1)
             grid.setColumnStretch(2 * place + 1, 1)
             self.fields[name] = field
@@ -131,9 +129,7 @@ class PlanPage(QWidget):
         for place, (text, field) in enumerate(
             (("Trajectories", self.trajectories), ("Repetitions", self.repetitions), ("Duration", self.length))
         ):
-            caption = label(text, "muted")
-            caption.setBuddy(field)
-            grid.addWidget(caption, 1, 2 * place)
+            grid.addWidget(caption_of(field, text), 1, 2 * place)
             grid.addWidget(field, 1, 2 * place + 1, Qt.AlignmentFlag.AlignLeft)
         return grid
 

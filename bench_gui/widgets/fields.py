@@ -47,6 +47,13 @@ def label(text: str = "", role: str = "") -> QLabel:
     return made
 
 
+def caption_of(field: QWidget, text: str) -> QLabel:
+    """A muted label that belongs to a field, also for a screen reader."""
+    made = label(text, "muted")
+    made.setBuddy(field)
+    return made
+
+
 class ElidedLabel(QLabel):
     """A line that is cut with an ellipsis when there is no room; its tool tip holds the whole of it."""
 

@@ -67,11 +67,13 @@ class Optimum:
         supply: str = "logged",
         threads: int | None = None,
         prior: Prior = NO_PRIOR,
+        should_yield: Callable[[], bool] = lambda: False,
     ) -> Optimum:
         """Polish a model on the runs it was fitted to; raises IdentificationError for one without free parameters."""
         if not model.parameters.free:
             raise IdentificationError("every parameter of the model is frozen: there is nothing to be certain of")
         batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads, prior=prior)
+        batch.spared = 1 if should_yield() else 0
         given = model.parameters.vector()
         vector = _polished(batch, given)
         at = copy.copy(batch)
