@@ -1,15 +1,18 @@
-"""Export a model (json, bam, mujoco), or a session's recordings (csv, bam, h5: one file with everything)."""
+"""Export a model to a simulator or to firmware, or a session's recordings (csv, bam, h5: one file with everything)."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, model_from
+from bench_gui.cli.arguments import FRICTION_CHOICES, model_from, positive_float
 from bench_gui.cli.terminal import add_json, print_json
 
-MODEL_TARGETS = ("json", "bam", "mujoco")
+MODEL_TARGETS = ("json", "bam", "mujoco", "mujoco-hook", "c")
 SESSION_TARGETS = ("csv", "bam", "h5")
+WORDS = ("syntax", "friction")
+"""Options of targets that are a word; the others are numbers."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,10 +23,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--kp", type=float, metavar="P", help="gain written into a simulator's actuator; default: the catalogue's"
     )
     parser.add_argument(
-        "--check", action="store_true", help="run the exported files in their engine and state the error"
+        "--set",
+        action="append",
+        default=[],
+        type=_setting,
+        metavar="NAME=VALUE",
+        help="another option of the target: ki, damping, supply_voltage (V), timestep (s), and what --to TARGET tells "
+        "when asked for an unknown one; may be repeated",
+    )
+    parser.add_argument("--mass", type=positive_float, metavar="KG", help="of the example's pendulum; with --length")
+    parser.add_argument("--length", type=positive_float, metavar="M", help="of the example's pendulum; with --mass")
+    parser.add_argument(
+        "--check",
+        action="store_true",
+        help="read the files back, in their engine where it is installed, and state the error",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR")
     add_json(parser)
+
+
+def _setting(text: str) -> tuple[str, float | str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        return name, value if name in WORDS else float(value)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{name} = {value!r} is not a number") from None
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -72,19 +98,17 @@ def _export_model(arguments: argparse.Namespace) -> int:
     if arguments.to not in MODEL_TARGETS:
         raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(MODEL_TARGETS)}")
     model = model_from(arguments.source)
-    options = {"kp": arguments.kp} if arguments.to == "mujoco" and arguments.kp is not None else {}
+    options = _options(arguments)
     result = export_model(model, arguments.to, arguments.output, **options)
-    checked = None
-    if arguments.check:
-        errors = check_files(model, arguments.to, Path(arguments.output))
-        checked = sum(errors.values()) / len(errors)
+    checked = check_files(model, arguments.to, Path(arguments.output), options) if arguments.check else None
     if arguments.json:
         print_json(
             {
                 "files": [str(file) for file in result.files],
                 "notes": list(result.notes),
                 "error_mrad": result.error_mrad,
-                "checked_mrad": checked,
+                "checked_mrad": None if checked is None else checked.mean_mrad,
+                "checked": None if checked is None else {"how": checked.statement, "mrad": dict(checked.errors)},
             }
         )
         return 0
@@ -95,5 +119,19 @@ def _export_model(arguments: argparse.Namespace) -> int:
     if result.error_mrad is not None:
         print(f"exported motion differs from the model's by {result.error_mrad:.3g} mrad on average")
     if checked is not None:
-        print(f"run in its engine: {checked:.3g} mrad on average")
+        print(checked.statement)
     return 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    from core.bench import Bench
+    from core.errors import ExportError
+
+    options: dict[str, Any] = dict(arguments.set)
+    if arguments.kp is not None and arguments.to not in ("json", "bam"):
+        options["kp"] = arguments.kp
+    if (arguments.mass is None) != (arguments.length is None):
+        raise ExportError("a pendulum needs both --mass and --length")
+    if arguments.mass is not None:
+        options["bench"] = Bench(mass=arguments.mass, length=arguments.length)
+    return options

@@ -26,7 +26,7 @@ class Exporting(QObject):
     exported = Signal(object)
     """writing.Exported"""
     checked = Signal(object)
-    """Trajectory to mean absolute difference [mrad]."""
+    """writing.Checked"""
     problem = Signal(str)
 
     def __init__(self, background: Background, desk: Desk) -> None:
@@ -38,6 +38,13 @@ class Exporting(QObject):
         self.active = False
         self.checking = False
         self._asked = 0
+        self._written: tuple[ServoModel, str, dict[str, Any]] | None = None
+
+    def set_folder(self, folder: Path) -> None:
+        """Export into this folder."""
+        if folder != self.folder:
+            self._written = None
+        self.folder = folder
 
     def learn_targets(self) -> None:
         """Ask the desk which targets there are, once."""
@@ -68,10 +75,12 @@ class Exporting(QObject):
             self.problem.emit("export: choose a folder first")
             return
         self.active = True
+        self._written = None
         self.changed.emit()
 
         def done(exported: writing.Exported) -> None:
             self._end()
+            self._written = (model, target, dict(options))
             self.exported.emit(exported)
 
         self._background.submit(
@@ -87,17 +96,22 @@ class Exporting(QObject):
         )
 
     def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
-        """Run what would be written in its engine and compare the motion; `checked` follows."""
+        """Read what was, or would be, written back and compare its motion; `checked` follows.
+
+        The README of files that are there says it from then on.
+        """
         self.checking = True
         self.changed.emit()
 
-        def done(errors: dict[str, float]) -> None:
+        def done(found: writing.Checked) -> None:
             self._end()
-            self.checked.emit(errors)
+            self.checked.emit(found)
 
-        self._background.submit(
-            "desk", self._desk.call, writing.check, model, target, dict(options), done=done, failed=self._failed
-        )
+        chosen = (model, target, dict(options))
+        what: tuple[Any, ...] = (writing.check, *chosen)
+        if self.folder is not None and chosen == self._written:
+            what = (writing.check_files, model, target, self.folder, dict(options))
+        self._background.submit("desk", self._desk.call, *what, done=done, failed=self._failed)
 
     def _know(self, targets: list[writing.ExportTarget]) -> None:
         self.targets = {target.target: target for target in targets}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLabel
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel
 
 from bench_gui.connect.setup import BenchSetup
-from bench_gui.widgets.fields import Section, describe, number
+from bench_gui.widgets.fields import Section, choice, describe, number
 
 _FIELDS = (
     ("kp", "Gain kp", "Position gain the exported actuator is given, as it is written into the servo", "", 2, 1.0),
@@ -17,6 +18,12 @@ _FIELDS = (
     ("timestep", "Time step", "Time step of the exported pendulum scene", "ms", 2, 0.1),
 )
 _SHOWN_PER_SI = {"timestep": 1e3}
+_WORDS = {
+    "syntax": ("Syntax", "Oldest version of the program that shall read the files"),
+    "friction": ("Friction", "How friction is written"),
+    "precision": ("Precision", "Floating-point numbers of the program"),
+}
+"""Options that are one of some words: caption and tip."""
 
 
 class OptionsForm(Section):
@@ -34,6 +41,11 @@ class OptionsForm(Section):
             box.valueChanged.connect(lambda _: self.changed.emit())
             self.fields[name] = box
             self._captions[name] = self.row(text, box)
+        self.words: dict[str, QComboBox] = {}
+        for name, (text, tip) in _WORDS.items():
+            self.words[name] = choice(text, tip)
+            self.words[name].activated.connect(lambda _: self.changed.emit())
+            self._captions[name] = self.row(text, self.words[name])
         self.own_bench = QCheckBox("Pendulum of this bench")
         describe(
             self.own_bench,
@@ -45,9 +57,15 @@ class OptionsForm(Section):
         self._names: tuple[str, ...] = ()
         self.suit(())
 
-    def suit(self, names: tuple[str, ...]) -> None:
-        """Show the options a target takes, by name."""
+    def suit(self, names: tuple[str, ...], choices: Mapping[str, tuple[str, ...]] | None = None) -> None:
+        """Show the options a target takes, by name; choices: those that are one of some words."""
         self._names = names
+        for name, box in self.words.items():
+            offered = (choices or {}).get(name, ())
+            box.clear()
+            box.addItems(list(offered))
+            box.setVisible(bool(offered))
+            self._captions[name].setVisible(bool(offered))
         for name, box in self.fields.items():
             box.setVisible(name in names)
             self._captions[name].setVisible(name in names)
@@ -68,6 +86,7 @@ class OptionsForm(Section):
         chosen: dict[str, Any] = {
             name: box.value() / _SHOWN_PER_SI.get(name, 1.0) for name, box in self.fields.items() if name in self._names
         }
+        chosen |= {name: box.currentText() for name, box in self.words.items() if box.count()}
         if "bench" in self._names and self.own_bench.isChecked():
             chosen["bench"] = self._setup.bench
         return chosen

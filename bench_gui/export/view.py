@@ -24,7 +24,7 @@ from bench_gui.actions import ActionSpec
 from bench_gui.compare.models import ModelEntry
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
-from bench_gui.export.writing import Exported
+from bench_gui.export.writing import Checked, Exported
 from bench_gui.icons import icon
 from bench_gui.places import as_person_writes
 from bench_gui.theme import Theme
@@ -59,6 +59,8 @@ class ExportView(TaskPage):
         self._group = QButtonGroup(self)
         self._group.buttonToggled.connect(lambda _, on: on and self._choose_target())
         self.targets: dict[str, QRadioButton] = {}
+        self.about: QLabel = label("", "muted")
+        self.about.setWordWrap(True)
         self.settings.addWidget(self._targets)
         self.form = OptionsForm(controller.setup)
         self.form.changed.connect(self._changed)
@@ -74,7 +76,7 @@ class ExportView(TaskPage):
         self.settings.addStretch(1)
         self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
         self.export_button.setMinimumHeight(26)
-        self.check_button: QPushButton = button("Check", "Run the files in their engine", self._check)
+        self.check_button: QPushButton = button("Check", "Read the files back and simulate with them", self._check)
         self.actions_column.addWidget(self.check_button)
         self.actions_column.addWidget(self.export_button)
         self._build_picture()
@@ -166,7 +168,7 @@ class ExportView(TaskPage):
 
     def set_folder(self, folder: Path) -> None:
         """Export into this folder."""
-        self._controller.exporting.folder = folder
+        self._controller.exporting.set_folder(folder)
         shown = as_person_writes(folder)
         self.folder.setText(shown if len(shown) < 60 else f"…{shown[-58:]}")
         self.folder.setToolTip(shown)
@@ -208,18 +210,16 @@ class ExportView(TaskPage):
             made = describe(QRadioButton(target.title), f"Export to {target.title}", target.description)
             self._group.addButton(made)
             self._targets.wide(made)
-            text = label(target.description, "muted")
-            text.setWordWrap(True)
-            text.setContentsMargins(20, 0, 0, 4)
-            self._targets.wide(text)
             self.targets[name] = made
+        self._targets.wide(self.about)
         if self.targets and not self._target:
             next(iter(self.targets.values())).setChecked(True)
         self._enable()
 
     def _choose_target(self) -> None:
         target = self._controller.exporting.targets.get(self._target)
-        self.form.suit(target.options if target is not None else ())
+        self.about.setText(target.description if target is not None else "")
+        self.form.suit(target.options if target is not None else (), target.choices if target is not None else {})
         self._changed()
 
     def _begin_options(self) -> None:
@@ -275,13 +275,15 @@ class ExportView(TaskPage):
         ready = what and exporting.folder is not None
         self.export_button.setToolTip("Write the files" if ready else "Choose a model, a target and a folder first")
         engine = target.engine if target is not None else ""
-        self.check_button.setVisible(bool(engine))
-        self.check_button.setEnabled(bool(engine) and target is not None and target.engine_there and idle)
-        self.check_button.setText("Running…" if exporting.checking else f"Check in {engine}")
+        there = target is not None and target.engine_there
+        self.check_button.setVisible(target is not None and target.checkable)
+        self.check_button.setEnabled(what and there and idle)
+        self.check_button.setText("Checking…" if exporting.checking else f"Check in {engine}" if engine else "Check")
         self.check_button.setToolTip(
-            f"Read the files back into {engine}, run the four trajectories there and compare the motion"
-            if target is not None and target.engine_there
-            else f"{engine} is not installed here: pip install 'servobench[{self._target}]'"
+            f"{engine} is not installed here; the README of an export says how to get it"
+            if not there
+            else f"Read the files back{' into ' + engine if engine else ''}, simulate the four trajectories with them "
+            "and compare the motion"
         )
 
     # What came of it.
@@ -304,13 +306,8 @@ class ExportView(TaskPage):
         self.files_title.setText("WRITTEN FILES")
         self.show_folder.show()
 
-    def _show_check(self, errors: dict[str, float]) -> None:
-        engine = self._controller.exporting.targets[self._target].engine
-        mean = sum(errors.values()) / len(errors)
-        each = ", ".join(f"{name} {significant(value, 2)}" for name, value in errors.items())
-        self.verdict.setText(
-            f"Run in {engine}: {significant(mean, 3)} mrad from the identified model on average ({each} mrad)"
-        )
+    def _show_check(self, found: Checked) -> None:
+        self.verdict.setText(found.statement)
         self.verdict.show()
 
     def _show(self, exported: Exported) -> None:

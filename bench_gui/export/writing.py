@@ -13,15 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.errors import ExportError
-
 if TYPE_CHECKING:
     from core.model import ServoModel
 
 PREVIEW_CHARACTERS = 20_000
 """Of a file's text that is shown."""
-ENGINES = {"mujoco": "MuJoCo"}
-"""Targets whose files can be run again here, and the engine's name."""
 
 
 @dataclass(frozen=True)
@@ -33,10 +29,14 @@ class ExportTarget:
     description: str
     options: tuple[str, ...] = ()
     """Names of what can be chosen for it."""
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Options that are one of some words, the first being the default."""
+    checkable: bool = False
+    """Whether what was written can be read back and simulated."""
     engine: str = ""
-    """Name of the engine that can run what was written; empty when there is none."""
+    """Name of the program that does it; empty: it is done here by the target's rules."""
     engine_there: bool = False
-    """Whether that engine is installed."""
+    """Whether that program is installed."""
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,44 @@ class Exported:
     """File name to the beginning of its text."""
 
 
+@dataclass(frozen=True)
+class Checked:
+    """What written files do, read back."""
+
+    statement: str
+    """One sentence, which the files' README now says too."""
+    mean_mrad: float
+    errors: Mapping[str, float]
+    """Trajectory to mean absolute difference from the identified model [mrad]."""
+
+
 def export_targets() -> list[ExportTarget]:
     """Every target there is an exporter for."""
     from core.export import exporters
 
-    return [
-        ExportTarget(
-            e.target,
-            e.title,
-            e.description,
-            tuple(f.name for f in dataclasses.fields(e.options)),
-            ENGINES.get(e.target, ""),
-            e.target in ENGINES and importlib.util.find_spec(e.target) is not None,
+    found = []
+    for exporter in exporters().values():
+        fields = dataclasses.fields(exporter.options)
+        found.append(
+            ExportTarget(
+                exporter.target,
+                exporter.title,
+                exporter.description,
+                tuple(f.name for f in fields),
+                {f.name: tuple(f.metadata["choices"]) for f in fields if "choices" in f.metadata},
+                exporter.check is not None,
+                exporter.engine,
+                not exporter.package or importlib.util.find_spec(exporter.package) is not None,
+            )
         )
-        for e in exporters().values()
-    ]
+    return found
 
 
 def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any]) -> Exported:
     """Write a model for a target; options the target does not have are left out. Raises ExportError."""
-    from core.export import export_model, exporters
+    from core.export import export_model
 
-    known = {f.name for f in dataclasses.fields(exporters()[target].options)} if target in exporters() else set()
-    result = export_model(model, target, folder, **{k: v for k, v in options.items() if k in known})
+    result = export_model(model, target, folder, **_taken(target, options))
     texts: dict[str, str] = {}
     for file in result.files:
         with file.open(encoding="utf-8", errors="replace") as stream:
@@ -86,20 +101,27 @@ def preview(model: ServoModel, target: str, options: Mapping[str, Any]) -> Expor
         return export(model, target, Path(folder), options)
 
 
-def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> dict[str, float]:
-    """Export, read the files back into their engine, run the four trajectories there.
+def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> Checked:
+    """Export, read the files back, run the four trajectories with them in their engine or by its rules.
 
-    Returns the mean absolute difference from the identified model by trajectory [mrad]. Raises ExportError.
+    Raises ExportError.
     """
     with tempfile.TemporaryDirectory() as folder:
         export(model, target, Path(folder), options)
-        return check_files(model, target, Path(folder))
+        return check_files(model, target, Path(folder), options)
 
 
-def check_files(model: ServoModel, target: str, folder: Path) -> dict[str, float]:
-    """As `check`, for files that are there already."""
-    if target not in ENGINES:
-        raise ExportError(f"an export to {target} is not run by an engine; there is nothing to check")
-    from core.export.mujoco_check import check_mujoco
+def check_files(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any]) -> Checked:
+    """As `check`, for files that are there already; their README says it from then on."""
+    from core.export import check_export
 
-    return check_mujoco(folder, model)
+    found = check_export(model, target, folder, **_taken(target, options))
+    return Checked(found.statement, found.mean_mrad, dict(found.errors))
+
+
+def _taken(target: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that a target takes."""
+    from core.export import exporters
+
+    known = {f.name for f in dataclasses.fields(exporters()[target].options)} if target in exporters() else set()
+    return {name: value for name, value in options.items() if name in known}

@@ -15,13 +15,15 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import ExportError
-from core.export import bam_json, mujoco, servobench_json
-from core.export.contract import Exporter, ExportResult
+from core.export import bam_json, c_header, mujoco, mujoco_hook, servobench_json
+from core.export.contract import Check, Exporter, ExportResult
+from core.export.files import state_check
 from core.model import ServoModel
 
-__all__ = ["ExportResult", "Exporter", "export_model", "exporters"]
+__all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
 
-_EXPORTERS = MappingProxyType({e.target: e for e in (servobench_json.EXPORTER, bam_json.EXPORTER, mujoco.EXPORTER)})
+_MODULES = (servobench_json, bam_json, mujoco, mujoco_hook, c_header)
+_EXPORTERS = MappingProxyType({module.EXPORTER.target: module.EXPORTER for module in _MODULES})
 
 
 def exporters() -> Mapping[str, Exporter]:
@@ -35,12 +37,35 @@ def export_model(model: ServoModel, target: str, folder: Path | str, **options: 
     options: the fields of the exporter's `options` dataclass. Raises ExportError for an unknown target or option, a
     model the target cannot hold, and a folder that cannot be written.
     """
+    exporter = _exporter(target)
+    return exporter.write(model, Path(folder), _options(exporter, options))
+
+
+def check_export(model: ServoModel, target: str, folder: Path | str, **options: Any) -> Check:
+    """Read an export's files back, simulate the four trajectories with them, and add what came out to the README.
+
+    options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
+    ExportError when the target has nothing to check, its engine is not installed, or the files are not an export.
+    """
+    exporter = _exporter(target)
+    if exporter.check is None:
+        raise ExportError(f"an export to {target} is not run by an engine; there is nothing to check")
+    found = exporter.check(model, Path(folder), _options(exporter, options))
+    state_check(Path(folder), model, target, found.statement)
+    return found
+
+
+def _exporter(target: str) -> Exporter:
     exporter = _EXPORTERS.get(target)
     if exporter is None:
         raise ExportError(f"no exporter for {target!r}; there are {', '.join(_EXPORTERS)}")
+    return exporter
+
+
+def _options(exporter: Exporter, options: Mapping[str, Any]) -> Any:
     known = {field.name for field in dataclasses.fields(exporter.options)}
     unknown = sorted(set(options) - known)
     if unknown:
         taken = ", ".join(sorted(known)) or "none"
-        raise ExportError(f"export to {target}: no option {', '.join(unknown)}; it takes {taken}")
-    return exporter.write(model, Path(folder), exporter.options(**options))
+        raise ExportError(f"export to {exporter.target}: no option {', '.join(unknown)}; it takes {taken}")
+    return exporter.options(**options)

@@ -1,12 +1,13 @@
-"""The best Coulomb–viscous (M1) servo in place of a richer one, for engines whose joints know nothing else.
+"""The best servo an engine can be in place of a richer one: what its joint and drive know, fitted to its motion.
 
 Not a truncation: the values are refitted to the model's own simulated motion over the bench's grid. Up to three
-candidates compete — the model's own values where it is M1 already, friction refitted, friction and motor refitted —
-and the one with the smallest error on runs it was not fitted to is taken.
+candidates compete — the model's own values where its friction is the engine's already, friction refitted, friction and
+motor refitted — and the one with the smallest error on runs it was not fitted to is taken.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from core.actuator import setup_row
 from core.bench import Bench
-from core.export.grid import GridRun, bench_grid, converged_positions, held_back_grid, mean_errors
-from core.friction import friction_budget
+from core.export.grid import GridRun, bench_grid, converged_positions, held_back_grid
+from core.friction import FRICTION_TERMS, friction_budget
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
@@ -27,12 +28,16 @@ from core.trajectories import make_trajectory
 Array = NDArray[np.float64]
 
 FRICTION = ("friction_base", "friction_viscous")
+STRIBECK = (*FRICTION, "friction_stribeck", "dtheta_stribeck")
 MOTOR = ("kt", "R", "armature")
+PLAIN = ("kt", "error_gain_ratio", "armature")
+NO_LIMIT = 1e9
+"""Supply that never limits a current [V]."""
 SPAN = np.log(30.0)
 """A refit searches each value from a thirtieth to thirty times its start."""
 FIT_STEP = 1e-3
 """Step of the search's simulations [s], of the richer model's motion too, so that its error cancels."""
-GENERATIONS = {FRICTION: 25, FRICTION + MOTOR: 60}
+GENERATIONS_OF_FRICTION, GENERATIONS_OF_ALL = 25, 60
 FIRST_STEP = 0.3
 UNSTABLE = 1e9
 """Error of a candidate whose simulation left the numbers [rad]."""
@@ -41,8 +46,37 @@ SEEDS = (1, 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class M1Approximation:
-    """A Coulomb–viscous model in place of another, and how far it is from it."""
+class Form:
+    """What an engine's joint and drive can be, as a corner of our own models' space."""
+
+    friction: str = "m1"
+    """"m1", "m2", or "viscous" for engines without Coulomb friction."""
+    alpha: float = 2.0
+    """Stribeck exponent that the engine fixes; for "m2" only."""
+    kept: tuple[str, ...] = ()
+    """Command path terms the engine has a place for."""
+    plain_drive: bool = False
+    """A drive with kp, kd and a torque limit instead of a motor: the back-EMF is part of kd, within the limit, and a
+    current law's limit by the supply voltage is lost."""
+
+    @property
+    def refitted(self) -> tuple[str, ...]:
+        """Names of the friction parameters that a refit moves."""
+        return {"m1": FRICTION, "m2": STRIBECK, "viscous": FRICTION[1:]}[self.friction]
+
+    @property
+    def motor(self) -> tuple[str, ...]:
+        """Names of the motor parameters that a refit moves."""
+        return PLAIN if self.plain_drive else MOTOR
+
+    def holds(self, model: ServoModel) -> bool:
+        """Whether the model's own friction can be written as it is."""
+        return model.friction == self.friction and (model.friction == "m1" or model.values["alpha"] == self.alpha)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Approximation:
+    """A model that an engine can be in place of another, and how far it is from it."""
 
     model: ServoModel
     refitted: tuple[str, ...]
@@ -69,60 +103,111 @@ class M1Approximation:
         return self.runs[int(self.errors.argmax())].title
 
 
-def as_m1(model: ServoModel, bench: Bench, kept: Sequence[str]) -> ServoModel:
-    """The model cut down to Coulomb–viscous friction, a drive/brake bridge and the command path terms in `kept`.
+def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
+    """The model cut down to what an engine can be: the start of a refit, and exact where nothing is lost.
 
-    Friction starts at the richer model's budget at half the bench's load: moving slowly, and its slope from there to
-    four times the speed.
+    Friction starts at the model's budget at half the bench's load: at rest, moving slowly, and at four times that
+    speed.
     """
     load = 0.5 * bench.gravity_torque
     scale = 0.5 * model.values.get("dtheta_stribeck", 1.0) + 0.5
-    slow, fast = friction_budget(model.friction, model.values, load, -load, [scale, 4.0 * scale], model.quadratic_gate)
+    rest, slow, fast = friction_budget(
+        model.friction, model.values, load, -load, [0.0, scale, 4.0 * scale], model.quadratic_gate
+    )
     viscous = max((fast - slow) / (3.0 * scale), 0.01 * slow / scale, 1e-6)
-    start = {"friction_base": max(float(slow - viscous * scale), 0.05 * float(slow), 1e-6), "friction_viscous": viscous}
-    if model.friction == "m1":
-        start = {name: model.values[name] for name in FRICTION}
-    own = [p for name, p in model.parameters.items() if name in (*MOTOR, "q_offset", *FRICTION, *kept)]
+    base = max(float(slow - viscous * scale), 0.05 * float(slow), 1e-6)
+    start = {"friction_base": base, "friction_viscous": viscous}
+    if form.friction == "m2":
+        speed = model.values.get("dtheta_stribeck", 0.2 * scale)
+        start |= {"friction_stribeck": max(float(rest) - base, 0.05 * base), "dtheta_stribeck": speed}
+    if form.friction == "viscous":
+        start["friction_base"] = 0.0
+    if form.holds(model):
+        start = {name: model.values[name] for name in FRICTION_TERMS[model.friction]}
+    start |= {"alpha": form.alpha} if form.friction == "m2" else {}
+    control = replace(model.control, bridge="brake")
+    if form.plain_drive:
+        start |= {"error_gain_ratio": model.values.get("error_gain_ratio", 1.0)}
+        if control.law == "voltage":
+            supply, kt = model.supply_voltage, model.values["kt"]
+            start["kt"] = supply * kt / model.values["R"]
+            control = replace(control, law="current", damping=kt / supply)
+    own = [p for p in model.parameters.values() if p.name in (*MOTOR, "q_offset", *form.kept) and p.name not in start]
     missing = [
-        Parameter(name=name, symbol="", unit="", value=value, lower=0.0, upper=value)
-        for name, value in start.items()
-        if name not in model.parameters
+        Parameter(name=name, symbol="", unit="", value=value, lower=0.0, upper=value) for name, value in start.items()
     ]
-    parameters = ParameterSet([*own, *missing]).with_values(start)
     return replace(
-        model, friction="m1", parameters=parameters, control=replace(model.control, bridge="brake"), provenance={}
+        model,
+        friction="m2" if form.friction == "m2" else "m1",
+        parameters=ParameterSet([*own, *missing]),
+        control=control,
+        provenance={},
     )
 
 
-def approximate_as_m1(model: ServoModel, bench: Bench, settings: ServoSettings, kept: Sequence[str]) -> M1Approximation:
-    """Return the Coulomb–viscous model whose motion is closest to the model's; a few seconds.
+def settings_in_form(written: ServoModel, model: ServoModel, form: Form, settings: ServoSettings) -> ServoSettings:
+    """Settings under which a model in a form does what the model does under `settings`."""
+    if not form.plain_drive:
+        return settings
+    own = replace(settings, supply_voltage=NO_LIMIT)
+    if model.control.law == "current":
+        return own
+    # The back-EMF does not depend on the gain.
+    return replace(own, damping=written.control.damping / math.sqrt(settings.kp))
 
-    kept: command path terms the target can express. The same model gives the same result.
+
+def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
+    """Return the model of a form whose motion is closest to the model's; a few seconds.
+
+    The same model gives the same result.
     """
-    start = as_m1(model, bench, kept)
+    start = in_form(model, bench, form)
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
-    candidates: list[tuple[ServoModel, tuple[str, ...]]] = [(start, ())] if model.friction == "m1" else []
-    search = _Search(model, start, runs)
-    friction = search.refit(start, FRICTION)
-    candidates += [(friction, FRICTION), (search.refit(friction, FRICTION + MOTOR), FRICTION + MOTOR)]
-    scored = [(float(mean_errors(others, model, candidate).mean()), candidate) for candidate, _ in candidates]
+    names = form.refitted
+    candidates: list[tuple[ServoModel, tuple[str, ...]]] = [(start, ())] if form.holds(model) else []
+    search = _Search(model, start, runs, form)
+    friction = search.refit(start, names, GENERATIONS_OF_FRICTION)
+    every = names + form.motor
+    candidates += [(friction, names), (search.refit(friction, every, GENERATIONS_OF_ALL), every)]
+    scored = [(float(_errors(others, model, candidate, form).mean()), candidate) for candidate, _ in candidates]
     best = int(np.argmin([score for score, _ in scored]))
     score, chosen = scored[best]
-    return M1Approximation(
+    return Approximation(
         model=chosen,
         refitted=candidates[best][1],
-        errors=mean_errors(runs, model, chosen),
+        errors=_errors(runs, model, chosen, form),
         runs=tuple(runs),
         held_back_error=score,
+    )
+
+
+def approximate_as_m1(model: ServoModel, bench: Bench, settings: ServoSettings, kept: Sequence[str]) -> Approximation:
+    """The best Coulomb–viscous servo, see `approximate`; kept: command path terms the target can express."""
+    return approximate(model, bench, settings, Form(kept=tuple(kept)))
+
+
+def _errors(runs: list[GridRun], model: ServoModel, written: ServoModel, form: Form) -> Array:
+    """Mean absolute position error of each run [rad]."""
+    return np.array(
+        [
+            np.abs(
+                converged_positions(model, run)
+                - converged_positions(
+                    written, replace(run, settings=settings_in_form(written, model, form, run.settings))
+                )
+            ).mean()
+            for run in runs
+        ]
     )
 
 
 class _Search:
     """The runs of a refit, laid out for the population kernel."""
 
-    def __init__(self, target: ServoModel, start: ServoModel, runs: list[GridRun]) -> None:
+    def __init__(self, target: ServoModel, start: ServoModel, runs: list[GridRun], form: Form) -> None:
         motions = [converged_positions(target, run, FIT_STEP, substeps=1) for run in runs]
         times = [FIT_STEP * np.arange(len(motion)) for motion in motions]
+        settings = [settings_in_form(start, target, form, run.settings) for run in runs]
         trajectories = [make_trajectory(run.trajectory) for run in runs]
         self._position = np.concatenate(motions)
         self._samples = np.array([len(motion) for motion in motions])
@@ -131,11 +216,11 @@ class _Search:
         self._enable = np.concatenate(
             [t.torque_enable(time).astype(np.float64) for t, time in zip(trajectories, times, strict=True)]
         )
-        self._supply = np.full(len(self._position), runs[0].settings.supply_voltage)
-        self._setups = np.array([setup_row(start.control, r.bench, r.settings, FIT_STEP) for r in runs])
-        self._kernel = population_kernel(
-            start.control.kernel_law, any(start.needs_full_step(run.settings) for run in runs)
+        self._supply = np.full(len(self._position), settings[0].supply_voltage)
+        self._setups = np.array(
+            [setup_row(start.control, run.bench, own, FIT_STEP) for run, own in zip(runs, settings, strict=True)]
         )
+        self._kernel = population_kernel(start.control.kernel_law, any(start.needs_full_step(own) for own in settings))
 
     def _errors(self, rows: Array) -> Array:
         """Mean absolute error of each candidate over all runs [rad]."""
@@ -148,7 +233,7 @@ class _Search:
         )  # fmt: skip
         return sums[:, :, 0].sum(axis=0) / len(self._position)
 
-    def refit(self, start: ServoModel, names: tuple[str, ...]) -> ServoModel:
+    def refit(self, start: ServoModel, names: tuple[str, ...], generations: int) -> ServoModel:
         """Move the named values of a model to where its error is smallest, by CMA-ES over their logarithms."""
         others = {name: value for name, value in start.values.items() if name not in names}
         model = start.with_parameters(_all_free(start.parameters).frozen_at(others))
@@ -158,7 +243,7 @@ class _Search:
         best, best_error = free, np.inf
         for seed in SEEDS:
             optimizer = CMA(np.zeros(len(free)), FIRST_STEP, bounds=bounds, seed=seed, population_size=LANES)
-            for _ in range(GENERATIONS[names]):
+            for _ in range(generations):
                 asked = np.array([optimizer.ask() for _ in range(LANES)])
                 errors = self._errors(model.rows(origin * np.exp(asked)))
                 errors = np.where(np.isfinite(errors), errors, UNSTABLE)

@@ -1,13 +1,53 @@
-"""What an exporter is and what it returns."""
+"""What an exporter is, what it is asked, what it returns, and what a check of it finds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from core.bench import Bench
+from core.errors import ExportError
 from core.model import ServoModel
+from core.recording import ServoSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoOptions:
+    """What every target that drives the servo needs beyond the model."""
+
+    kp: float | None = None
+    """Gain as written into the servo; None: the catalogue's."""
+    ki: float = 0.0
+    """Integral gain as written into the servo."""
+    damping: float | None = None
+    """Velocity gain of the eRob law; None: the catalogue's."""
+    supply_voltage: float | None = None
+    """[V]; None: the model's nominal one."""
+    bench: Bench | None = None
+    """Pendulum of the example and of the stated error; None: one that suits the servo."""
+    timestep: float = 0.001
+    """Of the example [s]."""
+
+
+def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoSettings:
+    """The servo's settings that an export fixes; raises ExportError for what is not possible."""
+    settings = model.default_settings(options.kp)
+    if options.supply_voltage is not None:
+        settings = replace(settings, supply_voltage=options.supply_voltage)
+    settings = replace(settings, ki=options.ki, damping=options.damping)
+    wrong = [
+        f"{name} = {value!r}"
+        for name, value in (*asdict(settings).items(), ("timestep", options.timestep))
+        if isinstance(value, (int, float)) and not (math.isfinite(value) and value >= 0.0)
+    ]
+    if not settings.supply_voltage > 0.0 or not options.timestep > 0.0 or wrong:
+        raise ExportError(f"export to {target}: not possible: {', '.join(wrong) or 'a supply or time step of 0'}")
+    if settings.ki > 0.0 and model.control.integral_ratio <= 0.0:
+        raise ExportError(f"export to {target}: {model.servo} has no integral gain; leave ki at 0")
+    return settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,6 +64,27 @@ class ExportResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Check:
+    """What written files do, read back: in their engine, or simulated here by that engine's rules."""
+
+    how: str
+    """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 0.1 ms"."""
+    errors: Mapping[str, float]
+    """Trajectory to mean absolute position difference from the converged model [mrad]."""
+
+    @property
+    def mean_mrad(self) -> float:
+        """Over the trajectories [mrad]."""
+        return sum(self.errors.values()) / len(self.errors)
+
+    @property
+    def statement(self) -> str:
+        """One sentence for the README, the window and the terminal."""
+        each = ", ".join(f"{name} {value:.2g}" for name, value in self.errors.items())
+        return f"Checked: {self.how}: {self.mean_mrad:.3g} mrad from the identified model on average ({each})."
+
+
+@dataclass(frozen=True, kw_only=True)
 class Exporter:
     """One target."""
 
@@ -33,3 +94,10 @@ class Exporter:
     options: type[Any]
     """Frozen dataclass of what can be chosen, every field with a default."""
     write: Callable[[ServoModel, Path, Any], ExportResult]
+    check: Callable[[ServoModel, Path, Any], Check] | None = None
+    """Reads the files of `write` back and simulates the four trajectories with the same options; raises ExportError.
+    None: the file is this program's own or another identification tool's, not an engine's."""
+    engine: str = ""
+    """Name of the program `check` runs; empty when the files are read back and simulated here."""
+    package: str = ""
+    """Import name that running it needs; empty when nothing is needed."""

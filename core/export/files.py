@@ -16,6 +16,7 @@ from core.errors import ExportError
 from core.model import ServoModel
 
 README = "README.md"
+CHECK_TITLE = "## Check"
 LONGEST_SLUG = 60
 LONGEST_TITLE = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
@@ -63,6 +64,20 @@ def write_files(folder: Path, contents: Mapping[str, str], model: ServoModel, ta
     return [*(folder / name for name in contents), folder / README]
 
 
+def state_check(folder: Path, model: ServoModel, target: str, statement: str) -> None:
+    """Add what a check found to the section of an export, in place of an earlier check; raises ExportError."""
+    readme, key = folder / README, f"{slug(model.title)}.{target}"
+    try:
+        before = readme.read_text("utf-8", errors="replace")
+        section = _sections(before)[1].get(key)
+        if section is None:
+            raise ExportError(f"{readme} says nothing about an export of {printable(model.title)} to {target}")
+        kept = section.partition(CHECK_TITLE)[0].rstrip()
+        write_atomically(readme, _encoded(_with_section(before, key, f"{kept}\n\n{CHECK_TITLE}\n\n{statement}")))
+    except OSError as error:
+        raise ExportError(f"{readme}: cannot add the check: {error}") from None
+
+
 def readme_section(
     model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
 ) -> str:
@@ -79,13 +94,18 @@ def readme_section(
     )
 
 
-def _with_section(before: str, key: str, section: str) -> str:
-    marks = list(_MARK_LINE.finditer(before))
-    head = before[: marks[0].start()] if marks else before
+def _sections(text: str) -> tuple[str, dict[str, str]]:
+    """What a README says before its first section, and its sections by key."""
+    marks = list(_MARK_LINE.finditer(text))
     parts = {}
-    ends = [mark.start() for mark in marks[1:]] + [len(before)]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
     for mark, end in zip(marks, ends, strict=False):
-        parts[mark[1]] = before[mark.end() : end].strip("\n")
+        parts[mark[1]] = text[mark.end() : end].strip("\n")
+    return (text[: marks[0].start()] if marks else text), parts
+
+
+def _with_section(before: str, key: str, section: str) -> str:
+    head, parts = _sections(before)
     parts[key] = section.strip("\n")
     written = "\n\n".join(f"{_MARK.format(name)}\n{text}" for name, text in parts.items())
     return (head.rstrip("\n") + "\n\n" if head.strip() else "") + written + "\n"

@@ -1,22 +1,22 @@
-"""What an exported pendulum does in MuJoCo, against the identified model: the export's error, measured.
+"""What exported scenes do in MuJoCo, against the identified model: the export's error, measured.
 
 Needs the `mujoco` package.
 """
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
+from core.export.contract import Check, ServoOptions
 from core.export.files import slug
 from core.export.grid import GridRun, converged_positions
-from core.export.mujoco import BRAKE_GROUP, DRIVE_GROUP, read_setup
+from core.export.mujoco_xml import BRAKE_GROUP, DRIVE_GROUP, read_setup
+from core.export.programs import mujoco_engine
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
@@ -30,7 +30,16 @@ def scene_of(folder: Path | str, model: ServoModel) -> Path:
     return Path(folder) / f"{slug(model.title)}.pendulum.xml"
 
 
-def check_mujoco(folder: Path | str, model: ServoModel, timestep: float = CHECK_STEP) -> dict[str, float]:
+def check_mujoco(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Run an exported scene at 0.1 ms; raises ExportError as `errors_in_mujoco` does."""
+    version = mujoco_engine().__version__
+    return Check(
+        how=f"run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms",
+        errors=errors_in_mujoco(folder, model),
+    )
+
+
+def errors_in_mujoco(folder: Path | str, model: ServoModel, timestep: float = CHECK_STEP) -> dict[str, float]:
     """Re-import an export and re-simulate the four trajectories in MuJoCo.
 
     Returns the mean absolute position error against the converged model by trajectory [mrad]. timestep [s]: a
@@ -55,10 +64,7 @@ def simulate_in_mujoco(
     scene: Path, trajectory: str, timestep: float, release_delay: float = 0.0
 ) -> NDArray[np.float64]:
     """Positions of an exported scene on a trajectory, one before each step [rad]; release_delay [s]."""
-    try:
-        mujoco: Any = importlib.import_module("mujoco")
-    except ImportError:
-        raise ExportError("checking an export needs the package mujoco: install servobench[mujoco]") from None
+    mujoco = mujoco_engine()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
     except ValueError as error:

@@ -3,6 +3,7 @@
 MuJoCo is really run: M1 within 0.3 mrad of converged Algorithm 1 at 0.1 ms, the refit of M6 within what it states.
 """
 
+import dataclasses
 import importlib
 import importlib.util
 import json
@@ -16,15 +17,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
 from core.errors import ExportError
 from core.export import export_model, exporters
-from core.export.approximation import FRICTION, MOTOR, approximate_as_m1, as_m1
+from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
+from core.export.contract import ServoOptions
+from core.export.drive import as_model, check_drive, drive_of
 from core.export.files import README, printable, slug
 from core.export.grid import GAINS, LOADS, bench_grid, default_bench, held_back_grid, loaded, mean_errors
-from core.export.mujoco import MujocoOptions, lost_terms, pendulum_inertial, read_setup
-from core.export.mujoco_check import check_mujoco, scene_of, simulate_in_mujoco
+from core.export.mujoco import MujocoOptions
+from core.export.mujoco_check import errors_in_mujoco, scene_of, simulate_in_mujoco
+from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
+from core.export.notes import missing_terms
 from core.model import ServoModel, build_model, model_from_bam
 from tests.core.conftest import PENDULUM, catalogue_model
 
@@ -69,19 +75,23 @@ def m6_export(tmp_path_factory):
 
 class TestRegistry:
     def test_targets(self):
-        assert list(exporters()) == ["json", "bam", "mujoco"]
+        assert list(exporters()) == list(MODEL_TARGETS)
         for target, exporter in exporters().items():
             assert exporter.target == target
             assert exporter.title
             assert exporter.description
             exporter.options()
+            fields = {field.name: field for field in dataclasses.fields(exporter.options)}
+            assert {name for name, field in fields.items() if "choices" in field.metadata} <= set(WORDS)
+            for field in fields.values():
+                assert field.default == field.metadata.get("choices", (field.default,))[0]
 
     def test_unknown_targets_and_options_are_named(self, tmp_path):
         with pytest.raises(ExportError, match="json, bam, mujoco"):
             export_model(named("a"), "cad", tmp_path)
         with pytest.raises(ExportError, match="no option colour; it takes none"):
             export_model(named("a"), "json", tmp_path, colour="red")
-        with pytest.raises(ExportError, match="bench, damping, ki, kp, supply_voltage, timestep"):
+        with pytest.raises(ExportError, match="bench, damping, friction, ki, kp, supply_voltage, syntax, timestep"):
             export_model(named("a"), "mujoco", tmp_path, gain=3)
         assert list(tmp_path.iterdir()) == []
 
@@ -285,7 +295,7 @@ class TestMujoco:
         model, options = exact_models()[case]
 
         result = export_model(model, "mujoco", tmp_path, timestep=1e-4, **options)
-        errors = check_mujoco(tmp_path, model)
+        errors = errors_in_mujoco(tmp_path, model)
         print(case, {name: round(error, 3) for name, error in errors.items()})
 
         assert result.error_mrad == 0.0
@@ -296,11 +306,11 @@ class TestMujoco:
         model = load_model("mx106", "m1")
         export_model(model, "mujoco", tmp_path)
 
-        coarse, fine = (max(check_mujoco(tmp_path, model, step).values()) for step in (0.002, 0.0005))
+        coarse, fine = (max(errors_in_mujoco(tmp_path, model, step).values()) for step in (0.002, 0.0005))
 
         assert fine < 0.5 * coarse
         with pytest.raises(ExportError, match="multiple"):
-            check_mujoco(tmp_path, model, 0.00015)
+            errors_in_mujoco(tmp_path, model, 0.00015)
 
     def test_friction_holds_without_creep(self, tmp_path):
         """A load of 36 % of the friction drifts by less than 1e-4 rad in 10 s."""
@@ -332,8 +342,8 @@ class TestMujoco:
         model, _, result = m6_export
         bench, kp = default_bench(model), model.default_settings()
 
-        truncated = as_m1(model, bench, ()).with_parameters(
-            as_m1(model, bench, ()).parameters.with_values({name: model.values[name] for name in FRICTION})
+        truncated = in_form(model, bench, Form()).with_parameters(
+            in_form(model, bench, Form()).parameters.with_values({name: model.values[name] for name in FRICTION})
         )
         error = 1e3 * float(mean_errors(bench_grid(bench, kp), model, truncated).mean())
 
@@ -343,7 +353,7 @@ class TestMujoco:
         """Over the scene's own four runs, of the sixteen that the statement is about."""
         model, folder, result = m6_export
 
-        errors = check_mujoco(folder, model)
+        errors = errors_in_mujoco(folder, model)
 
         assert 0.2 * result.error_mrad < np.mean(list(errors.values())) < 2.0 * result.error_mrad
 
@@ -357,7 +367,7 @@ class TestMujoco:
             | {name: truth.values[name] for name in (*FRICTION, *MOTOR)},
         )
 
-        found = approximate_as_m1(as_m6, PENDULUM, as_m6.default_settings(), ())
+        found = approximate(as_m6, PENDULUM, as_m6.default_settings(), Form())
 
         assert found.mean_mrad < 0.05
         assert found.model.friction == "m1"
@@ -370,12 +380,13 @@ class TestMujoco:
 
         result = export_model(model, "mujoco", tmp_path)
 
-        assert lost_terms(model) == lost
+        form = Form(kept=EXPRESSIBLE["3.12"])
+        assert missing_terms(model, form) == [name.replace("_", " ") for name in lost]
         assert result.error_mrad is not None
         assert result.error_mrad > 0.0
         assert "dead band, pwm lag, supply sag" in result.notes[0]
         off = model.with_parameters(model.parameters.with_values(dict.fromkeys(lost, 0.0)))
-        assert lost_terms(off) == ()
+        assert missing_terms(off, form) == []
 
     def test_a_coasting_bridge_is_approximated(self, tmp_path):
         model = catalogue_model("mx106", "m1", bridge="coast")
@@ -384,7 +395,7 @@ class TestMujoco:
 
         assert result.error_mrad is not None
         assert "drive/coast bridge" in result.notes[0]
-        assert max(check_mujoco(tmp_path, model).values()) < 3.0 * result.error_mrad
+        assert max(errors_in_mujoco(tmp_path, model).values()) < 3.0 * result.error_mrad
 
     def test_the_integrator_of_the_identification_is_said(self, tmp_path):
         notes = export_model(load_model("mx106", "m1"), "mujoco", tmp_path).notes
@@ -450,9 +461,106 @@ class TestMujoco:
             export_model(load_model("erob80_100", "m1"), "mujoco", tmp_path, ki=1.0)
         assert MujocoOptions().ki == 0.0
 
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"syntax": "2"}, "no syntax '2'"),
+            ({"friction": "sand"}, "no friction 'sand'"),
+            ({"syntax": "3.1", "friction": "lugre"}, "3.7 or later"),
+            ({"syntax": "3.1", "ki": 1.0}, "3.7 or later"),
+        ],
+    )
+    def test_syntaxes_hold_what_they_hold(self, tmp_path, options, message):
+        with pytest.raises(ExportError, match=message):
+            export_model(load_model("mx106", "m1"), "mujoco", tmp_path, **options)
+
     def test_a_folder_without_an_export_is_named(self, tmp_path):
         with pytest.raises(ExportError, match="pendulum"):
-            check_mujoco(tmp_path, load_model("mx106", "m1"))
+            errors_in_mujoco(tmp_path, load_model("mx106", "m1"))
         scene_of(tmp_path, load_model("mx106", "m1")).write_text("<mujoco/>")
         with pytest.raises(ExportError, match="nothing about its export"):
-            check_mujoco(tmp_path, load_model("mx106", "m1"))
+            errors_in_mujoco(tmp_path, load_model("mx106", "m1"))
+
+
+@needs_mujoco
+class TestSyntaxes:
+    """What older versions read was run in 3.11 and 3.1.6; here the newest runs what it still reads."""
+
+    @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
+    def test_two_general_actuators_are_the_voltage_law_too(self, tmp_path, name):
+        model = load_model(name, "m1")
+
+        export_model(model, "mujoco", tmp_path, syntax="3.1")
+
+        assert max(errors_in_mujoco(tmp_path, model).values()) < M1_BAR
+
+    def test_gains_in_volts(self, tmp_path):
+        """Syntax 3.7: v = kp·U·(u − q), which needs no damping to cancel a compensation."""
+        model = load_model("mx106", "m1")
+        export_model(model, "mujoco", tmp_path, syntax="3.7", kp=8.0)
+
+        motor = ET.parse(tmp_path / "dynamixel-mx-106-m1.servo.xml").find(".//dcmotor")
+        assert motor is not None
+        kp, ki, kd, _, _, limit = map(float, motor.attrib["controller"].split())
+
+        assert motor.attrib["input"] == "position"
+        assert kp == pytest.approx(8.0 * model.control.error_gain * model.supply_voltage)
+        assert (ki, kd) == (0.0, pytest.approx(0.0, abs=1e-12))
+        assert limit == pytest.approx(model.supply_voltage * model.control.output_limit)
+
+    def test_lugre_is_stribeck_friction_of_exponent_two(self, tmp_path):
+        """Coulomb, static and Stribeck's velocity are the refit's; at 0.1 ms the error is about the stated one."""
+        model = load_model("mx106", "m2")
+
+        result = export_model(model, "mujoco", tmp_path, friction="lugre")
+
+        errors = errors_in_mujoco(tmp_path, model, 2e-4)
+        assert result.error_mrad is not None
+        assert np.mean(list(errors.values())) < 3.0 * result.error_mrad
+        assert any("time steps of 1 ms or less" in note for note in result.notes)
+        bristles = ET.parse(tmp_path / "dynamixel-mx-106-m2.servo.xml").find(".//dcmotor[@lugre]")
+        joint = ET.parse(tmp_path / "dynamixel-mx-106-m2.servo.xml").find(".//joint")
+        assert bristles is not None
+        assert joint is not None
+        _, _, coulomb, static, _ = map(float, bristles.attrib["lugre"].split())
+        assert static > coulomb > 0.0
+        assert float(joint.attrib["frictionloss"]) == 0.0
+
+
+class TestDrive:
+    """A plain drive: kp, kd and a torque limit, of a voltage law that does not saturate and of a current law."""
+
+    @pytest.mark.parametrize(("name", "kp"), [("mx106", 2.0), ("erob80_100", 10.0)])
+    def test_what_is_read_back_moves_as_what_was_meant(self, name, kp):
+        model = load_model(name, "m1")
+        form = Form(plain_drive=True)
+        drive = drive_of(in_form(model, PENDULUM, form), model, model.default_settings(kp))
+
+        found = check_drive(drive, model, ServoOptions(kp=kp), "nothing")
+
+        assert found.errors["sin_sin"] < 1e-3
+        assert found.errors["lift_and_drop"] < 1e-3
+        assert drive.friction == model.values["friction_base"]
+        assert drive.armature == model.values["armature"]
+
+    def test_its_numbers_are_those_of_the_motor(self):
+        """kp' = kp·U·k_t/R, kd = k_t²/R, limit U·D·k_t/R."""
+        model = load_model("mx106", "m1")
+        kt, resistance, supply = model.values["kt"], model.values["R"], model.supply_voltage
+
+        drive = drive_of(in_form(model, PENDULUM, Form(plain_drive=True)), model, model.default_settings(16.0))
+
+        assert drive.stiffness == pytest.approx(16.0 * model.control.error_gain * supply * kt / resistance)
+        assert drive.damping == pytest.approx(kt**2 / resistance)
+        assert drive.torque_limit == pytest.approx(model.control.output_limit * supply * kt / resistance)
+        assert drive.no_load_speed == pytest.approx(model.control.output_limit * supply / kt)
+
+    @pytest.mark.parametrize("change", [{"friction": -1.0}, {"stiffness": math.nan}, {"armature": math.inf}])
+    def test_impossible_ones_are_refused(self, change):
+        model = load_model("mx106", "m1")
+        drive = drive_of(in_form(model, PENDULUM, Form(plain_drive=True)), model, model.default_settings())
+
+        with pytest.raises(ExportError, match="not possible"):
+            replace(drive, **change)
+        with pytest.raises(ExportError, match="cannot move anything"):
+            as_model(replace(drive, torque_limit=0.0), "mx106")

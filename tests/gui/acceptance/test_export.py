@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 
 from bench_gui.main_window import EXPORT
 from core.catalogue import load_model
-from core.export.mujoco import read_setup
-from core.export.mujoco_check import check_mujoco
+from core.export.mujoco_check import errors_in_mujoco
+from core.export.mujoco_xml import read_setup
 from core.model import ServoModel
 
 
@@ -56,15 +56,19 @@ def test_model_export(person, tmp_path):
     page.set_folder(tmp_path / "out")
     person.until(lambda: page.export_button.isEnabled())
     person.click(page.check_button)
-    person.until(lambda: "Run in MuJoCo" in page.verdict.text())
-    stated = float(page.verdict.text().split(": ")[1].split(" mrad")[0])
+    person.until(lambda: "run in MuJoCo" in page.verdict.text())
+    stated = float(page.verdict.text().split(": ")[2].split(" mrad")[0])
     person.click(page.export_button)
     person.until(lambda: page.show_folder.isVisible())
     scene = next((tmp_path / "out").glob("*.pendulum.xml"))
     assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
     assert read_setup(scene)["settings"]["kp"] == 24.0
-    again = np.mean(list(check_mujoco(tmp_path / "out", model).values()))
+    again = np.mean(list(errors_in_mujoco(tmp_path / "out", model).values()))
     assert again == pytest.approx(stated, rel=0.01)
+    written = tmp_path / "out" / "README.md"
+    assert "Checked:" not in written.read_text()
+    person.click(page.check_button)
+    person.until(lambda: "Checked:" in written.read_text())
 
 
 def test_our_own_file_is_read_back_bit_for_bit(person, tmp_path):

@@ -1,0 +1,113 @@
+"""Feed-forward friction compensation: how much closer a servo follows a motion when its friction is known.
+
+The servo is simulated with the model; its goals are compensated with the same model, and with the best Coulomb–viscous
+(M1) model in its place, which shows what the richer friction is worth.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import add_bench, bench_from, model_from, positive_float
+from bench_gui.cli.terminal import add_json, print_json, print_table
+
+if TYPE_CHECKING:
+    from core.feedforward import CompensatedRun
+
+CSV_FORMAT = ".9g"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench feedforward`."""
+    parser.add_argument("model", metavar="FILE|SERVO:VARIANT", help="a model file, or a shipped one such as mx106:m6")
+    parser.add_argument(
+        "--trajectory",
+        nargs="+",
+        metavar="T",
+        help="e.g. sin_sin, up_and_down, half_sine; default: the four of the paper",
+    )
+    parser.add_argument(
+        "--dt", type=positive_float, default=0.005, metavar="S", help="how long a command is held (%(default)s)"
+    )
+    add_bench(parser)
+    parser.add_argument("--csv", metavar="FILE", help="goals and motions of every run over time")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Simulate, print and write."""
+    from core.export.approximation import Form, approximate
+    from core.feedforward import compensation_experiment
+    from core.recording import ServoSettings
+    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+    model, bench = model_from(arguments.model), bench_from(arguments)
+    settings = ServoSettings(
+        servo=model.servo,
+        kp=model.default_settings(arguments.kp).kp,
+        ki=arguments.ki,
+        kd=arguments.kd,
+        supply_voltage=arguments.vin or model.supply_voltage,
+        damping=arguments.damping,
+    )
+    trajectories = [make_trajectory(name) for name in arguments.trajectory or PAPER_TRAJECTORIES]
+    m1 = model.friction == "m1"
+    simpler = None if m1 else approximate(model, bench, settings, Form(kept=model.command_path)).model
+    runs = {t.name: compensation_experiment(model, bench, settings, t, arguments.dt, simpler) for t in trajectories}
+    if arguments.csv:
+        _write_csv(Path(arguments.csv), runs)
+    if arguments.json:
+        print_json(
+            {
+                "model": model.title,
+                "bench": bench.to_json(),
+                "settings": settings.to_json(),
+                "dt": arguments.dt,
+                "trajectories": {name: [_numbers(run) for run in each] for name, each in runs.items()},
+            }
+        )
+        return 0
+    rows = [
+        [name, run.title, run.rms_mrad, run.mean_mrad, run.worst_mrad, 100.0 * run.saturated_share]
+        for name, each in runs.items()
+        for run in each
+    ]
+    print_table(["trajectory", "compensated", "rms/mrad", "mean/mrad", "worst/mrad", "beyond the servo/%"], rows)
+    if arguments.csv:
+        print(f"goals and motions written to {arguments.csv}")
+    return 0
+
+
+def _numbers(run: CompensatedRun) -> dict[str, Any]:
+    return {
+        "title": run.title,
+        "mode": run.mode,
+        "friction": run.model.friction,
+        "rms_mrad": run.rms_mrad,
+        "mean_mrad": run.mean_mrad,
+        "worst_mrad": run.worst_mrad,
+        "saturated_share": run.saturated_share,
+    }
+
+
+def _write_csv(path: Path, runs: dict[str, list[CompensatedRun]]) -> None:
+    """One line per trajectory and sample: what was wanted, then goal and position of each run (s, rad)."""
+    from core.atomic import write_atomically
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    titles = [run.title for run in next(iter(runs.values()))]
+    writer.writerow(
+        ["trajectory", "time", "wanted", *(f"{what}: {t}" for t in titles for what in ("goal", "position"))]
+    )
+    for name, each in runs.items():
+        wanted = each[0].goal
+        columns = [each[0].motion.time, wanted, *(c for run in each for c in (run.goal, run.motion.position))]
+        for sample in zip(*columns, strict=True):
+            writer.writerow([name, *(format(float(value), CSV_FORMAT) for value in sample)])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.getvalue().encode("utf-8"))

@@ -1,0 +1,138 @@
+"""A servo as most engines know one: a position drive with a torque limit, on a joint with friction, damping, armature.
+
+    drive torque = clip(kp·(goal − q) − kd·q̇, ±limit)       joint torque = −viscous·q̇ − friction
+
+The voltage law of seed 004, eqs (12, 13), is of this kind, as long as it does not saturate; the
+current law, eqs (14, 15), is without its limit by the supply voltage. A file that holds such a drive is read back into
+one, and `as_model` makes the model that the engine simulates: what was written is checked, not what was meant.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.actuator import ControlLaw
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.approximation import NO_LIMIT, Form, settings_in_form
+from core.export.contract import Check, ServoOptions, settings_of
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.kernel.layout import Slot
+from core.model import ServoModel
+from core.parameters import Parameter, ParameterSet
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drive:
+    """Numbers of a drive and its joint, at the joint."""
+
+    stiffness: float
+    """kp [N·m/rad]"""
+    damping: float
+    """kd, within the torque limit [N·m·s/rad]"""
+    torque_limit: float
+    """[N·m]"""
+    no_load_speed: float
+    """At which the motor has no torque left [rad/s]."""
+    friction: float
+    """Coulomb friction of the joint [N·m]."""
+    viscous: float
+    """Viscous friction of the joint [N·m·s/rad]."""
+    armature: float
+    """[kg·m²]"""
+    extra_at_rest: float = 0.0
+    """Stribeck's K_c^s [N·m]."""
+    stribeck_speed: float = 1.0
+    """v_s [rad/s]"""
+    stribeck_exponent: float = 1.0
+    delay: float = 0.0
+    """From command to effect [s]."""
+
+    def __post_init__(self) -> None:
+        wrong = [
+            f"{name} = {value!r}"
+            for name, value in self.__dict__.items()
+            if not (math.isfinite(value) and value >= 0.0)
+        ]
+        if wrong:
+            raise ExportError(f"a drive with {', '.join(wrong)} is not possible")
+
+
+def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) -> Drive:
+    """The drive that `written` is, the model in the form of a plain drive; settings: the model's own."""
+    own = settings_in_form(written, model, Form(plain_drive=True), settings)
+    row = written.bound_row(Bench(mass=0.0, length=0.0), own, written.dt)
+    values = written.values
+    limit = row[Slot.OUTPUT_LIMIT] if model.control.law == "voltage" else 1.0
+    return Drive(
+        stiffness=float(values["kt"] * row[Slot.KP]),
+        damping=float(values["kt"] * row[Slot.KV]),
+        torque_limit=float(values["kt"] * row[Slot.OUTPUT_LIMIT]),
+        no_load_speed=float(settings.supply_voltage * limit / model.values["kt"]),
+        friction=values["friction_base"],
+        viscous=values["friction_viscous"],
+        armature=values["armature"],
+        extra_at_rest=values.get("friction_stribeck", 0.0),
+        stribeck_speed=values.get("dtheta_stribeck", 1.0),
+        stribeck_exponent=values.get("alpha", 1.0),
+        delay=values.get("command_delay", 0.0),
+    )
+
+
+def as_model(drive: Drive, servo: str) -> tuple[ServoModel, ServoSettings]:
+    """The model that an engine with this drive simulates, and its settings; servo: a catalogue name.
+
+    Raises ExportError for a drive without torque or stiffness.
+    """
+    limit = drive.torque_limit
+    if not (limit > 0.0 and drive.stiffness > 0.0):
+        raise ExportError("a drive with a torque limit or a stiffness of 0 cannot move anything")
+    values: Mapping[str, float] = {
+        "kt": limit,
+        "R": 1.0,
+        "armature": drive.armature,
+        "friction_base": drive.friction,
+        "friction_viscous": drive.viscous,
+        "friction_stribeck": drive.extra_at_rest,
+        "dtheta_stribeck": drive.stribeck_speed,
+        "alpha": drive.stribeck_exponent,
+        "command_delay": drive.delay,
+    }
+    kp = drive.stiffness / limit
+    control = ControlLaw(law="current", output_limit=1.0, damping=drive.damping / limit / math.sqrt(kp))
+    parameters = [
+        Parameter(name=name, symbol="", unit="", value=value, lower=0.0, upper=value) for name, value in values.items()
+    ]
+    model = ServoModel(
+        servo=servo,
+        friction="m2",
+        control=control,
+        supply_voltage=NO_LIMIT,
+        parameters=ParameterSet(parameters),
+        dt=1e-4,
+    )
+    return model, ServoSettings(servo=servo, kp=kp, supply_voltage=NO_LIMIT)
+
+
+def check_drive(drive: Drive, model: ServoModel, options: ServoOptions, file: str) -> Check:
+    """What a drive read back from a file does on the four trajectories, simulated here by its engine's rules.
+
+    The model's mounting error of the angle is the bench's, which an export leaves out: both are simulated with it.
+    """
+    bench = options.bench or default_bench(model)
+    offset = model.values.get("q_offset", 0.0)
+    tilted = replace(bench, angle_offset=bench.angle_offset + offset)
+    settings = settings_of(model, options, "check")
+    read, read_settings = as_model(drive, model.servo)
+    errors = {}
+    for name in PAPER_TRAJECTORIES:
+        expected = converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings))
+        actual = converged_positions(read, GridRun(trajectory=name, bench=tilted, settings=read_settings))
+        errors[name] = 1e3 * float(np.abs(actual - expected).mean())
+    return Check(how=f"{file} read back and simulated here", errors=errors)

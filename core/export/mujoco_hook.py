@@ -1,0 +1,212 @@
+"""Export to MuJoCo with friction M1–M6 at run time: a program beside the MJCF that sets friction before each step.
+
+Nothing is approximated. The program (`core/export/standalone/servobench_mujoco.py`, which explains itself) runs control
+law, motor and command path as well; written with it are the servo's numbers, a pendulum, a 2R arm and an example.
+"""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco import bench_title
+from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, read_setup, xml_text
+from core.export.notes import step_notes
+from core.export.programs import mujoco_engine, program, require_unchanged
+from core.export.servo_file import servo_text, standalone_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
+CHECK_STEP = 1e-3
+"""Time step of the check [s]: what a user would take."""
+_FINE = 1e-4
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookOptions(ServoOptions):
+    """What can be chosen for MuJoCo with friction at run time."""
+
+
+def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportResult:
+    """Write the programs, the servo's numbers, two scenes and an example; raises ExportError."""
+    settings = settings_of(model, options, "mujoco-hook")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    servo, scene, arm, example = (f"{name}.{end}" for end in ("servo.json", "hook.xml", "hook-arm.xml", "example.py"))
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        servo: servo_text(model, settings),
+        scene: xml_text(pendulum_scene(name, model, bench, settings, options.timestep)),
+        arm: xml_text(arm_scene(name, model, bench, options.timestep)),
+        example: _example(servo, scene, arm),
+    }
+    meanings = {
+        PROGRAMS[0]: "puts servos on the joints of a MuJoCo model; needs mujoco and numpy, faster with numba",
+        PROGRAMS[1]: "the servo itself, which the program above uses",
+        servo: "numbers of this servo",
+        scene: f"pendulum, {printable(bench_title(bench))}",
+        arm: "arm with two of these servos",
+        example: "runs both scenes",
+    }
+    notes = [
+        "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains "
+        "is the engine's discretisation; the check states it.",
+        *step_notes(model, bench, settings),
+        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; both can be changed at run "
+        'time, `servos.numbers["kp"]` per rad of the position error.',
+        "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",
+        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
+        "Torque off is `enable` 0 in `update`; it is per joint.",
+    ]
+    readme = readme_section(model, "MuJoCo with friction at run time", meanings, notes, _usage(servo))
+    files = write_files(folder, contents, model, "mujoco-hook", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
+    """The pendulum bench with a plain motor."""
+    root = pendulum_element(name, model, bench, settings, timestep)
+    _add_class(root, name, model)
+    ET.SubElement(ET.SubElement(root, "actuator"), "motor", name="servo", joint="servo")
+    return root
+
+
+def arm_scene(name: str, model: ServoModel, bench: Bench, timestep: float) -> ET.Element:
+    """Two links with half the bench's load each, a servo at the shoulder and one at the elbow."""
+    root = ET.Element("mujoco", model=f"{name} arm")
+    ET.SubElement(root, "compiler", angle="radian")
+    gravity = numbers(0.0, 0.0, -bench.gravity)
+    ET.SubElement(root, "option", timestep=numbers(timestep), integrator="implicitfast", gravity=gravity)
+    _add_class(root, name, model)
+    mass, distance, inertia = pendulum_inertial(bench)
+    length = max(distance, 0.01)
+    parent = ET.SubElement(root, "worldbody")
+    actuators = ET.SubElement(root, "actuator")
+    for joint, place in (("shoulder", 0.0), ("elbow", -length)):
+        parent = ET.SubElement(parent, "body", name=f"{joint}-link", pos=numbers(0.0, 0.0, place))
+        ET.SubElement(parent, "joint", {"name": joint, "class": name, "axis": "0 -1 0"})
+        ET.SubElement(
+            parent,
+            "inertial",
+            pos=numbers(0.0, 0.0, -0.5 * length),
+            mass=numbers(0.5 * mass),
+            diaginertia=numbers(*(3 * [0.25 * inertia + 1e-6])),
+        )
+        shape = {"type": "capsule", "fromto": numbers(0.0, 0.0, 0.0, 0.0, 0.0, -length), "size": numbers(0.05 * length)}
+        ET.SubElement(parent, "geom", shape | {"contype": "0", "conaffinity": "0"})
+        ET.SubElement(actuators, "motor", name=joint, joint=joint)
+    return root
+
+
+def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
+    """Run the exported pendulum with the exported servo in MuJoCo at 1 ms; raises ExportError."""
+    name = slug(model.title)
+    require_unchanged(folder, PROGRAMS)
+    scene = folder / f"{name}.hook.xml"
+    setup = read_setup(scene)
+    bench, settings = Bench.from_json(dict(setup["bench"])), ServoSettings.from_json(setup["settings"])
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run, _FINE)[:: round(CHECK_STEP / _FINE)]
+        actual = simulate_hook(scene, folder / f"{name}.servo.json", trajectory, CHECK_STEP)
+        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
+    how = f"run in MuJoCo {mujoco_engine().__version__} with a time step of {CHECK_STEP * 1e3:g} ms"
+    return Check(how=how, errors=errors)
+
+
+def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) -> NDArray[np.float64]:
+    """Positions of an exported scene on a trajectory, one before each step [rad]; timestep [s].
+
+    The commands are those of the middle of each step: a trajectory goes on within it.
+    """
+    mujoco = mujoco_engine()
+    try:
+        engine = mujoco.MjModel.from_xml_path(str(scene))
+        engine.opt.timestep = timestep
+        data = mujoco.MjData(engine)
+        servos = program("servobench_mujoco").attach(engine, data, {"servo": servo})
+    except ValueError as error:
+        raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
+    path = make_trajectory(trajectory)
+    time = timestep * np.arange(round(path.duration / timestep))
+    goals = path.goal(time + 0.5 * timestep)
+    enable = path.torque_enable(time).astype(np.float64)
+    positions = np.empty(len(time))
+    for k in range(len(time)):
+        positions[k] = data.qpos[0]
+        servos.step(goals[k], enable[k])
+    return positions
+
+
+def _add_class(root: ET.Element, name: str, model: ServoModel) -> None:
+    values = model.values
+    default = ET.Element("default")
+    joint = joint_attributes(values["armature"], values["friction_viscous"], values["friction_base"])
+    ET.SubElement(ET.SubElement(default, "default", {"class": name}), "joint", joint)
+    root.insert(1, default)
+
+
+def _example(servo: str, scene: str, arm: str) -> str:
+    return f"""\
+\"\"\"Moves the pendulum, then the arm, and prints where they are.\"\"\"
+
+import math
+from pathlib import Path
+
+import mujoco
+from servobench_mujoco import attach
+
+HERE = Path(__file__).parent
+SERVO = HERE / {json.dumps(servo)}
+
+for scene, joints in (({json.dumps(scene)}, ("servo",)), ({json.dumps(arm)}, ("shoulder", "elbow"))):
+    model = mujoco.MjModel.from_xml_path(str(HERE / scene))
+    data = mujoco.MjData(model)
+    servos = attach(model, data, {{joint: SERVO for joint in joints}})
+    while data.time < 2.0:
+        servos.step([math.sin(data.time)] * len(joints))
+    print(scene, data.qpos, servos.motor_torque)
+"""
+
+
+def _usage(servo: str) -> str:
+    return f"""\
+Give each joint a plain motor in your robot's MJCF, `<motor joint="elbow"/>`, and keep the files above beside your
+script:
+
+```python
+from servobench_mujoco import attach
+
+servos = attach(model, data, {{"shoulder": "{servo}", "elbow": "{servo}"}})
+servos.step([0.5, -0.2])  # goals in rad, then mj_step; or servos.update(...) before your own mj_step
+```
+
+`attach` sets armature, damping and friction of the joints. Joints may have servos of different files. After a reset of
+the data or when joints were moved by hand: `servos.reset()`. Simulations that step at the same time need a model each.
+`servos.motor_torque`, `servos.external_torque` and `servos.friction_budget` tell what happened in the last step.
+"""
+
+
+EXPORTER = Exporter(
+    target="mujoco-hook",
+    title="MuJoCo with friction at run time",
+    description="M1–M6, control law and command path as identified: a small program sets friction before each step.",
+    options=HookOptions,
+    write=write_hook,
+    check=check_hook,
+    engine="MuJoCo",
+    package="mujoco",
+)

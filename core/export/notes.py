@@ -1,0 +1,83 @@
+"""What a README says of a servo that an engine cannot hold as it is: what is missing, what stands there instead, how
+far that is from the identified model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.bench import Bench
+from core.export.approximation import Approximation, Form
+from core.export.grid import REFERENCE_STEP, bench_grid, converged_positions, own_positions
+from core.model import ServoModel
+from core.recording import ServoSettings
+
+WORTH_A_NOTE = 0.5
+"""A difference between the identified step and a converged one above this is said [mrad]."""
+
+_FRICTION = {
+    "m1": "Coulomb–viscous friction",
+    "m2": "Stribeck friction of exponent {alpha:g}",
+    "viscous": "viscous friction alone",
+}
+_IN_PLAIN_DRIVE = ("error_gain_ratio",)
+"""Command path terms that a plain drive's gain contains."""
+
+
+def missing_terms(model: ServoModel, form: Form) -> list[str]:
+    """Parts of a model that an engine of this form has no place for, in words; empty when it holds all of it."""
+    missing = [] if form.holds(model) else [f"friction {model.friction.upper()}"]
+    kept = (*form.kept, *_IN_PLAIN_DRIVE) if form.plain_drive else form.kept
+    missing += [name.replace("_", " ") for name in model.command_path if name not in kept and model.values[name] > 0.0]
+    if model.control.bridge == "coast":
+        missing.append("the drive/coast bridge")
+    if form.plain_drive:
+        voltage = model.control.law == "voltage"
+        missing.append("a back-EMF beyond the torque limit" if voltage else "the current's limit by the supply voltage")
+    return missing
+
+
+def fit_notes(model: ServoModel, approximation: Approximation, engine: str, missing: Sequence[str]) -> list[str]:
+    """What is written in the model's place, with its refitted values and its errors; missing: see `missing_terms`."""
+    written = approximation.model
+    friction = _FRICTION["m2" if written.friction == "m2" else "m1" if written.values["friction_base"] else "viscous"]
+    what = friction.format(alpha=written.values.get("alpha", 1.0))
+    changed = ", ".join(approximation.refitted)
+    values = ", ".join(f"{name} = {written.values[name]:.6g}" for name in approximation.refitted)
+    how = f"with {changed} refitted to the model's own motion ({values})" if changed else "with its values unchanged"
+    return [
+        f"{engine} has no place for {', '.join(missing) or 'friction as a budget'}; written is the best servo with "
+        f"{what}, {how}.",
+        f"Its error against the full model is {approximation.mean_mrad:.2f} mrad on average and "
+        f"{approximation.worst_mrad:.2f} mrad in the worst run ({approximation.worst_run}) over the four trajectories, "
+        f"two loads and two gains; {1e3 * approximation.held_back_error:.2f} mrad at a load and gain it was not "
+        "fitted to.",
+    ]
+
+
+def settings_note(settings: ServoSettings) -> str:
+    """What of the servo's settings an export fixes."""
+    damping = "" if settings.damping is None else f", damping {settings.damping:g}"
+    integral = f", ki {settings.ki:g}" if settings.ki else ""
+    return (
+        f"Fixed by this export: kp {settings.kp:g}{integral}{damping}, supply {settings.supply_voltage:g} V. "
+        "Derivative gain is 0."
+    )
+
+
+def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list[str]:
+    """How far the converged motion, which is exported, is from the model's at its own step; nothing when it is near."""
+    differences, stride = [], 50
+    for run in bench_grid(bench, settings):
+        converged = converged_positions(model, run)[::stride]
+        own = own_positions(model, run, stride * REFERENCE_STEP * np.arange(len(converged), dtype=np.float64))
+        differences.append(float(np.abs(own - converged).mean()))
+    mean = 1e3 * float(np.mean(differences))
+    if mean < WORTH_A_NOTE:
+        return []
+    return [
+        f"The model was identified at {model.dt * 1e3 / model.substeps:g} ms with integrator {model.integrator}; "
+        f"simulated so, its motion differs by {mean:.2f} mrad from its converged one, which is what is exported."
+    ]

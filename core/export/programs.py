@@ -1,0 +1,51 @@
+"""The stand-alone programs as this program runs them: the same files that exports carry.
+
+They find each other beside themselves, as a user's copies do, and are therefore imported from their folder. Engines are
+optional; nothing of one is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from core.errors import ExportError
+from core.export.servo_file import STANDALONE, standalone_text
+
+
+def engine(package: str, name: str, install: str) -> Any:
+    """An engine's Python package; raises ExportError that says how to install it."""
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise ExportError(f"{name} is not installed here: pip install {install}") from None
+
+
+def mujoco_engine() -> Any:
+    """The package mujoco; raises ExportError that says how to install it."""
+    return engine("mujoco", "MuJoCo", "'servobench[mujoco]'")
+
+
+@cache
+def program(name: str) -> Any:
+    """A stand-alone program as a module, e.g. "servobench_mujoco"; its engine must be installed."""
+    sys.path.insert(0, str(STANDALONE))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(STANDALONE))
+
+
+def require_unchanged(folder: Path, files: Sequence[str]) -> None:
+    """Raise ExportError unless the programs in a folder are those that are run here."""
+    for file in files:
+        try:
+            found = (folder / file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise ExportError(f"{folder / file}: cannot be read: {error}") from None
+        if found != standalone_text(file):
+            raise ExportError(f"{folder / file} is not the program that was exported; export again")

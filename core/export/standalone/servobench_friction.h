@@ -1,0 +1,321 @@
+/* servobench_friction.h: an identified servo in C, for firmware and simulators of your own.
+ *
+ * C99 and C++; header only; no allocation, no globals, nothing but <math.h>. Numbers are float; define
+ * SERVOBENCH_DOUBLE before including it, in every file of a program, and they are double.
+ *
+ *   sb_friction_budget    friction budget of the models M1-M6 (M1-M5 by their zeros)
+ *   sb_friction_torque    the friction that acts during one time step: the torque to stop, clipped to the budget
+ *   sb_motor_torque       one step of the servo's control law, command path and motor
+ *   sb_feedforward        the motor torque, and the goal, that makes the servo follow a motion
+ *
+ * SI units and radians: rad, rad/s, rad/s2, N.m, kg.m2, V, A, s. Torques are at the output shaft and turn it towards
+ * positive angles when positive. Functions keep nothing; what lasts from one step to the next is in sb_state, which
+ * belongs to the caller. Delays (`delay`, `release_delay`) are the caller's, too: feed sb_motor_torque the goal of that
+ * long ago; compensate with the wanted position that far ahead, and with the offset of a further `pwm_lag` ahead.
+ *
+ * Theory: M. Duclusaud, G. Passault, V. Padois, O. Ly, "Extended Friction Models for the Physics Simulation of Servo
+ * Actuators"; equation numbers below are its.
+ */
+#ifndef SERVOBENCH_FRICTION_H
+#define SERVOBENCH_FRICTION_H
+
+#include <math.h>
+
+#ifdef SERVOBENCH_DOUBLE
+typedef double sb_real;
+#define SB_MATH(name) name
+#define SB_HALVINGS 50
+#else
+typedef float sb_real;
+#define SB_MATH(name) name##f
+#define SB_HALVINGS 24
+#endif
+
+/* A constant in the precision of the numbers. */
+#define SB_C(x) ((sb_real)(x))
+
+/* When sb_feedforward looks up the direction of motion [s], and the speed over which it changes [rad/s]. */
+#define SB_PREVIEW SB_C(0.003)
+#define SB_SMOOTHING SB_C(0.01)
+
+typedef enum { SB_VOLTAGE, SB_CURRENT, SB_COAST } sb_law;
+
+/* The servo. Gains are per rad of the position error, in duty cycle (voltage and coast law) or A (current law). */
+typedef struct {
+  sb_law law;
+  sb_real supply_voltage;           /* nominal [V] */
+  sb_real torque_constant;          /* k_t, motor and reducer [N.m/A] */
+  sb_real resistance;               /* R [Ohm] */
+  sb_real armature;                 /* J_m, apparent inertia of the rotor [kg.m2] */
+  sb_real friction_base;            /* K_c [N.m] */
+  sb_real friction_viscous;         /* K_v [N.m.s/rad] */
+  sb_real load_motor;               /* K_m */
+  sb_real load_external;            /* K_e */
+  sb_real friction_stribeck;        /* K_c^s [N.m] */
+  sb_real load_motor_stribeck;      /* K_m^s */
+  sb_real load_external_stribeck;   /* K_e^s */
+  sb_real load_motor_quad;          /* K_m^q [1/(N.m)] */
+  sb_real load_external_quad;       /* K_e^q [1/(N.m)] */
+  sb_real stribeck_velocity;        /* v_s [rad/s] */
+  sb_real stribeck_exponent;        /* alpha */
+  sb_real delay;                    /* of the goal [s]; the caller's */
+  sb_real goal_slew;                /* limit of the goal's velocity [rad/s]; 1e9 never acts */
+  sb_real dead_band;                /* half width of the error that is ignored [rad] */
+  sb_real pwm_lag;                  /* time constant of the output [s] */
+  sb_real supply_sag;               /* resistance of supply and cable [Ohm] */
+  sb_real release_braking;          /* torque off: 0 open circuit, 1 shorted motor */
+  sb_real inductance;               /* L, coast law only [H] */
+  sb_real pwm_period;               /* coast law only [s] */
+  sb_real kp;                       /* proportional gain */
+  sb_real ki;                       /* integral gain, the same per s */
+  sb_real kd;                       /* derivative gain, the same times s */
+  sb_real kv;                       /* velocity feedback: duty cycle or A per rad/s */
+  sb_real output_limit;             /* largest duty cycle or current [A] */
+  sb_real opposing_gate;            /* 1: the quadratic term acts only where the torques oppose */
+  sb_real release_delay;            /* of switching the torque [s]; the caller's */
+} sb_servo;
+
+/* What the control law keeps from one step to the next; start with sb_at_rest. */
+typedef struct {
+  sb_real goal;     /* after the limit of its velocity [rad] */
+  sb_real output;   /* duty cycle or A */
+  sb_real integral; /* duty cycle or A */
+  sb_real error;    /* [rad] */
+  sb_real drawn;    /* supply current [A] */
+} sb_state;
+
+/* What a motion asks for. */
+typedef struct {
+  sb_real motor_torque;    /* [N.m] */
+  sb_real friction_torque; /* the part of it that overcomes friction [N.m] */
+  sb_real output;          /* duty cycle or A that gives the motor torque */
+  sb_real goal_offset;     /* add to the wanted position: everything is compensated [rad] */
+  sb_real friction_offset; /* or this: friction alone is [rad] */
+  int saturated;           /* 1: beyond the motor, or the motor locks itself; the torque is all there is */
+} sb_command;
+
+static inline sb_real sb_clip(sb_real x, sb_real limit) {
+  return x > limit ? limit : (x < -limit ? -limit : x);
+}
+
+static inline sb_real sb_sign(sb_real x) {
+  return x > SB_C(0) ? SB_C(1) : (x < SB_C(0) ? SB_C(-1) : SB_C(0));
+}
+
+/* Share of the friction at rest that is left at a velocity [rad/s]. */
+static inline sb_real sb_stribeck(const sb_servo *servo, sb_real velocity) {
+  return SB_MATH(exp)(
+      -SB_MATH(pow)(SB_MATH(fabs)(velocity) / servo->stribeck_velocity, servo->stribeck_exponent));
+}
+
+/* Friction budget [N.m] at a motor torque, an external torque [N.m] and a velocity [rad/s]; eq. (10). */
+static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, sb_real external, sb_real velocity) {
+  const sb_real by_motor = SB_MATH(fabs)(motor), by_load = SB_MATH(fabs)(external);
+  sb_real quadratic = SB_C(0), at_rest;
+  if (by_motor > by_load) {
+    quadratic = servo->load_external_quad * external * external;
+  } else if (by_load > by_motor) {
+    quadratic = servo->load_motor_quad * motor * motor;
+  }
+  if (motor * external >= SB_C(0)) {
+    quadratic *= SB_C(1) - servo->opposing_gate;
+  }
+  at_rest = servo->friction_stribeck + quadratic +
+            SB_MATH(fabs)(servo->load_motor_stribeck * motor - servo->load_external_stribeck * external);
+  return servo->friction_viscous * SB_MATH(fabs)(velocity) + servo->friction_base +
+         SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external) +
+         sb_stribeck(servo, velocity) * at_rest;
+}
+
+/* Friction torque during a time step [N.m], eqs (4, 5): what stops the shaft, within the budget. Add it to the other
+ * torques: acceleration = (motor + external + friction)/inertia. inertia: load and armature [kg.m2]; step [s]. */
+static inline sb_real sb_friction_torque(const sb_servo *servo, sb_real motor, sb_real external, sb_real velocity,
+                                         sb_real inertia, sb_real step) {
+  const sb_real to_stop = inertia / step * velocity + motor + external;
+  return -sb_clip(to_stop, sb_friction_budget(servo, motor, external, velocity));
+}
+
+/* Mean current [A] of a drive/coast bridge at a duty cycle, a supply and a back-EMF [V]. While the switch is on the
+ * current tends to (supply - emf)/R, then it runs down through the diodes, towards -(supply + emf)/R, to nothing. */
+static inline sb_real sb_coast_current(const sb_servo *servo, sb_real duty, sb_real supply, sb_real emf) {
+  const sb_real side = duty >= SB_C(0) ? SB_C(1) : SB_C(-1), along = side * emf;
+  const sb_real share = SB_MATH(fmin)(SB_MATH(fabs)(duty), SB_C(1));
+  const sb_real rising = (supply - along) / servo->resistance, falling = (supply + along) / servo->resistance;
+  const sb_real electric_time = servo->inductance / servo->resistance, on_time = share * servo->pwm_period;
+  sb_real fall_time;
+  if (rising <= SB_C(0)) {
+    return side * rising;
+  }
+  if (falling > SB_C(0)) {
+    fall_time = electric_time * SB_MATH(log1p)(-rising * SB_MATH(expm1)(-on_time / electric_time) / falling);
+    if (on_time + fall_time < servo->pwm_period) {
+      return side * (rising * on_time - falling * fall_time) / servo->pwm_period;
+    }
+  }
+  return side * ((SB_C(2) * share - SB_C(1)) * supply - along) / servo->resistance;
+}
+
+/* State of a servo that rests at a position [rad]. */
+static inline sb_state sb_at_rest(sb_real position) {
+  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0)};
+  return state;
+}
+
+/* Motor torque [N.m] of one step of the control law, eqs (12-15); brings the state up to date. goal, position [rad];
+ * velocity [rad/s]; drive: 1 torque on, 0 released; supply [V]; step [s]. */
+static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_real goal, sb_real position,
+                                      sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
+  const sb_real emf = servo->torque_constant * velocity;
+  sb_real error, control, lag, current, driven, duty;
+  state->goal += sb_clip(goal - state->goal, servo->goal_slew * step);
+  error = state->goal - position;
+  error -= sb_clip(error, servo->dead_band);
+  state->integral = sb_clip(state->integral + servo->ki * error * step, servo->output_limit);
+  if (!(drive > SB_C(0))) {
+    state->integral = SB_C(0);
+  }
+  control = servo->kp * error + state->integral + servo->kd * (error - state->error) / step - servo->kv * velocity;
+  control = sb_clip(control, servo->output_limit);
+  state->error = error;
+  lag = servo->pwm_lag > SB_C(0) ? -SB_MATH(expm1)(-step / servo->pwm_lag) : SB_C(1);
+  state->output = drive > SB_C(0) ? state->output + lag * (control - state->output) : SB_C(0);
+  if (!(drive > SB_C(0))) {
+    state->goal = position;
+  }
+  supply = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(0));
+  if (servo->law == SB_CURRENT) {
+    const sb_real most = (supply - emf) / servo->resistance, least = (-supply - emf) / servo->resistance;
+    current = SB_MATH(fmin)(SB_MATH(fmax)(state->output * drive, least), most);
+    duty = (current * servo->resistance + emf) / SB_MATH(fmax)(supply, SB_C(1e-9));
+  } else {
+    driven = servo->law == SB_COAST ? sb_coast_current(servo, state->output, SB_MATH(fmax)(supply, SB_C(1e-9)), emf)
+                                    : (state->output * supply - emf) / servo->resistance;
+    current = drive * driven - (SB_C(1) - drive) * servo->release_braking * emf / servo->resistance;
+    duty = state->output * drive;
+  }
+  state->drawn = SB_MATH(fmax)(duty * current, SB_C(0));
+  return servo->torque_constant * current;
+}
+
+/* Least (side -1) or largest (side 1) motor torque at a velocity [N.m]. */
+static inline sb_real sb_end_of_range(const sb_servo *servo, sb_real side, sb_real velocity) {
+  const sb_real emf = servo->torque_constant * velocity, supply = servo->supply_voltage;
+  sb_real current;
+  if (servo->law == SB_CURRENT) {
+    current = SB_MATH(fmax)(side * servo->output_limit, (-supply - emf) / servo->resistance);
+    current = SB_MATH(fmin)(current, (supply - emf) / servo->resistance);
+  } else if (servo->law == SB_COAST) {
+    current = sb_coast_current(servo, side * servo->output_limit, supply, emf);
+  } else {
+    current = (side * servo->output_limit * supply - emf) / servo->resistance;
+  }
+  return servo->torque_constant * current;
+}
+
+/* Motor torque x that leaves `needed` after friction, x - direction*budget(x) = needed, within the motor's range.
+ *
+ * Between the torques where an absolute value or the quadratic term changes its branch, the left side is a polynomial
+ * of degree two at most; the first branch, from below, on which it grows through 0 holds the solution. Everything is
+ * seen along the motion, so that the direction is positive. */
+static inline sb_real sb_solve_torque(const sb_servo *servo, sb_real needed, sb_real direction, sb_real external,
+                                      sb_real velocity, int *saturated) {
+  const sb_real side = direction < SB_C(0) ? SB_C(-1) : SB_C(1), share = SB_MATH(fabs)(direction);
+  const sb_real e = side * external, stribeck = sb_stribeck(servo, velocity);
+  const sb_real km = servo->load_motor, ke = servo->load_external;
+  const sb_real kms = servo->load_motor_stribeck, kes = servo->load_external_stribeck;
+  const sb_real low = side * sb_end_of_range(servo, -side, velocity);
+  const sb_real high = side * sb_end_of_range(servo, side, velocity);
+  const sb_real constant = servo->friction_viscous * SB_MATH(fabs)(velocity) + servo->friction_base +
+                           stribeck * servo->friction_stribeck;
+  sb_real edges[7];
+  int i, k;
+  edges[0] = low;
+  edges[1] = km > SB_C(0) ? e * (ke / km) : SB_C(0);
+  edges[2] = kms > SB_C(0) ? e * (kes / kms) : SB_C(0);
+  edges[3] = e;
+  edges[4] = -e;
+  edges[5] = SB_C(0);
+  edges[6] = high;
+  for (i = 1; i < 6; i++) {
+    const sb_real edge = SB_MATH(fmin)(SB_MATH(fmax)(edges[i], low), high);
+    for (k = i; k > 1 && edges[k - 1] > edge; k--) {
+      edges[k] = edges[k - 1];
+    }
+    edges[k] = edge;
+  }
+  for (i = 0; i < 6; i++) {
+    const sb_real left = edges[i], right = edges[i + 1], middle = SB_C(0.5) * (left + right);
+    const sb_real moving = sb_sign(km * middle - ke * e), resting = stribeck * sb_sign(kms * middle - kes * e);
+    const sb_real gate = middle * e >= SB_C(0) && servo->opposing_gate > SB_C(0) ? SB_C(0) : stribeck;
+    const int by_motor = SB_MATH(fabs)(middle) < SB_MATH(fabs)(e);
+    const sb_real fixed = constant - (moving * ke + resting * kes) * e +
+                          (by_motor ? SB_C(0) : gate * servo->load_external_quad * e * e);
+    /* On this branch the left side minus the right one is c + b*x - a*x*x. */
+    const sb_real a = by_motor ? share * gate * servo->load_motor_quad : SB_C(0);
+    const sb_real b = SB_C(1) - share * (moving * km + resting * kms);
+    const sb_real c = -side * needed - share * fixed;
+    const sb_real top = a > SB_C(0) ? SB_MATH(fmin)(SB_MATH(fmax)(b / (SB_C(2) * a), left), right) : right;
+    if (c + (b - a * left) * left > SB_C(0)) {
+      /* A jump skips the solution, or it lies below the range. */
+      *saturated = left <= low;
+      return side * left;
+    }
+    if (c + (b - a * top) * top >= SB_C(0)) {
+      const sb_real root = SB_MATH(sqrt)(SB_MATH(fmax)(b * b + SB_C(4) * a * c, SB_C(0)));
+      const sb_real x = b > SB_C(0) ? SB_C(-2) * c / (b + root) : (b - root) / (a > SB_C(0) ? SB_C(2) * a : SB_C(1));
+      *saturated = 0;
+      return side * SB_MATH(fmin)(SB_MATH(fmax)(x, left), right);
+    }
+  }
+  *saturated = 1;
+  return side * high;
+}
+
+/* Duty cycle or current [A] that gives a motor torque at a velocity, not limited (coast law: limited). */
+static inline sb_real sb_output_for(const sb_servo *servo, sb_real torque, sb_real velocity) {
+  const sb_real current = torque / servo->torque_constant, emf = servo->torque_constant * velocity;
+  const sb_real supply = servo->supply_voltage, voltage = current * servo->resistance + emf;
+  sb_real low = -servo->output_limit, high = servo->output_limit, drawn;
+  int i;
+  if (servo->law == SB_CURRENT) {
+    return current;
+  }
+  if (servo->law == SB_VOLTAGE) {
+    drawn = SB_MATH(fmax)(servo->supply_sag * current * voltage, SB_C(0));
+    return SB_C(2) * voltage / (supply + SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * drawn, SB_C(0))));
+  }
+  for (i = 0; i < SB_HALVINGS; i++) {
+    const sb_real duty = SB_C(0.5) * (low + high);
+    const sb_real sagged = supply - servo->supply_sag * SB_MATH(fmax)(duty * current, SB_C(0));
+    if (sb_coast_current(servo, duty, SB_MATH(fmax)(sagged, SB_C(1e-9)), emf) > current) {
+      high = duty;
+    } else {
+      low = duty;
+    }
+  }
+  return SB_C(0.5) * (low + high);
+}
+
+/* What a wanted motion asks of the servo. velocity [rad/s] and acceleration [rad/s2] are the wanted ones, not measured;
+ * external: torque on the shaft other than the motor's [N.m]; inertia of the load, without the armature [kg.m2].
+ * preview: when the direction of motion is looked up, ahead of now [s]; smoothing: speed over which it changes [rad/s],
+ * INFINITY leaves friction out; SB_PREVIEW and SB_SMOOTHING suit. ki and kd must be 0. */
+static inline sb_command sb_feedforward(const sb_servo *servo, sb_real velocity, sb_real acceleration,
+                                        sb_real external, sb_real inertia, sb_real preview, sb_real smoothing) {
+  const sb_real direction = SB_MATH(tanh)((velocity + preview * acceleration) / smoothing);
+  const sb_real needed = (inertia + servo->armature) * acceleration - external;
+  const sb_real per_torque = servo->law == SB_CURRENT ? SB_C(1) : servo->resistance / servo->supply_voltage;
+  sb_command command;
+  sb_real output, asked;
+  command.motor_torque = sb_solve_torque(servo, needed, direction, external, velocity, &command.saturated);
+  command.friction_torque = command.motor_torque - needed;
+  output = sb_output_for(servo, command.motor_torque, velocity);
+  command.output = sb_clip(output, servo->output_limit);
+  command.saturated = command.saturated || SB_MATH(fabs)(output) > servo->output_limit;
+  asked = (command.output + servo->kv * velocity) / servo->kp;
+  command.goal_offset = asked + servo->dead_band * sb_sign(asked);
+  command.friction_offset = command.friction_torque * per_torque / (servo->torque_constant * servo->kp);
+  return command;
+}
+
+#endif

@@ -1,0 +1,220 @@
+"""Servos with friction M1–M6 on the joints of a MuJoCo model.
+
+    from servobench_mujoco import attach
+
+    servos = attach(model, data, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
+    servos.step([0.5, -0.2])  # goals in rad; the same as servos.update(...) and mujoco.mj_step(model, data)
+
+Before each step the motor torque goes to the joint's motor, the static part of the friction budget into
+`dof_frictionloss`, and the engine's own solver finds the friction torque, with contacts and all joints together
+(seed 004, section IV-E). Loads are those of the step before: gravity, Coriolis, springs, applied forces, contacts and
+limits, other actuators; not the joint's own motor, damping and friction.
+
+MuJoCo updates positions with the new velocity. Its velocities therefore stand half a step before its positions, and
+what acts at a moment acts on two half steps. Three things make steps of 5 ms as good as others of 0.5 ms:
+a command is taken half a step later, budgets are computed with the velocity half a step on, and of what depends on the
+velocity (viscous friction, back-EMF, velocity gain) the engine integrates a half implicitly, as `dof_damping`.
+`servos.motor_torque` is therefore the motor's torque, and the actuator's force is not quite.
+
+Needs mujoco and numpy; numba, where it is installed, makes it some twenty times faster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+from servobench_servo import (
+    DELAY,
+    KV_FRICTION,
+    RELEASE_DELAY,
+    SLEWED,
+    STATE,
+    Bank,
+    compiled,
+    drive,
+    late,
+    static_friction,
+)
+
+SOLREF = (1e-5, 1.0)
+SOLIMP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+"""Of the friction constraint: it stops the joint within the step and does not creep."""
+STAGGERED = 0.5
+"""Steps by which velocities stand before positions."""
+SMALLEST_BUDGET = 1e-12
+"""A budget of 0 would take the joint's row out of the constraints [N·m]."""
+TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, INERTIA, GEAR = range(len(STATE), len(STATE) + 8)
+"""What is kept of each joint, behind the servo's own state."""
+DOF, ADDRESS, MOTOR, ROW = range(4)
+"""Where a joint is in the engine's arrays; the last is where its friction was in the last step's constraints."""
+
+
+def attach(model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
+    """Put servos on joints: name of a hinge or slide joint to the servo's file, or that file's content.
+
+    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'.
+    Raises ValueError for a joint or file that does not fit.
+    """
+    return Servos(model, data, joints)
+
+
+class Servos:
+    """Servos on joints; all arrays in the order of `names`. One for each MjData, which must not share its MjModel with
+    others that step at the same time: friction lives in the model."""
+
+    def __init__(self, model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> None:
+        self.names = tuple(joints)
+        self.bank = Bank(list(joints.values()), model.opt.timestep, STAGGERED)
+        self._model, self._data = model, data
+        ids = [_joint(model, name) for name in self.names]
+        motors = [_motor(model, i, name) for i, name in zip(ids, self.names, strict=True)]
+        self._dofs = np.array([model.jnt_dofadr[i] for i in ids], dtype=np.int64)
+        self._places = np.zeros((len(ids), 4), dtype=np.int64)
+        self._places[:, DOF] = self._dofs
+        self._places[:, ADDRESS] = [model.jnt_qposadr[i] for i in ids]
+        self._places[:, MOTOR] = [motor for motor, _ in motors]
+        model.dof_armature[self._dofs] = self.numbers["armature"]
+        model.dof_damping[self._dofs] = 0.0
+        model.dof_frictionloss[self._dofs] = self.numbers["friction_base"] + SMALLEST_BUDGET
+        model.dof_solref[self._dofs] = SOLREF
+        model.dof_solimp[self._dofs] = SOLIMP
+        mujoco.mj_setConst(model, mujoco.MjData(model))
+        self._memory = np.zeros((len(ids), len(STATE) + 8))
+        self._memory[:, INERTIA] = model.dof_M0[self._dofs]
+        self._memory[:, GEAR] = [gear for _, gear in motors]
+        self._commands = np.zeros((2, len(ids)))
+        self._fields = (
+            data.qpos, data.qvel, data.ctrl, model.dof_damping, model.dof_frictionloss, data.qfrc_smooth,
+            data.qfrc_constraint,
+        )  # fmt: skip
+        self.reset()
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
+        return self.bank.numbers
+
+    @property
+    def motor_torque(self) -> np.ndarray:
+        """During the last step (joints,) [N·m]"""
+        return self._memory[:, TORQUE].copy()
+
+    @property
+    def external_torque(self) -> np.ndarray:
+        """Load on each joint that the last update's friction went by (joints,) [N·m]"""
+        return self._memory[:, EXTERNAL].copy()
+
+    @property
+    def friction_budget(self) -> np.ndarray:
+        """Static part of the last update's budget (joints,) [N·m]"""
+        return self._memory[:, BUDGET].copy()
+
+    def reset(self) -> None:
+        """Forget what was: after a reset of the data or moving joints by hand; going back in time does it, too."""
+        data, memory = self._data, self._memory
+        data.ctrl[self._places[:, MOTOR]] = 0.0
+        self._model.dof_damping[self._dofs] = 0.0
+        mujoco.mj_forward(self._model, data)
+        memory[:, :INERTIA] = 0.0
+        memory[:, VELOCITY] = data.qvel[self._dofs]
+        memory[:, SLEWED] = data.qpos[self._places[:, ADDRESS]]
+        self._fresh = True
+        self._time = data.time
+
+    def update(self, goals: Any, enable: Any = 1.0) -> None:
+        """Prepare the next `mj_step`: goals (joints,) [rad]; enable: 1 drives, 0 releases, one number or (joints,).
+
+        To be called before every step.
+        """
+        data, bank = self._data, self.bank
+        now = data.time
+        if now < self._time:
+            self.reset()
+        self._time = now
+        self._commands[0] = goals
+        self._commands[1] = enable
+        bank.head = (bank.head + 1) % bank.past.shape[2]
+        if self._fresh:
+            bank.past[:] = self._commands.T[:, :, None]
+            self._fresh = False
+        _update(
+            bank.rows, self._memory, self._places, bank.past, self._commands, bank.head, bank.lead, bank.step,
+            *self._fields, data.efc_force, data.efc_id, data.ne, data.nf,
+        )  # fmt: skip
+
+    def step(self, goals: Any, enable: Any = 1.0, steps: int = 1) -> None:
+        """Update and step the simulation, `steps` times with the same commands."""
+        for _ in range(steps):
+            self.update(goals, enable)
+            mujoco.mj_step(self._model, self._data)
+
+
+def _joint(model: Any, name: str) -> int:
+    joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
+    if joint < 0:
+        raise ValueError(f"the model has no joint {name!r}")
+    if int(model.jnt_type[joint]) not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
+        raise ValueError(f"joint {name!r} is neither a hinge nor a slide")
+    return joint
+
+
+def _motor(model: Any, joint: int, name: str) -> tuple[int, float]:
+    """Actuator of a joint and its torque per unit of control; raises ValueError unless there is one plain motor."""
+    of_joint = (model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_JOINT)) & (model.actuator_trnid[:, 0] == joint)
+    plain = (
+        (model.actuator_gaintype == int(mujoco.mjtGain.mjGAIN_FIXED))
+        & (model.actuator_biastype == int(mujoco.mjtBias.mjBIAS_NONE))
+        & (model.actuator_dyntype == int(mujoco.mjtDyn.mjDYN_NONE))
+    )
+    found = np.flatnonzero(of_joint & plain)
+    if len(found) != 1:
+        raise ValueError(f'joint {name!r} has {len(found)} motors; give it one: <motor joint="{name}"/>')
+    if model.actuator_ctrllimited[found[0]] or model.actuator_forcelimited[found[0]]:
+        raise ValueError(f"the motor of joint {name!r} has a ctrlrange or forcerange; the servo has its own limits")
+    gear = float(model.actuator_gear[found[0], 0] * model.actuator_gainprm[found[0], 0])
+    if gear == 0.0:
+        raise ValueError(f"the motor of joint {name!r} has a gear or gain of 0")
+    return int(found[0]), gear
+
+
+@compiled
+def _update(
+    rows, memory, places, past, commands, head, lead, step,
+    qpos, qvel, ctrl, damping, frictionloss, smooth, constraint, efc_force, efc_id, equalities, frictions,
+):  # fmt: skip
+    for j in range(rows.shape[0]):
+        p, own, place = rows[j], memory[j], places[j]
+        dof = place[DOF]
+        past[j, 0, head] = commands[0, j]
+        past[j, 1, head] = commands[1, j]
+        velocity = qvel[dof]
+        before = own[VELOCITY]
+        rate = velocity - before
+        row, end = place[ROW], equalities + frictions
+        if row < equalities or row >= end or efc_id[row] != dof:
+            row = equalities
+            while row < end and efc_id[row] != dof:
+                row += 1
+            place[ROW] = row
+        friction = efc_force[row] if row < end else 0.0
+        external = smooth[dof] - own[OWN] + own[DAMPING] * before + constraint[dof] - friction
+        goal = late(past[j, 0], head, p[DELAY] / step + lead)
+        enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
+        torque, slope = drive(p, own, qpos[place[ADDRESS]], velocity, goal, enable, step)
+        budget = static_friction(p, torque - 0.5 * slope * rate, external, velocity + 0.5 * rate)
+        slope += p[KV_FRICTION]
+        stiffness = slope * step / own[INERTIA]
+        implicit = slope * (0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness)
+        own[TORQUE] = torque
+        own[EXTERNAL] = external
+        own[BUDGET] = budget
+        own[OWN] = torque - p[KV_FRICTION] * velocity + implicit * velocity
+        own[DAMPING] = implicit
+        own[VELOCITY] = velocity
+        ctrl[place[MOTOR]] = own[OWN] / own[GEAR]
+        damping[dof] = implicit
+        frictionloss[dof] = budget + SMALLEST_BUDGET

@@ -1,0 +1,258 @@
+"""A servo as numbers and a few functions: control law, motor, command path and friction M1–M6, step by step.
+
+Stand-alone: needs numpy; with numba the functions are compiled. Read servos with `load_servo`, keep them in a `Bank`
+and give it to the program of your engine (`servobench_mujoco`, a Webots controller, a Drake system), or call
+
+    torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
+    budget = static_friction(numbers, torque, external_torque, velocity)
+
+yourself. SI units and radians; torques that turn the joint towards larger angles are positive.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+__all__ = ["FIELDS", "Bank", "applied_friction", "drive", "late", "load_servo", "static_friction"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+try:
+    from numba import njit as _njit
+except ImportError:
+    COMPILED = False
+
+    def compiled(function: Function) -> Function:
+        """Without numba: the function as it is."""
+        return function
+
+else:
+    COMPILED = True
+
+    def compiled(function: Function) -> Function:
+        """Compile a function, kept on disk where that is possible."""
+        try:
+            return _njit(cache=True, error_model="numpy")(function)
+        except RuntimeError:
+            return _njit(error_model="numpy")(function)
+
+
+FIELDS = (
+    "torque_constant", "resistance", "armature",
+    "friction_base", "friction_viscous", "load_motor", "load_external",
+    "friction_stribeck", "load_motor_stribeck", "load_external_stribeck", "load_motor_quad", "load_external_quad",
+    "stribeck_velocity", "stribeck_exponent",
+    "delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
+    "inductance", "pwm_period",
+    "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
+    "supply_voltage", "law",
+)  # fmt: skip
+"""Numbers of a servo in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s, Ω, 1,
+H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast."""
+(
+    KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
+    L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW,
+) = range(len(FIELDS))  # fmt: skip
+LAWS = ("voltage", "current", "coast")
+VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
+STATE = ("slewed_goal", "output", "integral", "error", "bus_current")
+SLEWED, OUTPUT, INTEGRAL, ERROR, BUS = range(len(STATE))
+_TINY = 1e-300
+
+
+def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
+    """Numbers of a servo from its JSON file or that file's content, (len(FIELDS),); ValueError says what is wrong."""
+    if isinstance(source, Mapping):
+        name, data = "servo", dict(source)
+    else:
+        name = str(source)
+        try:
+            data = json.loads(Path(source).read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{name}: cannot read the servo: {error}") from None
+    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") != 1:
+        raise ValueError(f"{name}: not a servo file of version 1")
+    if data.get("law") not in LAWS:
+        raise ValueError(f"{name}: no control law {data.get('law')!r}; there are {', '.join(LAWS)}")
+    data["law"] = float(LAWS.index(data["law"]))
+    wrong = [
+        f for f in FIELDS if not isinstance(data.get(f), (int, float)) or not math.isfinite(data[f]) or data[f] < 0
+    ]
+    wrong += [f for f in ("torque_constant", "resistance", "stribeck_velocity") if f not in wrong and not data[f] > 0]
+    if wrong:
+        raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: not possible")
+    return np.array([float(data[field]) for field in FIELDS])
+
+
+@compiled
+def static_friction(p, motor_torque, external_torque, velocity):
+    """Friction budget without its viscous part [N·m], M6 of seed 004 eq. (10); M1–M5 by their zeros.
+
+    p: numbers of a servo; torques [N·m]; velocity [rad/s].
+    """
+    stribeck = math.exp(-((max(abs(velocity) / p[VS], _TINY)) ** p[ALPHA]))
+    am, ae = abs(motor_torque), abs(external_torque)
+    quadratic = 0.0
+    if p[GATE] <= 0.0 or motor_torque * external_torque < 0.0:
+        if am > ae:
+            quadratic = p[KEQ] * ae * ae
+        elif ae > am:
+            quadratic = p[KMQ] * am * am
+    at_rest = p[KCS] + abs(p[KMS] * motor_torque - p[KES] * external_torque) + quadratic
+    return p[KC] + abs(p[KM] * motor_torque - p[KE] * external_torque) + stribeck * at_rest
+
+
+@compiled
+def applied_friction(p, inertia, step, velocity, motor_torque, external_torque):
+    """Friction torque [N·m] of Algorithm 1, lines 4–6, for engines that take torques only.
+
+    inertia: what the joint turns, armature included [kg·m²]; step [s].
+    """
+    budget = static_friction(p, motor_torque, external_torque, velocity) + p[KV_FRICTION] * abs(velocity)
+    to_stop = inertia / step * velocity + motor_torque + external_torque
+    return -min(max(to_stop, -budget), budget)
+
+
+@compiled
+def coast_current(duty, supply, emf, resistance, inductance, period):
+    """Mean current [A] of a bridge that lets go of the motor between its pulses; emf, supply [V]."""
+    direction = 1.0 if duty >= 0.0 else -1.0
+    share = min(abs(duty), 1.0)
+    along = direction * emf
+    rising = (supply - along) / resistance
+    falling = (supply + along) / resistance
+    if rising <= 0.0:
+        return direction * rising
+    continuous = ((2.0 * share - 1.0) * supply - along) / resistance
+    if falling <= 0.0:
+        return direction * continuous
+    electric = inductance / resistance
+    on_time = share * period
+    peak = rising * (1.0 - math.exp(-on_time / electric))
+    fall_time = electric * math.log(1.0 + peak / falling)
+    if on_time + fall_time < period:
+        return direction * (rising * on_time - falling * fall_time) / period
+    return direction * continuous
+
+
+@compiled
+def motor_current(p, output, enable, supply, velocity):
+    """Motor current [A] and its decrease per rad/s [A·s/rad].
+
+    output: of the control law, duty cycle or A; enable: share of the step in which the torque is on.
+    """
+    emf = p[KT] * velocity
+    by_emf = p[KT] / p[R]
+    if p[LAW] == CURRENT:
+        wanted = output * enable
+        current = min(max(wanted, (-supply - emf) / p[R]), (supply - emf) / p[R])
+        return current, (0.0 if current == wanted else by_emf)
+    released = p[BRAKING] * (1.0 - enable)
+    if p[LAW] == VOLTAGE:
+        return enable * (output * supply - emf) / p[R] - released * emf / p[R], (enable + released) * by_emf
+    supply = max(supply, 1e-9)
+    small = 1e-4 * supply
+    driven = coast_current(output, supply, emf, p[R], p[L], p[PERIOD])
+    higher = coast_current(output, supply, emf + small, p[R], p[L], p[PERIOD])
+    lower = coast_current(output, supply, emf - small, p[R], p[L], p[PERIOD])
+    slope = max((lower - higher) / (2.0 * small), 0.0) * p[KT]
+    return enable * driven - released * emf / p[R], enable * slope + released * by_emf
+
+
+@compiled
+def drive(p, state, position, velocity, goal, enable, step):
+    """Motor torque [N·m] and its decrease per rad/s [N·m·s/rad] for one step; advances the servo's state.
+
+    p: numbers; state: (len(STATE),); goal [rad] and enable as they arrive, see `late`; step [s].
+    """
+    lowest, highest = -p[LIMIT], p[LIMIT]
+    reach = p[SLEW] * step
+    state[SLEWED] += min(max(goal - state[SLEWED], -reach), reach)
+    error = state[SLEWED] - position
+    error -= min(max(error, -p[BAND]), p[BAND])
+    state[INTEGRAL] = min(max(state[INTEGRAL] + p[KI] * error * step, lowest), highest)
+    wanted = p[KP] * error + state[INTEGRAL] + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
+    state[ERROR] = error
+    supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
+    feedback = 0.0
+    if enable > 0.0:
+        share = 1.0 if p[LAG] <= 0.0 else 1.0 - math.exp(-step / p[LAG])
+        control = min(max(wanted, lowest), highest)
+        state[OUTPUT] += share * (control - state[OUTPUT])
+        if control == wanted:
+            feedback = share * p[KV] * enable
+    else:
+        state[OUTPUT] = state[INTEGRAL] = 0.0
+        state[SLEWED] = position
+    current, slope = motor_current(p, state[OUTPUT], enable, supply, velocity)
+    if p[LAW] == CURRENT:
+        duty = (current * p[R] + p[KT] * velocity) / max(supply, 1e-9)
+        slope += feedback if slope == 0.0 else 0.0
+    else:
+        duty = state[OUTPUT] * enable
+        slope += feedback * supply / p[R]
+    state[BUS] = max(duty * current, 0.0)
+    return p[KT] * current, p[KT] * slope
+
+
+@compiled
+def late(past, head, steps):
+    """A command as it was `steps` steps ago, between steps linearly; past: (n,), a ring whose newest entry is head."""
+    length = past.shape[0]
+    whole = min(math.ceil(steps), length - 1)
+    older = past[(head - whole) % length]
+    newer = past[(head - max(whole - 1, 0)) % length]
+    return older + min(max(whole - steps, 0.0), 1.0) * (newer - older)
+
+
+class Bank:
+    """Servos of several joints with their state; one row each.
+
+    numbers: structured array (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
+    `bank.numbers["kp"] *= 0.5`.
+    """
+
+    def __init__(self, servos: Sequence[str | Path | Mapping[str, Any]], step: float, lead: float = 0.0) -> None:
+        """step [s]; lead: share of a step by which a command acts later, on top of the servo's own delay.
+
+        Raises ValueError for a file that is not a servo.
+        """
+        self.rows = np.array([load_servo(servo) for servo in servos]).reshape(len(servos), len(FIELDS))
+        self.numbers = self.rows.view([(field, "f8") for field in FIELDS])[:, 0]
+        self.states = np.zeros((len(servos), len(STATE)))
+        self.lead = lead
+        self.step = step
+        longest = self.rows[:, [DELAY, RELEASE_DELAY]].max() if len(servos) else 0.0
+        self.past = np.zeros((len(servos), 2, math.ceil(longest / step + lead) + 2))
+        self.head = 0
+        self.fresh = True
+
+    def reset(self, positions: np.ndarray) -> None:
+        """Servos at rest at `positions` [rad]; the next command is taken for what was commanded before, too."""
+        self.states[:] = 0.0
+        self.states[:, SLEWED] = positions
+        self.fresh = True
+
+    def command(self, goals: Any, enable: Any) -> None:
+        """Take a step's commands, in the order of the joints: goals [rad], enable (1 drives, 0 releases)."""
+        self.head = (self.head + 1) % self.past.shape[2]
+        self.past[:, 0, self.head] = goals
+        self.past[:, 1, self.head] = enable
+        if self.fresh:
+            self.past[:] = self.past[:, :, self.head : self.head + 1]
+            self.fresh = False
+
+    def drive(self, positions: Any, velocities: Any) -> np.ndarray:
+        """Motor torque of each joint at its state, (joints,) N·m; call once a step, after `command`."""
+        torques = np.empty(len(self.rows))
+        for j, p in enumerate(self.rows):
+            goal = late(self.past[j, 0], self.head, p[DELAY] / self.step + self.lead)
+            enable = late(self.past[j, 1], self.head, p[RELEASE_DELAY] / self.step + self.lead)
+            torques[j] = drive(p, self.states[j], positions[j], velocities[j], goal, enable, self.step)[0]
+        return torques

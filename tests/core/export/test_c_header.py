@@ -1,0 +1,381 @@
+"""The C header against the kernel: the same budget, motor torque and feed-forward, in C and C++, float and double.
+
+The compiled code is called through ctypes. What a struct of the header is made of is checked by the numbers themselves:
+they are handed over field by field, in the order of `servo_file.NUMBERS`.
+"""
+
+import ctypes
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export.c_header import (
+    HEADER,
+    PRECISIONS,
+    ServoOptions,
+    check_c,
+    check_written,
+    identifier,
+    numbers_text,
+    program_text,
+    write_c,
+)
+from core.export.files import README
+from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
+from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.simulation import simulate_recording
+from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
+
+CC, CXX = shutil.which("gcc") or shutil.which("cc"), shutil.which("g++") or shutil.which("c++")
+needs_compiler = pytest.mark.skipif(CC is None, reason="there is no C compiler")
+STRICT = ("-Wall", "-Wextra", "-Werror", "-pedantic", "-Wdouble-promotion", "-Wconversion")
+LANGUAGES = {"c": (CC, "-std=c99"), "c++": (CXX, "-std=c++17", "-x", "c++")}
+COMMAND_PATH = ("error_gain_ratio", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking")
+STATES = 1000
+DOUBLE, FLOAT = 1e-12, 1e-4
+"""Relative to the largest term: how far compiled numbers may be from ours."""
+LAW_NUMBERS = {"voltage": 0, "current": 1, "coast": 2}
+
+CALLER = """
+#include "servobench_friction.h"
+void budgets(const sb_servo *s, long n, const sb_real *motor, const sb_real *external, const sb_real *v, sb_real *out) {
+  long k;
+  for (k = 0; k < n; k++) out[k] = sb_friction_budget(s, motor[k], external[k], v[k]);
+}
+void applied(const sb_servo *s, long n, const sb_real *motor, const sb_real *external, const sb_real *v, sb_real *out) {
+  long k;
+  for (k = 0; k < n; k++) out[k] = sb_friction_torque(s, motor[k], external[k], v[k], SB_C(0.03), SB_C(0.001));
+}
+void motors(const sb_servo *s, long n, const sb_real *goal, const sb_real *q, const sb_real *v, const sb_real *drive,
+            const sb_real *supply, sb_real step, sb_real *out) {
+  sb_state state = sb_at_rest(q[0]);
+  long k;
+  for (k = 0; k < n; k++) out[k] = sb_motor_torque(s, &state, goal[k], q[k], v[k], drive[k], supply[k], step);
+}
+void feedforwards(const sb_servo *s, long n, const sb_real *v, const sb_real *a, const sb_real *external, sb_real load,
+                  sb_real *out) {
+  long k;
+  for (k = 0; k < n; k++) {
+    const sb_command c = sb_feedforward(s, v[k], a[k], external[k], load, SB_PREVIEW, SB_SMOOTHING);
+    sb_real *row = out + 6 * k;
+    row[0] = c.motor_torque, row[1] = c.friction_torque, row[2] = c.output;
+    row[3] = c.goal_offset, row[4] = c.friction_offset, row[5] = c.saturated ? SB_C(1) : SB_C(0);
+  }
+}
+"""
+
+
+def built(folder: Path, text: str, precision: str = "double") -> ctypes.CDLL:
+    """Compile text strictly beside the header and load it."""
+    (folder / HEADER).write_text(standalone_text(HEADER))
+    source, library = folder / "built.c", folder / f"built-{precision}.so"
+    source.write_text(text)
+    command = [*LANGUAGES["c"], "-O1", *STRICT, "-shared", "-fPIC", *PRECISIONS[precision][1]]
+    done = subprocess.run([*command, "-o", library, source, "-lm"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(library))
+
+
+class Compiled:
+    """The header's functions over arrays, in one precision."""
+
+    def __init__(self, folder: Path, precision: str) -> None:
+        self.number = PRECISIONS[precision][0]
+        self.library = built(folder, CALLER, precision)
+        names = ("supply_voltage", *(slot.name.lower() for slot in NUMBERS))
+        fields = [("law", ctypes.c_int), *((name, self.number) for name in names)]
+        self.servo_type = type("Servo", (ctypes.Structure,), {"_fields_": fields})
+
+    def servo(self, model, config):
+        numbers = servo_numbers(model, config)
+        values = [numbers[name] for name, _ in self.servo_type._fields_[1:]]
+        return self.servo_type(LAW_NUMBERS[numbers["law"]], *values)
+
+    def call(self, function, servo, *arrays, constants=(), columns=1):
+        given = [np.ascontiguousarray(array, dtype=self.number) for array in arrays]
+        out = np.empty((len(given[0]), columns), dtype=self.number)
+        pointers = [array.ctypes.data_as(ctypes.c_void_p) for array in given]
+        getattr(self.library, function)(
+            ctypes.byref(servo),
+            ctypes.c_long(len(out)),
+            *pointers,
+            *(self.number(constant) for constant in constants),
+            out.ctypes.data_as(ctypes.c_void_p),
+        )
+        return out.astype(float) if columns > 1 else out[:, 0].astype(float)
+
+
+@pytest.fixture(scope="module", params=PRECISIONS)
+def compiled(request, tmp_path_factory):
+    if CC is None:
+        pytest.skip("there is no C compiler")
+    tolerance = DOUBLE if request.param == "double" else FLOAT
+    return Compiled(tmp_path_factory.mktemp(request.param), request.param), tolerance
+
+
+def rounded(compiled, *arrays):
+    """Arrays as the compiled code sees them, so that only its arithmetic is compared."""
+    return tuple(np.asarray(array, dtype=compiled.number).astype(float) for array in arrays)
+
+
+def drawn_model(random, friction="m6", gate="larger_torque", **options):
+    model = catalogue_model(**{"servo": "mx106", **options}, friction=friction, quadratic_gate=gate)
+    drawn = {p.name: random.uniform(p.lower, p.upper) for p in model.parameters.values() if "friction" in p.name}
+    drawn |= {p.name: random.uniform(0.3, 1.0) * p.upper for p in model.parameters.values() if "stribeck" in p.name}
+    return model.with_parameters(model.parameters.with_values(drawn))
+
+
+class TestHeader:
+    @needs_compiler
+    @pytest.mark.parametrize("precision", PRECISIONS)
+    @pytest.mark.parametrize("language", LANGUAGES)
+    def test_an_export_compiles_without_a_warning(self, tmp_path, language, precision):
+        if LANGUAGES[language][0] is None:
+            pytest.skip(f"there is no {language} compiler")
+        model = load_model("sts3215", "m1")
+        config, name = model.default_settings(), "sts3215.servo.h"
+        (tmp_path / name).write_text(numbers_text(replace(model, name="sts3215"), config))
+        text = program_text(replace(model, name="sts3215"), PENDULUM, config, 0.001)
+
+        (tmp_path / HEADER).write_text(standalone_text(HEADER))
+        source = tmp_path / f"pendulum.{language}"
+        source.write_text(text)
+        for flags in ((), ("-DSERVOBENCH_LIBRARY",)):
+            command = [*LANGUAGES[language], *STRICT, *PRECISIONS[precision][1], *flags, "-fsyntax-only", source]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+    @needs_compiler
+    def test_the_servo_s_numbers_arrive_bit_for_bit(self, tmp_path, random):
+        model = drawn_model(random, command_path=COMMAND_PATH)
+        config = settings_for(model, ki=3.0, kd=2.0)
+        name = identifier(model.title)
+        text = numbers_text(model, config) + f"const sb_servo *numbers(void) {{ return &{name}; }}\n"
+        library = built(tmp_path, text)
+        compiled = Compiled(tmp_path, "double")
+        library.numbers.restype = ctypes.POINTER(compiled.servo_type)
+        servo, expected = library.numbers().contents, servo_numbers(model, config)
+
+        assert servo.law == LAW_NUMBERS[expected["law"]]
+        for field, _ in compiled.servo_type._fields_[1:]:
+            assert getattr(servo, field) == expected[field], field
+
+    def test_the_fields_are_those_of_the_servo_file(self):
+        body = re.search(r"typedef struct \{(.*?)\} sb_servo;", standalone_text(HEADER), re.DOTALL)
+        assert body is not None
+        fields = re.findall(r"sb_real (\w+);", body[1])
+
+        assert fields == ["supply_voltage", *(slot.name.lower() for slot in NUMBERS)]
+
+    def test_preview_and_smoothing_are_ours(self):
+        text = standalone_text(HEADER)
+
+        assert f"#define SB_PREVIEW SB_C({PREVIEW})" in text
+        assert f"#define SB_SMOOTHING SB_C({SMOOTHING})" in text
+
+
+class TestParity:
+    @pytest.mark.parametrize("gate", QUADRATIC_GATES)
+    @pytest.mark.parametrize("friction", FRICTION_MODELS)
+    def test_the_budget_is_eqs_3_and_6_to_10(self, compiled, random, friction, gate):
+        code, tolerance = compiled
+        model = drawn_model(random, friction, gate)
+        motor, external, v = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[3.0], [3.0], [2.0]])
+        v[::5] = 0.0
+        external[1::7] = motor[1::7]
+        external[2::7] = 0.0
+
+        actual = code.call("budgets", code.servo(model, model.default_settings()), motor, external, v)
+
+        expected = friction_budget(friction, model.values, motor, external, v, gate)
+        assert actual == pytest.approx(expected, rel=tolerance)
+
+    def test_friction_stops_the_shaft_or_uses_its_budget_up(self, compiled, random):
+        """Eqs (4, 5): −clip(J/Δt·θ̇ + τ_m + τ_e, ±τ_f^m)."""
+        code, tolerance = compiled
+        model = drawn_model(random)
+        motor, external, v = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[1.0], [1.0], [0.03]])
+
+        actual = code.call("applied", code.servo(model, model.default_settings()), motor, external, v)
+
+        budget = friction_budget("m6", model.values, motor, external, v)
+        expected = -np.clip(0.03 / 0.001 * v + motor + external, -budget, budget)
+        assert 0.1 < np.mean(np.abs(expected) < budget) < 0.9
+        assert actual == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+    @pytest.mark.parametrize("path", [(), COMMAND_PATH])
+    @pytest.mark.parametrize("law", LAW_MODELS)
+    def test_the_motor_torque_is_the_kernel_s(self, compiled, random, law, path):
+        """Held goals, a motor that is switched off at times, a supply that varies; states are the kernel's."""
+        code, tolerance = compiled
+        ranged = {"error_gain_ratio": 1.1, "dead_band": 0.01, "pwm_lag": 0.002, "supply_sag": 0.3}
+        ranged |= {"release_braking": 0.4, "goal_slew": 4.0}
+        model = catalogue_model(
+            friction="m6", command_path=path, values={n: ranged[n] for n in path}, **LAW_MODELS[law]
+        )
+        gains = {"ki": 2.0, "kd": 1.0} if path else {}
+        config = settings_for(model, **gains)
+        (goal,) = rounded(code, np.repeat(random.uniform(-0.8, 0.8, STATES // 20), 20))
+        drive = np.repeat(random.random(STATES // 50) > 0.2, 50).astype(float)
+        (supply,) = rounded(code, model.supply_voltage * random.uniform(0.9, 1.1, STATES))
+        run = commands(model, goal, enable=drive, step=1e-3, settings=config, supply_voltage=supply)
+        motion = simulate_recording(model, run)
+        servo = code.servo(model, config)
+
+        arrays = (goal, motion.position, motion.velocity, drive, supply)
+        actual = code.call("motors", servo, *arrays, constants=(1e-3,))
+
+        scale = np.abs(motion.motor_torque).max()
+        # The derivative of a position error in float is its rounding over the step.
+        allowed = tolerance * (1.0 if tolerance == DOUBLE or not path else 30.0)
+        assert np.abs(actual - motion.motor_torque).max() <= allowed * scale
+
+    @pytest.mark.parametrize("law", LAW_MODELS)
+    @pytest.mark.parametrize("gate", QUADRATIC_GATES)
+    def test_the_feedforward_is_ours(self, compiled, random, law, gate):
+        code, tolerance = compiled
+        path = ("dead_band", "supply_sag")
+        model = drawn_model(
+            random,
+            gate=gate,
+            command_path=path,
+            values={"dead_band": 0.01, "supply_sag": 0.2},
+            **LAW_MODELS[law],
+        )
+        tame = {name: 0.4 * value for name, value in model.values.items() if name.startswith("load_friction")}
+        model = model.with_parameters(model.parameters.with_values(tame))
+        config, peak = model.default_settings(), model.values["kt"] * 2.0
+        v, a, external = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[0.5], [10.0], [0.3 * peak]])
+        v[::5] *= 0.01
+        motion = WantedMotion(time=np.arange(STATES) * 1e-3, position=np.zeros(STATES), velocity=v, acceleration=a)
+        load = Bench(mass=1.0, length=1.0, measured_inertia=0.05, measured_gravity_torque=0.0)
+
+        columns = code.call("feedforwards", code.servo(model, config), v, a, external, constants=(0.05,), columns=6)
+
+        expected = feedforward(model, load, config, motion, external)
+        fields = ("motor_torque", "friction_torque", "output", "goal_offset", "friction_offset")
+        settled = columns[:, 5] == expected.saturated
+        # Next to where σ turns or a branch changes, a float may take the other side.
+        assert settled.all() if tolerance == DOUBLE else settled.mean() > 0.99
+        for column, field in enumerate(fields):
+            values = getattr(expected, field)
+            off = np.abs(columns[:, column] - values) / np.abs(values).max()
+            assert (off.max() if tolerance == DOUBLE else np.quantile(off, 0.99)) < max(10.0 * tolerance, 1e-10), field
+
+
+class TestExport:
+    @needs_compiler
+    @pytest.mark.parametrize("precision", PRECISIONS)
+    @pytest.mark.parametrize("kind", ["sts3215:m1", "erob80_50:m6"])
+    def test_the_four_trajectories_are_the_model_s(self, tmp_path, kind, precision):
+        """Algorithm 1 at 0.1 ms against 0.05 ms, where the converged motion is taken."""
+        model = load_model(*kind.split(":"))
+        write_c(model, tmp_path, ServoOptions())
+
+        errors = check_c(model, tmp_path, ServoOptions(), precision)
+
+        assert list(errors) == ["sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"]
+        assert max(errors.values()) < 0.2
+
+    @needs_compiler
+    def test_the_check_is_of_the_precision_the_header_has(self, tmp_path, monkeypatch):
+        model = load_model("mx106", "m6")
+        write_c(model, tmp_path, ServoOptions())
+        monkeypatch.setattr("core.export.c_header.PAPER_TRAJECTORIES", ("up_and_down",))
+
+        checked = check_written(model, tmp_path, ServoOptions())
+
+        assert checked.errors == check_c(model, tmp_path, ServoOptions(), "float")
+        assert checked.mean_mrad < 0.2
+        assert "single precision at 0.1 ms" in checked.statement
+
+    @needs_compiler
+    def test_the_example_runs_and_compensation_helps(self, tmp_path):
+        model = load_model("mx106", "m6")
+        files = write_c(model, tmp_path, ServoOptions()).files
+        program = tmp_path / "example"
+        subprocess.run([str(CC), "-std=c99", "-O2", "-o", program, files[2], "-lm"], check=True)
+
+        lines = subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()
+
+        assert lines[0] == "time,wanted,uncompensated,compensated"
+        motion = np.loadtxt(lines[1:], delimiter=",")
+        plain, better = (np.sqrt(np.mean((motion[:, k] - motion[:, 1]) ** 2)) for k in (2, 3))
+        assert motion.shape == (6000, 4)
+        assert 20.0 * better < plain
+
+    @settings(max_examples=25)
+    @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+    def test_any_name_becomes_an_identifier_and_a_comment(self, name):
+        model = replace(load_model("mx106", "m1"), name=name)
+        text = numbers_text(model, model.default_settings())
+        found = identifier(model.title)
+
+        assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found)
+        assert not found.startswith(("sb_", "servobench"))
+        assert text.count("/*") == text.count("*/") == len(NUMBERS) + 3
+        assert "?" not in text
+        assert f"static const sb_servo {found} = {{" in text
+
+    @needs_compiler
+    @pytest.mark.parametrize("name", ["sb", "*/ #error /*", "??/", "math", "7", "..", "x" * 500])
+    def test_hostile_names_compile_and_stay_in_the_folder(self, tmp_path, name):
+        model = replace(load_model("mx106", "m6"), name=name)
+        inner = tmp_path / "inner"
+        files = write_c(model, inner, ServoOptions()).files
+
+        assert all(file.parent == inner for file in files)
+        assert [path.name for path in tmp_path.iterdir()] == ["inner"]
+        assert len({*inner.iterdir()}) == 4
+        assert "SB_VOLTAGE" in files[1].read_text()
+        done = subprocess.run(
+            [str(CC), "-std=c99", *STRICT, "-fsyntax-only", files[2]], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+    def test_the_readme_says_what_is_fixed(self, tmp_path):
+        model = load_model("sts3215", "m1")
+        result = write_c(model, tmp_path, ServoOptions(kp=12.0))
+        text = (tmp_path / README).read_text()
+
+        assert result.error_mrad == 0.0
+        assert "kp 12" in text
+        assert "look as far ahead" in text
+        assert identifier(model.title) in text
+
+    def test_numbers_a_float_cannot_hold_are_refused(self, tmp_path):
+        base = load_model("mx106", "m1")
+        parameter = replace(base.parameters["kt"], value=1e39, upper=1e40)
+        model = base.with_parameters(
+            type(base.parameters)([parameter, *(p for n, p in base.parameters.items() if n != "kt")])
+        )
+        with pytest.raises(ExportError, match=r"torque_constant = 1e\+39"):
+            write_c(model, tmp_path, ServoOptions())
+        for timestep in (1e-9, 10.0):
+            with pytest.raises(ExportError, match="an example of 6 s"):
+                write_c(base, tmp_path, ServoOptions(timestep=timestep))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_check_says_what_is_missing(self, tmp_path, monkeypatch):
+        model = load_model("mx106", "m1")
+        with pytest.raises(ExportError, match="export to c first"):
+            check_c(model, tmp_path, ServoOptions())
+        write_c(model, tmp_path, ServoOptions())
+        with pytest.raises(ExportError, match="float, double"):
+            check_c(model, tmp_path, ServoOptions(), "half")
+        with pytest.raises(ExportError, match="with these options"):
+            check_c(model, tmp_path, ServoOptions(kp=3.0))
+        monkeypatch.setattr(shutil, "which", lambda name: None)
+        with pytest.raises(ExportError, match="C compiler"):
+            check_c(model, tmp_path, ServoOptions())

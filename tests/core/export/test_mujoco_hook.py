@@ -1,0 +1,374 @@
+"""Friction at run time in MuJoCo: near the converged model, no creep, the right loads on any base, files that run."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export import check_export, export_model
+from core.export.files import README
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco_hook import PROGRAMS, pendulum_scene
+from core.export.mujoco_xml import pendulum_inertial, xml_text
+from core.export.servo_file import servo_numbers
+from core.friction import FRICTION_MODELS, friction_budget
+from core.model import build_model
+from core.simulation import simulate_trajectory
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+attach = importlib.import_module("core.export.programs").program("servobench_mujoco").attach
+
+BENCH = Bench(mass=0.5, length=0.15)
+GRAVITY = 9.81
+MX106 = servo_numbers(load_model("mx106", "m6"), load_model("mx106", "m6").default_settings())
+
+
+def scene(model, bench, step):
+    root = pendulum_scene("p", model, bench, model.default_settings(), step)
+    return mujoco.MjModel.from_xml_string(xml_text(root))
+
+
+def run(engine, numbers, goals, enable):
+    """Positions before each step."""
+    data = mujoco.MjData(engine)
+    servos = attach(engine, data, {"servo": numbers})
+    positions = np.empty(len(goals))
+    for k in range(len(goals)):
+        positions[k] = data.qpos[0]
+        servos.step(goals[k], enable[k])
+    return positions
+
+
+class TestAccuracy:
+    """Issue's bar: at most 1 mrad from converged Algorithm 1 at 1 ms, 5 mrad at 5 ms, each trajectory."""
+
+    @pytest.mark.parametrize("friction", FRICTION_MODELS)
+    @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
+    def test_near_the_converged_model(self, name, friction):
+        model = load_model(name, friction)
+        bench = default_bench(model)
+        numbers = servo_numbers(model, model.default_settings())
+        for trajectory in PAPER_TRAJECTORIES:
+            path = make_trajectory(trajectory)
+            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
+            expected = converged_positions(model, grid_run)
+            for step, bar in ((1e-3, 1e-3), (5e-3, 5e-3)):
+                time = step * np.arange(round(path.duration / step))
+                enable = path.torque_enable(time).astype(float)
+
+                found = run(scene(model, bench, step), numbers, path.goal(time + step / 2), enable)
+
+                assert np.abs(found - expected[:: round(step / 1e-4)]).mean() < bar
+
+    def test_commands_that_are_held_are_as_near(self):
+        """The same commands, held for 5 ms, in steps of 5 ms and of 0.05 ms."""
+        model = replace(load_model("mx106", "m4"), integrator="algorithm1", substeps=100)
+        model = replace(model, parameters=model.parameters.with_values({"q_offset": 0.0}))
+        path, step = make_trajectory("sin_time_square"), 5e-3
+
+        expected = simulate_trajectory(model, path, BENCH, model.default_settings(), step)
+        goals = path.goal(expected.time)
+        numbers = servo_numbers(model, model.default_settings())
+        found = run(scene(model, BENCH, step), numbers, goals, np.ones(len(goals)))
+
+        assert np.abs(found - expected.position).mean() < 1.5e-3
+
+    def test_the_whole_command_path(self):
+        """Delay, release delay, slew, dead band, lag, sag, braking and integral gain: nearer with shorter steps."""
+        terms = {
+            "command_delay": 0.0131, "release_delay": 0.0077, "error_gain_ratio": 1.1, "goal_slew": 3.0,
+            "dead_band": 0.01, "pwm_lag": 0.004, "supply_sag": 0.5, "release_braking": 0.4,
+        }  # fmt: skip
+        template = build_model("mx106", "m6", command_path=tuple(terms))
+        values = {**load_model("mx106", "m6").values, **terms, "q_offset": 0.0}
+        model = replace(template, parameters=template.parameters.with_values(values), substeps=10)
+        settings = replace(model.default_settings(), ki=100.0)
+        path = make_trajectory("lift_and_drop")
+        for step, bar in ((1e-3, 3e-3), (2e-4, 1e-3)):
+            expected = simulate_trajectory(model, path, BENCH, settings, step)
+            enable = path.torque_enable(expected.time).astype(float)
+
+            found = run(scene(model, BENCH, step), servo_numbers(model, settings), path.goal(expected.time), enable)
+
+            assert np.abs(expected.position).max() > 0.5
+            assert np.abs(found - expected.position).mean() < bar
+
+    @pytest.mark.parametrize("integrator", ["Euler", "implicit", "RK4", "discrete"])
+    def test_other_integrators(self, integrator):
+        model = load_model("mx106", "m6")
+        path, step = make_trajectory("sin_sin"), 5e-3
+        engine = scene(model, BENCH, step)
+        engine.opt.integrator = int(getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}"))
+        time = step * np.arange(round(path.duration / step))
+        expected = converged_positions(
+            model, GridRun(trajectory="sin_sin", bench=BENCH, settings=model.default_settings())
+        )
+
+        found = run(engine, MX106, path.goal(time + step / 2), np.ones(len(time)))
+
+        assert np.abs(found - expected[::50]).mean() < 5e-3
+
+
+class TestHolding:
+    """A released joint loaded with 36 % of its friction; MuJoCo's own friction creeps by 0.15 rad in that time."""
+
+    @pytest.mark.parametrize("step", [1e-3, 5e-3])
+    def test_no_creep(self, step):
+        numbers = MX106 | {name: 0.0 for name in MX106 if name.startswith(("load_", "friction_stribeck"))}
+        numbers |= {"friction_base": BENCH.gravity_torque / 0.36}
+        engine = scene(load_model("mx106", "m6"), BENCH, step)
+        data = mujoco.MjData(engine)
+        data.qpos[0] = np.pi / 2
+        servos = attach(engine, data, {"servo": numbers})
+
+        for _ in range(round(10.0 / step)):
+            servos.step(0.0, 0.0)
+
+        assert abs(data.qpos[0] - np.pi / 2) < 1e-4
+        assert servos.motor_torque[0] == 0.0
+
+    def test_friction_by_its_own_load_holds(self):
+        """K_e·|τ_e| beyond |τ_e| locks the joint itself, seed 004, section III-D."""
+        numbers = MX106 | {name: 0.0 for name in MX106 if name.startswith(("load_", "friction_"))}
+        numbers |= {"load_external_stribeck": 1.05}
+        engine = scene(load_model("mx106", "m6"), BENCH, 1e-3)
+        data = mujoco.MjData(engine)
+        data.qpos[0] = 1.0
+        servos = attach(engine, data, {"servo": numbers})
+
+        for _ in range(3000):
+            servos.step(0.0, 0.0)
+
+        assert abs(data.qpos[0] - 1.0) < 1e-4
+
+
+FLOATING = f"""<mujoco><option timestep="0.001" integrator="implicitfast" gravity="0 0 -{GRAVITY}"/>
+<worldbody><body name="base" pos="0 0 1"><freejoint/><geom type="box" size="0.1 0.1 0.05" mass="2" contype="0"
+   conaffinity="0"/><body name="ball" pos="0.3 0 0"><joint name="ball" type="ball"/>
+  <geom size="0.02" mass="0.1" pos="0 0 -0.1" contype="0" conaffinity="0"/></body>
+ <body name="arm"><joint name="servo" axis="0 -1 0" STIFF/>
+  <inertial pos="0 0 -0.2" mass="0.5" diaginertia="1e-4 1e-4 1e-4"/></body>
+</body></worldbody><actuator><motor joint="servo"/></actuator></mujoco>"""
+
+
+class TestLoads:
+    """Loads in closed form, on a base that floats behind a ball joint: the dof is not the joint's number."""
+
+    def test_gravity_on_a_free_base(self):
+        """τ_e = −m·g·l·sin(world angle) for an axis through the free base's centre."""
+        engine = mujoco.MjModel.from_xml_string(FLOATING.replace("STIFF", ""))
+        data = mujoco.MjData(engine)
+        data.qpos[:3] = 0.0, 0.0, 1.0
+        servos = attach(engine, data, {"servo": MX106})
+        worst = 0.0
+        for k in range(300):
+            world = data.joint("servo").qpos[0] - _pitch(data)
+            servos.step(0.5 * np.sin(0.02 * k))
+            again = _load_of_the_last_step(servos)
+            worst = max(worst, abs(again + 0.5 * GRAVITY * 0.2 * np.sin(world)))
+
+        assert abs(data.joint("servo").qpos[0]) > 0.05
+        assert worst < 1e-6
+
+    def test_springs_and_applied_torques_count(self):
+        """−m·g·l·sin(world) − k·q + applied + force·lever, on the base held by nothing."""
+        engine = mujoco.MjModel.from_xml_string(FLOATING.replace("STIFF", 'stiffness="1.5"'))
+        data = mujoco.MjData(engine)
+        servos = attach(engine, data, {"servo": MX106})
+        dof = engine.joint("servo").dofadr[0]
+        data.qfrc_applied[dof] = 0.07
+        worst = 0.0
+        for k in range(200):
+            data.xfrc_applied[engine.body("arm").id, :3] = 0.3, 0.0, 0.0
+            angle = data.joint("servo").qpos[0]
+            world = angle - _pitch(data)
+            servos.step(0.5 * np.sin(0.02 * k))
+            expected = -0.5 * GRAVITY * 0.2 * np.sin(world) - 1.5 * angle + 0.07 + 0.3 * 0.2 * np.cos(world)
+            worst = max(worst, abs(_load_of_the_last_step(servos) - expected))
+
+        assert worst < 1e-6
+
+    def test_contacts_and_limits_count_friction_does_not(self):
+        """An arm that leans on its limit: the limit's torque is −(motor + gravity) and the load −motor."""
+        model = load_model("mx106", "m1")
+        text = xml_text(pendulum_scene("p", model, BENCH, model.default_settings(), 1e-3))
+        text = text.replace('axis="0 -1 0"', 'axis="0 -1 0" range="-1 0.3" limited="true" solreflimit="0.002 1"')
+        engine = mujoco.MjModel.from_xml_string(text)
+        data = mujoco.MjData(engine)
+        servos = attach(engine, data, {"servo": servo_numbers(model, model.default_settings())})
+
+        for _ in range(3000):
+            servos.step(1.0)
+
+        assert data.qpos[0] == pytest.approx(0.3, abs=0.02)
+        assert servos.motor_torque[0] > 0.5
+        limit = data.efc_force[data.efc_type == int(mujoco.mjtConstraint.mjCNSTR_LIMIT_JOINT)].sum()
+        expected = -BENCH.gravity_torque * np.sin(data.qpos[0]) - limit
+        assert _load_of_the_last_step(servos) == pytest.approx(expected, abs=1e-6)
+
+    def test_the_budget_goes_by_that_load(self):
+        model = load_model("mx106", "m6")
+        engine = scene(model, BENCH, 1e-3)
+        data = mujoco.MjData(engine)
+        data.qpos[0] = 0.8
+        servos = attach(engine, data, {"servo": MX106})
+
+        servos.update(0.8)
+
+        assert servos.external_torque[0] == pytest.approx(-_gravity(engine) * np.sin(0.8 + _tilt(model)), rel=1e-9)
+        expected = friction_budget(
+            "m6", model.values, servos.motor_torque, servos.external_torque, 0.0, model.quadratic_gate
+        )
+        assert servos.friction_budget[0] == pytest.approx(expected[0], rel=1e-12)
+        assert engine.dof_frictionloss[0] == pytest.approx(expected[0], abs=1e-9)
+
+
+def _pitch(data):
+    """Of the free base, about y."""
+    return 2.0 * np.arctan2(data.qpos[5], data.qpos[3])
+
+
+def _load_of_the_last_step(servos):
+    """Ask for the load without moving the servo: an update on a copy of its memory."""
+    memory, past, head = servos._memory.copy(), servos.bank.past.copy(), servos.bank.head
+    servos.update(0.0)
+    load = servos.external_torque[0]
+    servos._memory[:], servos.bank.past[:], servos.bank.head = memory, past, head
+    return load
+
+
+def _gravity(engine):
+    return -engine.opt.gravity[2] * engine.body("pendulum").mass[0] * np.linalg.norm(engine.body("pendulum").ipos)
+
+
+def _tilt(model):
+    return model.values["q_offset"]
+
+
+class TestJoints:
+    ARM = f"""<mujoco><option timestep="0.002" integrator="implicitfast" gravity="0 0 -{GRAVITY}"/><worldbody>
+    <body><joint name="shoulder" axis="0 -1 0"/><geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.02" mass="0.4"/>
+    <body pos="0 0 -0.2"><joint name="elbow" axis="0 -1 0"/>
+    <geom type="capsule" fromto="0 0 0 0 0 -0.2" size="0.02" mass="0.3"/></body></body></worldbody>
+    <actuator><motor joint="elbow" gear="2"/><motor joint="shoulder"/></actuator></mujoco>"""
+
+    def test_each_joint_has_its_servo_whatever_the_order(self):
+        mx64 = servo_numbers(load_model("mx64", "m4"), load_model("mx64", "m4").default_settings())
+        motions = []
+        for joints in ({"shoulder": MX106, "elbow": mx64}, {"elbow": mx64, "shoulder": MX106}):
+            engine = mujoco.MjModel.from_xml_string(self.ARM)
+            data = mujoco.MjData(engine)
+            servos = attach(engine, data, joints)
+            goals = {"shoulder": 0.4, "elbow": -0.6}
+            for _ in range(500):
+                servos.step([goals[name] for name in joints])
+            motions.append(data.qpos.copy())
+            assert dict(zip(servos.names, servos.numbers["kp"], strict=True)) == {
+                "shoulder": MX106["kp"], "elbow": mx64["kp"],
+            }  # fmt: skip
+        np.testing.assert_array_equal(motions[0], motions[1])
+        np.testing.assert_allclose(motions[0], [0.4, -0.6], atol=0.12)
+
+    def test_one_joint_is_released(self):
+        engine = mujoco.MjModel.from_xml_string(self.ARM)
+        data = mujoco.MjData(engine)
+        servos = attach(engine, data, {"shoulder": MX106, "elbow": MX106})
+
+        servos.step([0.3, 0.3], [1.0, 0.0], steps=300)
+
+        assert servos.motor_torque[0] != 0.0
+        assert servos.motor_torque[1] == 0.0
+
+    def test_a_reset_starts_anew(self):
+        engine = mujoco.MjModel.from_xml_string(self.ARM)
+        data = mujoco.MjData(engine)
+        servos = attach(engine, data, {"shoulder": MX106, "elbow": MX106})
+        motions = []
+        for _ in range(2):
+            servos.step([0.3, 0.6], steps=200)
+            motions.append(data.qpos.copy())
+            mujoco.mj_resetData(engine, data)
+
+        np.testing.assert_array_equal(motions[0], motions[1])
+
+    @pytest.mark.parametrize(
+        ("joints", "xml", "message"),
+        [
+            ({"knee": MX106}, ARM, "no joint 'knee'"),
+            ({"elbow": MX106}, ARM.replace('<motor joint="elbow" gear="2"/>', ""), "has 0 motors"),
+            ({"elbow": MX106}, ARM.replace('<motor joint="elbow"', '<position joint="elbow"'), "has 0 motors"),
+            ({"elbow": MX106}, ARM.replace('gear="2"', 'gear="0"'), "gear or gain of 0"),
+            ({"elbow": MX106}, ARM.replace('gear="2"', 'ctrlrange="-1 1"'), "its own limits"),
+            ({"ball": MX106}, FLOATING.replace("STIFF", ""), "neither a hinge nor a slide"),
+            ({"elbow": {}}, ARM, "not a servo file"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, joints, xml, message):
+        engine = mujoco.MjModel.from_xml_string(xml)
+
+        with pytest.raises(ValueError, match=message):
+            attach(engine, mujoco.MjData(engine), joints)
+
+
+class TestExport:
+    @pytest.fixture(scope="class")
+    @staticmethod
+    def written(tmp_path_factory):
+        folder = tmp_path_factory.mktemp("hook")
+        model = replace(load_model("mx106", "m6"), name='My <servo> "é"\n../x')
+        return model, folder, export_model(model, "mujoco-hook", folder, bench=BENCH)
+
+    def test_files(self, written):
+        _, folder, result = written
+
+        names = [path.name for path in result.files]
+        name = "my-servo-e-x"
+        ends = ("servo.json", "hook.xml", "hook-arm.xml", "example.py")
+        assert names == [*PROGRAMS, *(f"{name}.{end}" for end in ends), README]
+        assert all(path.parent == folder for path in result.files)
+        assert result.error_mrad == 0.0
+        assert pendulum_inertial(BENCH)[0] == pytest.approx(BENCH.mass, rel=1e-6)
+
+    def test_the_check_runs_them_and_says_so(self, written):
+        model, folder, _ = written
+
+        found = check_export(model, "mujoco-hook", folder, bench=BENCH)
+
+        assert set(found.errors) == set(PAPER_TRAJECTORIES)
+        assert max(found.errors.values()) < 1.0
+        text = (folder / README).read_text()
+        assert found.statement in text
+        check_export(model, "mujoco-hook", folder, bench=BENCH)
+        assert (folder / README).read_text() == text
+
+    def test_a_changed_program_is_not_checked(self, written, tmp_path):
+        model, _, _ = written
+        export_model(model, "mujoco-hook", tmp_path, bench=BENCH)
+        (tmp_path / PROGRAMS[0]).write_text("import os")
+
+        with pytest.raises(ExportError, match="not the program that was exported"):
+            check_export(model, "mujoco-hook", tmp_path, bench=BENCH)
+
+    def test_the_example_runs_beside_its_files(self, written):
+        _, folder, _ = written
+
+        done = subprocess.run(
+            [sys.executable, str(folder / "my-servo-e-x.example.py")],
+            capture_output=True,
+            text=True,
+            cwd="/",
+            env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        )
+
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.count("my-servo-e-x.hook") == 2
+        assert json.loads((folder / "my-servo-e-x.servo.json").read_text())["law"] == "voltage"

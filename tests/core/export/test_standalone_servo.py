@@ -1,0 +1,208 @@
+"""The stand-alone servo equals the kernel: laws and models, states and whole runs, with and without numba."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.actuator import COMMAND_PATH_TERMS
+from core.bench import Bench
+from core.catalogue import load_model
+from core.export.programs import program
+from core.export.servo_file import LAWS, NUMBERS, STANDALONE, servo_numbers
+from core.friction import FRICTION_MODELS, friction_budget
+from core.kernel.layout import Slot
+from core.model import build_model
+from core.recording import ServoSettings
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+
+servo = program("servobench_servo")
+STATES = 2000
+BENCH = Bench(mass=0.5, length=0.15)
+
+
+def rollout(numbers, bench, goals, enable, step):
+    """Algorithm 1 of seed 004 around the stand-alone functions."""
+    bank = servo.Bank([numbers], step)
+    bank.reset(np.zeros(1))
+    p = bank.rows[0]
+    inertia = bench.inertia + p[servo.ARMATURE]
+    q = v = 0.0
+    positions = np.empty(len(goals))
+    for k in range(len(goals)):
+        positions[k] = q
+        bank.command(goals[k], enable[k])
+        torque = bank.drive([q], [v])[0]
+        load = -bench.gravity_torque * np.sin(q)
+        a = (torque + load + servo.applied_friction(p, inertia, step, v, torque, load)) / inertia
+        q, v = q + v * step + 0.5 * a * step**2, v + a * step
+    return positions
+
+
+class TestAgainstTheKernel:
+    def test_the_file_has_what_the_program_wants(self):
+        assert set(servo.FIELDS) == {slot.name.lower() for slot in NUMBERS} | {"supply_voltage", "law"}
+        assert sorted(servo.LAWS) == sorted(LAWS.values())
+
+    @pytest.mark.parametrize("friction", FRICTION_MODELS)
+    @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
+    def test_budgets_are_those_of_the_equations(self, name, friction):
+        model = load_model(name, friction)
+        p = servo.load_servo(servo_numbers(model, model.default_settings()))
+        random = np.random.default_rng(1)
+        torque, load = random.normal(0.0, 5.0, (2, STATES))
+        velocity = random.normal(0.0, 2.0, STATES)
+
+        expected = friction_budget(friction, model.values, torque, load, velocity, model.quadratic_gate)
+        static = [servo.static_friction(p, *state) for state in zip(torque, load, velocity, strict=True)]
+
+        np.testing.assert_allclose(static + p[servo.KV_FRICTION] * np.abs(velocity), expected, rtol=1e-12)
+
+    @pytest.mark.parametrize(
+        ("name", "friction", "terms", "settings"),
+        [
+            ("mx106", "m1", (), {}),
+            ("mx106", "m6", COMMAND_PATH_TERMS, {"ki": 200.0, "kd": 100.0}),
+            ("erob80_100", "m6", COMMAND_PATH_TERMS, {}),
+            ("xl330", "m4", ("command_delay", "supply_sag"), {}),
+        ],
+    )
+    @pytest.mark.parametrize("bridge", ["brake", "coast"])
+    def test_whole_runs_are_those_of_the_kernel(self, name, friction, terms, settings, bridge):
+        published = load_model(name, friction)
+        if bridge == "coast" and published.control.law == "current":
+            pytest.skip("a current law has no such bridge")
+        values = {**published.values, "command_delay": 0.0131, "release_delay": 0.0042, "q_offset": 0.0}
+        template = build_model(name, friction, command_path=terms)
+        parameters = template.parameters.with_values({k: v for k, v in values.items() if k in template.parameters})
+        model = replace(template, parameters=parameters, control=replace(template.control, bridge=bridge))
+        if bridge == "coast":
+            from core.actuator import motor_parameters
+            from core.parameters import ParameterSet
+
+            bounds = {k: (values[k], 0.0, 2 * values[k]) for k in ("kt", "R", "armature")}
+            extra = [p for p in motor_parameters(bounds, "coast") if p.name in ("inductance", "pwm_period")]
+            model = replace(model, parameters=ParameterSet([*parameters.values(), *extra]))
+        written = replace(model.default_settings(), **settings)
+        path, step = make_trajectory("lift_and_drop"), 1e-3
+
+        expected = simulate_trajectory(model, path, BENCH, written, step)
+        goals, enable = path.goal(expected.time), path.torque_enable(expected.time).astype(float)
+        found = rollout(servo_numbers(model, written), BENCH, goals, enable, step)
+
+        assert np.abs(expected.position).max() > 0.3
+        np.testing.assert_allclose(found, expected.position, atol=1e-9)
+
+    def test_friction_stops_and_holds_like_algorithm_1(self):
+        p = servo.load_servo(servo_numbers(load_model("mx106", "m1"), load_model("mx106", "m1").default_settings()))
+        budget = p[servo.KC]
+
+        assert servo.applied_friction(p, 0.02, 1e-3, 0.0, 0.5 * budget, 0.0) == pytest.approx(-0.5 * budget)
+        assert servo.applied_friction(p, 0.02, 1e-3, 0.0, 3.0 * budget, 0.0) == pytest.approx(-budget)
+        moving = servo.applied_friction(p, 0.02, 1e-3, -2.0, 0.0, 0.0)
+        assert moving == pytest.approx(budget + 2.0 * p[servo.KV_FRICTION])
+
+
+class TestCommands:
+    @given(st.floats(0.0, 6.0), st.lists(st.floats(-3.0, 3.0), min_size=8, max_size=8))
+    def test_a_late_command_is_read_between_steps(self, steps, commands):
+        """Against interpolation over the ring laid out in time."""
+        for head in range(8):
+            ordered = [commands[(head - 7 + k) % 8] for k in range(8)]
+
+            found = servo.late(np.array(commands), head, steps)
+
+            assert found == pytest.approx(np.interp(7.0 - steps, np.arange(8.0), ordered), abs=1e-12)
+
+    def test_the_first_command_counts_for_before(self):
+        model = build_model("mx106", "m1", command_path=("command_delay",))
+        numbers = servo_numbers(model, model.default_settings()) | {"delay": 0.02}
+        bank = servo.Bank([numbers], 1e-3)
+        bank.reset(np.array([0.1]))
+        bank.command(0.4, 1.0)
+
+        torque = bank.drive([0.1], [0.0])[0]
+
+        p = bank.rows[0]
+        duty = min(p[servo.KP] * 0.3, p[servo.LIMIT])
+        assert torque == pytest.approx(p[servo.KT] * duty * p[servo.SUPPLY] / p[servo.R])
+
+    def test_numbers_are_named(self):
+        numbers = servo_numbers(load_model("mx106", "m6"), load_model("mx106", "m6").default_settings())
+        bank = servo.Bank([numbers, numbers], 1e-3)
+
+        bank.numbers["kp"][1] *= 2.0
+
+        assert bank.rows[1, servo.KP] == 2.0 * numbers["kp"]
+        assert bank.numbers["armature"][0] == numbers["armature"]
+
+
+class TestFiles:
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"format": "other"}, "not a servo file"),
+            ({"version": 2}, "not a servo file"),
+            ({"law": "hydraulic"}, "no control law 'hydraulic'"),
+            ({"kp": None}, "kp = None"),
+            ({"friction_base": -1.0}, "friction_base = -1.0"),
+            ({"resistance": 0.0}, "resistance = 0.0"),
+            ({"kp": float("nan")}, "kp = nan"),
+        ],
+    )
+    def test_what_is_no_servo_is_refused(self, change, message, tmp_path):
+        numbers = servo_numbers(load_model("mx106", "m1"), load_model("mx106", "m1").default_settings()) | change
+        (tmp_path / "x.json").write_text(json.dumps(numbers))
+
+        with pytest.raises(ValueError, match=message):
+            servo.load_servo(tmp_path / "x.json")
+
+    def test_missing_and_broken_files_are_named(self, tmp_path):
+        (tmp_path / "broken.json").write_text("{")
+        for name in ("broken.json", "missing.json"):
+            with pytest.raises(ValueError, match=name):
+                servo.load_servo(tmp_path / name)
+
+    def test_a_supply_and_gain_of_the_settings(self):
+        model = load_model("mx106", "m1")
+        settings = ServoSettings(servo="mx106", kp=8.0, supply_voltage=11.0)
+
+        numbers = servo_numbers(model, settings)
+
+        assert numbers["supply_voltage"] == 11.0
+        assert numbers["kp"] == pytest.approx(8.0 * model.control.error_gain)
+        assert numbers["torque_constant"] == model.rows()[0, Slot.TORQUE_CONSTANT]
+
+
+def test_without_numba_it_is_the_same(tmp_path):
+    """In a process that cannot import numba."""
+    model = load_model("mx106", "m6")
+    numbers = servo_numbers(model, model.default_settings())
+    (tmp_path / "s.json").write_text(json.dumps(numbers))
+    program_text = f"""
+import sys
+sys.modules["numba"] = None
+sys.path.insert(0, {str(STANDALONE)!r})
+import numpy as np, servobench_servo as s
+assert not s.COMPILED
+bank = s.Bank([{str(tmp_path / "s.json")!r}], 1e-3)
+bank.reset(np.zeros(1))
+bank.command(0.3, 1.0)
+p = bank.rows[0]
+print(repr(float(bank.drive([0.1], [0.7])[0])), repr(float(s.static_friction(p, 1.0, -0.7, 0.3))))
+"""
+    done = subprocess.run([sys.executable, "-c", program_text], capture_output=True, text=True, check=True)
+
+    bank = servo.Bank([numbers], 1e-3)
+    bank.reset(np.zeros(1))
+    bank.command(0.3, 1.0)
+    torque, budget = map(float, done.stdout.split())
+    assert servo.COMPILED
+    assert torque == pytest.approx(bank.drive([0.1], [0.7])[0], rel=1e-14)
+    assert budget == pytest.approx(servo.static_friction(bank.rows[0], 1.0, -0.7, 0.3), rel=1e-14)
