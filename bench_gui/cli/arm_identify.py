@@ -1,0 +1,119 @@
+"""Identify the friction of both joints of a measured arm from CSV files of its torques and positions."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from bench_gui.cli.arguments import comma_list, positive_float, positive_int
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.arm.identification import ArmIdentification
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench arm identify`."""
+    parser.add_argument(
+        "recordings",
+        nargs="+",
+        metavar="FILE",
+        help="CSV or CSV.gz of one arm: time, q1, q2, tau1, tau2 (s, rad, N·m), or DFKI's columns",
+    )
+    parser.add_argument(
+        "--links", required=True, metavar="FILE.yml", help='the arm\'s links, lines "m1: 0.56" … as DFKI writes them'
+    )
+    parser.add_argument(
+        "--models", type=comma_list, default=["m1", "m4", "m6"], metavar="M,…", help="none, m1 … m6 (m1,m4,m6)"
+    )
+    parser.add_argument(
+        "--terms",
+        type=comma_list,
+        default=["motor", "links"],
+        metavar="GROUP,…",
+        help='identify beside friction: motor, links; "" for friction alone (motor,links)',
+    )
+    parser.add_argument(
+        "--windows", type=_lengths, default=(0.1, 0.25, 0.5, 1.0), metavar="S,…", help="judged on (0.1,0.25,0.5,1)"
+    )
+    parser.add_argument("--fit-window", type=positive_float, default=0.5, metavar="S", help="fitted to (%(default)s)")
+    parser.add_argument(
+        "--held-out", type=float, default=0.25, metavar="SHARE", help="of the recordings; 0: none (%(default)s)"
+    )
+    parser.add_argument("--trials", type=positive_int, metavar="N", help="simulated candidates per model")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="folder for result.json and errors.csv")
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, identify, print and save."""
+    from pathlib import Path
+
+    from bench_gui.interrupt import Interrupt
+    from core.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
+    from core.arm.links import read_arm_parameters
+    from core.arm.recording import read_arm_csv
+
+    request = ArmRequest(
+        models=tuple(name.lower() for name in arguments.models),
+        terms=tuple(arguments.terms),
+        fitted=arguments.fit_window,
+        windows=arguments.windows,
+        held_out=arguments.held_out,
+        budget=arguments.trials or DEFAULT_BUDGET,
+        seed=arguments.seed,
+    )
+    source = read_arm_parameters(arguments.links)
+    recordings = [read_arm_csv(file) for file in arguments.recordings]
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    with Interrupt() as interrupt:
+        found = identify_arm(
+            recordings,
+            source,
+            request,
+            on_progress=lambda model, share: bar.show(share, f"{model} (Ctrl+C keeps the best)"),
+            should_stop=lambda: interrupt.asked,
+        )
+    bar.clear()
+    if arguments.output:
+        _save(Path(arguments.output), found)
+    if arguments.json:
+        print_json(found.to_json())
+        return 0
+    print_table([found.headings[0], *(f"{name}/mrad" for name in found.headings[1:])], found.table)
+    for fit in found.fits[1:]:
+        print(f"{fit.model}: {', '.join(f'{p.name} {p.value:.4g}' for p in fit.parameters.values())}")
+        if fit.at_bounds:
+            print(f"  at a bound, so zero or not determined by these recordings: {', '.join(fit.at_bounds)}")
+    if found.stopped:
+        print("stopped before the end; the best found so far was kept")
+    return 0
+
+
+def _lengths(text: str) -> tuple[float, ...]:
+    return tuple(sorted({positive_float(part) for part in comma_list(text)}))
+
+
+def _save(folder: Path, found: ArmIdentification) -> None:
+    import csv
+    import io
+    import json
+
+    from core.atomic import write_atomically
+    from core.errors import InputError
+
+    table = io.StringIO()
+    writer = csv.writer(table, lineterminator="\n")
+    writer.writerow([found.headings[0], *(f"{name} [mrad]" for name in found.headings[1:])])
+    writer.writerows(found.table)
+    result = json.dumps(found.to_json(), indent=2, allow_nan=False) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(folder / "result.json", result.encode())
+        write_atomically(folder / "errors.csv", table.getvalue().encode())
+    except OSError as error:
+        raise InputError(f"{folder}: cannot write the result: {error}") from None
