@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from cmaes import CMA
@@ -157,10 +158,17 @@ def settings_in_form(written: ServoModel, model: ServoModel, form: Form, setting
 
 
 def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
-    """Return the model of a form whose motion is closest to the model's; a few seconds.
+    """Return the model of a form whose motion is closest to the model's; a few seconds, remembered for the next target.
 
-    The same model gives the same result.
+    The same model gives the same result, whatever it is called.
     """
+    found = _approximate(replace(model, name="", provenance={}).to_json_text(), bench, settings, form)
+    return replace(found, model=replace(found.model, name=model.name))
+
+
+@lru_cache(maxsize=32)
+def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
+    model = ServoModel.from_json_text(text)
     start = in_form(model, bench, form)
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
     names = form.refitted
