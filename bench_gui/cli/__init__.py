@@ -33,6 +33,7 @@ COMMANDS: dict[str, str] = {
     "drive-backdrive": "drive and backdrive torques of a model",
     "export": "export a model to a simulator or to firmware, or a session to other formats",
     "feedforward": "compensate friction ahead: tracking error with and without",
+    "arm": "validate friction models on a 2R arm, simulated or measured",
     "report": "write the report on an identification",
     "models": "list the servo catalogue and its models, or show one model",
     "benchmark": "measure how fast simulation and identification are here",

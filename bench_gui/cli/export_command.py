@@ -9,7 +9,20 @@ from typing import Any
 from bench_gui.cli.arguments import FRICTION_CHOICES, model_from, positive_float
 from bench_gui.cli.terminal import add_json, print_json
 
-MODEL_TARGETS = ("json", "bam", "mujoco", "mujoco-hook", "c")
+MODEL_TARGETS = (
+    "mujoco-hook",
+    "mujoco",
+    "mjlab",
+    "isaaclab",
+    "urdf",
+    "sdformat",
+    "webots",
+    "webots-servo",
+    "choreonoid",
+    "c",
+    "json",
+    "bam",
+)
 SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction")
 """Options of targets that are a word; the others are numbers."""

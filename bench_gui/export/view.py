@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QFontDatabase
 from PySide6.QtWidgets import (
-    QButtonGroup,
     QComboBox,
     QFileDialog,
     QHBoxLayout,
@@ -16,7 +15,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QPlainTextEdit,
     QPushButton,
-    QRadioButton,
     QVBoxLayout,
 )
 
@@ -56,11 +54,12 @@ class ExportView(TaskPage):
         source.wide(self.model)
         self.settings.addWidget(source)
         self._targets = Section("Target")
-        self._group = QButtonGroup(self)
-        self._group.buttonToggled.connect(lambda _, on: on and self._choose_target())
-        self.targets: dict[str, QRadioButton] = {}
+        self.target: QComboBox = choice("Target", "Which program to export for")
+        self.target.currentIndexChanged.connect(self._choose_target)
+        self._targets.wide(self.target)
         self.about: QLabel = label("", "muted")
         self.about.setWordWrap(True)
+        self._targets.wide(self.about)
         self.settings.addWidget(self._targets)
         self.form = OptionsForm(controller.setup)
         self.form.changed.connect(self._changed)
@@ -182,7 +181,11 @@ class ExportView(TaskPage):
 
     @property
     def _target(self) -> str:
-        return next((name for name, made in self.targets.items() if made.isChecked()), "")
+        return self.target.currentData() or ""
+
+    def choose_target(self, name: str) -> None:
+        """Choose a target by its name in the command line."""
+        self.target.setCurrentIndex(self.target.findData(name))
 
     def _offer(self) -> None:
         shelf = self._controller.shelf
@@ -204,17 +207,13 @@ class ExportView(TaskPage):
         self._changed()
 
     def _offer_targets(self) -> None:
+        self.target.blockSignals(True)
         for name, target in self._controller.exporting.targets.items():
-            if name in self.targets:
-                continue
-            made = describe(QRadioButton(target.title), f"Export to {target.title}", target.description)
-            self._group.addButton(made)
-            self._targets.wide(made)
-            self.targets[name] = made
-        self._targets.wide(self.about)
-        if self.targets and not self._target:
-            next(iter(self.targets.values())).setChecked(True)
-        self._enable()
+            if self.target.findData(name) < 0:
+                self.target.addItem(target.title, name)
+        self.target.blockSignals(False)
+        self.target.setMaxVisibleItems(20)
+        self._choose_target()
 
     def _choose_target(self) -> None:
         target = self._controller.exporting.targets.get(self._target)

@@ -15,14 +15,40 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import ExportError
-from core.export import bam_json, c_header, mujoco, mujoco_hook, servobench_json
+from core.export import (
+    bam_json,
+    c_header,
+    choreonoid,
+    isaaclab,
+    mjlab,
+    mujoco,
+    mujoco_hook,
+    sdformat,
+    servobench_json,
+    urdf,
+    webots,
+    webots_servo_export,
+)
 from core.export.contract import Check, Exporter, ExportResult
 from core.export.files import state_check
 from core.model import ServoModel
 
 __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
 
-_MODULES = (servobench_json, bam_json, mujoco, mujoco_hook, c_header)
+_MODULES = (
+    mujoco_hook,
+    mujoco,
+    mjlab,
+    isaaclab,
+    urdf,
+    sdformat,
+    webots,
+    webots_servo_export,
+    choreonoid,
+    c_header,
+    servobench_json,
+    bam_json,
+)
 _EXPORTERS = MappingProxyType({module.EXPORTER.target: module.EXPORTER for module in _MODULES})
 
 

@@ -1,14 +1,13 @@
 """The best servo an engine can be in place of a richer one: what its joint and drive know, fitted to its motion.
 
-Not a truncation: the values are refitted to the model's own simulated motion over the bench's grid. Up to three
-candidates compete — the model's own values where its friction is the engine's already, friction refitted, friction and
-motor refitted — and the one with the smallest error on runs it was not fitted to is taken.
+Not a truncation: the values are refitted to the model's own simulated motion over the bench's grid. Where its friction
+is the engine's already and its own values are good enough, they are taken; otherwise they, friction refitted, and
+friction and motor refitted compete, and the one with the smallest error on runs it was not fitted to is taken.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -40,6 +39,8 @@ FIT_STEP = 1e-3
 """Step of the search's simulations [s], of the richer model's motion too, so that its error cancels."""
 GENERATIONS_OF_FRICTION, GENERATIONS_OF_ALL = 25, 60
 FIRST_STEP = 0.3
+GOOD_ENOUGH = 5e-4
+"""Mean error below which a model's own values are taken as they are, without a refit [rad]."""
 UNSTABLE = 1e9
 """Error of a candidate whose simulation left the numbers [rad]."""
 SEEDS = (1, 2)
@@ -171,8 +172,14 @@ def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -
     model = ServoModel.from_json_text(text)
     start = in_form(model, bench, form)
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
+    candidates: list[tuple[ServoModel, tuple[str, ...]]] = []
+    if form.holds(model):
+        errors = _errors(runs, model, start, form)
+        if errors.mean() < GOOD_ENOUGH:
+            held_back = float(_errors(others, model, start, form).mean())
+            return Approximation(model=start, refitted=(), errors=errors, runs=tuple(runs), held_back_error=held_back)
+        candidates.append((start, ()))
     names = form.refitted
-    candidates: list[tuple[ServoModel, tuple[str, ...]]] = [(start, ())] if form.holds(model) else []
     search = _Search(model, start, runs, form)
     friction = search.refit(start, names, GENERATIONS_OF_FRICTION)
     every = names + form.motor
@@ -187,11 +194,6 @@ def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -
         runs=tuple(runs),
         held_back_error=score,
     )
-
-
-def approximate_as_m1(model: ServoModel, bench: Bench, settings: ServoSettings, kept: Sequence[str]) -> Approximation:
-    """The best Coulomb–viscous servo, see `approximate`; kept: command path terms the target can express."""
-    return approximate(model, bench, settings, Form(kept=tuple(kept)))
 
 
 def _errors(runs: list[GridRun], model: ServoModel, written: ServoModel, form: Form) -> Array:

@@ -49,7 +49,7 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
         scene: xml_text(pendulum_scene(name, model, bench, settings, options.timestep)),
-        arm: xml_text(arm_scene(name, model, bench, options.timestep)),
+        arm: xml_text(arm_example(name, model, bench, options.timestep)),
         example: _example(servo, scene, arm),
     }
     meanings = {
@@ -83,7 +83,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     return root
 
 
-def arm_scene(name: str, model: ServoModel, bench: Bench, timestep: float) -> ET.Element:
+def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> ET.Element:
     """Two links with half the bench's load each, a servo at the shoulder and one at the elbow."""
     root = ET.Element("mujoco", model=f"{name} arm")
     ET.SubElement(root, "compiler", angle="radian")

@@ -184,7 +184,7 @@ class Tour:
         exporting, page = self.controller.exporting, self.window.export
         self.window.show_task(EXPORT)
         self.until(lambda: bool(exporting.targets), "targets")
-        page.targets["mujoco"].setChecked(True)
+        page.choose_target("mujoco-hook")
         page.set_folder(self.home / "robot")
         self.until(lambda: page.files.count() > 0, "preview")
         self.until(page.export_button.isEnabled, "export")

@@ -353,7 +353,7 @@ def test_export_writes_files_and_says_how_good_they_are(person, session, tmp_pat
     assert not view.export_button.isEnabled()
     exporting.learn_targets()
     person.until(lambda: bool(exporting.targets))
-    view.targets[target].setChecked(True)
+    view.choose_target(target)
     view.set_folder(tmp_path / "out")
     with person.qtbot.waitSignal(exporting.exported, timeout=120_000):
         person.click(view.export_button)

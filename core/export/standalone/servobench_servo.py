@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,25 +25,26 @@ __all__ = ["FIELDS", "Bank", "applied_friction", "drive", "late", "load_servo", 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 try:
-    from numba import njit as _njit
+    from numba import njit
 except ImportError:
-    COMPILED = False
+    njit = None
+COMPILED = njit is not None
 
-    def compiled(function: Function) -> Function:
-        """Without numba: the function as it is."""
+
+def compiled(function: Function) -> Function:
+    """Compile a function, kept on disk where that is possible; without numba the function as it is."""
+    if njit is None:
         return function
-
-else:
-    COMPILED = True
-
-    def compiled(function: Function) -> Function:
-        """Compile a function, kept on disk where that is possible."""
-        try:
-            return _njit(cache=True, error_model="numpy")(function)
-        except RuntimeError:
-            return _njit(error_model="numpy")(function)
+    made: Any
+    try:
+        made = njit(cache=True, error_model="numpy")(function)
+    except RuntimeError:
+        made = njit(error_model="numpy")(function)
+    return made
 
 
+SOURCE = zlib.crc32(Path(__file__).read_bytes()) + 1
+"""Of this file. Compiled functions elsewhere that call those here name it: a change here compiles them anew."""
 FIELDS = (
     "torque_constant", "resistance", "armature",
     "friction_base", "friction_viscous", "load_motor", "load_external",
@@ -166,18 +168,26 @@ def motor_current(p, output, enable, supply, velocity):
 
 
 @compiled
-def drive(p, state, position, velocity, goal, enable, step):
+def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
     """Motor torque [N·m] and its decrease per rad/s [N·m·s/rad] for one step; advances the servo's state.
 
-    p: numbers; state: (len(STATE),); goal [rad] and enable as they arrive, see `late`; step [s].
+    p: numbers; state: (len(STATE),); goal [rad] and enable as they arrive, see `late`; step [s]; lead: share of a step
+    by which commands act later (`Bank`): what grows with time, a limited goal and the integral, is then taken as late.
     """
     lowest, highest = -p[LIMIT], p[LIMIT]
+    share_now = 1.0 - 2.0 * lead
     reach = p[SLEW] * step
-    state[SLEWED] += min(max(goal - state[SLEWED], -reach), reach)
-    error = state[SLEWED] - position
+    before = state[SLEWED]
+    state[SLEWED] += min(max(goal - before, -reach), reach)
+    slewed = state[SLEWED]
+    if abs(goal - before) > reach:
+        slewed = before + share_now * (slewed - before)
+    error = slewed - position
     error -= min(max(error, -p[BAND]), p[BAND])
-    state[INTEGRAL] = min(max(state[INTEGRAL] + p[KI] * error * step, lowest), highest)
-    wanted = p[KP] * error + state[INTEGRAL] + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
+    summed = state[INTEGRAL]
+    state[INTEGRAL] = min(max(summed + p[KI] * error * step, lowest), highest)
+    summed += share_now * (state[INTEGRAL] - summed)
+    wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
     state[ERROR] = error
     supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
     feedback = 0.0
@@ -254,5 +264,5 @@ class Bank:
         for j, p in enumerate(self.rows):
             goal = late(self.past[j, 0], self.head, p[DELAY] / self.step + self.lead)
             enable = late(self.past[j, 1], self.head, p[RELEASE_DELAY] / self.step + self.lead)
-            torques[j] = drive(p, self.states[j], positions[j], velocities[j], goal, enable, self.step)[0]
+            torques[j] = drive(p, self.states[j], positions[j], velocities[j], goal, enable, self.step, self.lead)[0]
         return torques

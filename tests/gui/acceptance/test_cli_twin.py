@@ -89,10 +89,10 @@ def test_cli_twin(person, tmp_path, capsys):
     window.show_task(EXPORT)
     view, exporting = window.export, controller.exporting
     exporting.learn_targets()
-    person.until(lambda: bool(view.targets))
+    person.until(lambda: view.target.count() > 0)
     model = fitted / f"{controller.fitting.result.recommended}.json"
     for target in ("json", "bam"):
-        view.targets[target].setChecked(True)
+        view.choose_target(target)
         view.set_folder(tmp_path / "window" / target)
         person.until(view.export_button.isEnabled)
         with person.qtbot.waitSignal(exporting.exported, timeout=60_000):

@@ -16,16 +16,16 @@ def enter(person):
     window, exporting = person.window, person.controller.exporting
     window.show_task(EXPORT)
     exporting.learn_targets()
-    person.until(lambda: bool(window.export.targets))
+    person.until(lambda: window.export.target.count() > 0)
     person.until(lambda: window.export.files.count() > 0)
     return window.export
 
 
 def choose(person, page, target):
-    if page.targets[target].isChecked():
+    if page.target.currentData() == target:
         return
     with person.qtbot.waitSignal(person.controller.exporting.previewed, timeout=60_000, check_params_cb=bool):
-        page.targets[target].setChecked(True)
+        page.choose_target(target)
 
 
 def simplest(page):

@@ -1,0 +1,295 @@
+"""An arm of two servos: what friction models are worth on it (seed 004, section VI-B), simulated and measured.
+
+An arm is one of the seed's (--arm), with other joints (--joint1, --joint2) or links (--links) if wanted. Its joints'
+models are the truth, simulated at a tenth of the time step; the models that are compared with it take their places.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from core.arm.links import ArmLinks
+    from core.arm.validation import ArmCandidate, ArmCase, ArmValidation
+    from core.model import ServoModel
+
+ARM_CHOICES = ("dynamixel", "erob")
+TRUTH = "m6"
+"""Friction of the seed's arms' joints, where nobody gives others."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench arm`."""
+    from bench_gui.cli import arm_identify
+
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    validate = tasks.add_parser("validate", help="compare friction models on an arm with its true motion")
+    _add_arm(validate)
+    validate.add_argument(
+        "--paths", type=comma_list, metavar="P,…", help="circle, square, square_wave, triangular_wave; default: all"
+    )
+    validate.add_argument(
+        "--gains",
+        type=comma_list,
+        metavar="G,…",
+        help="low and high are half and twice the catalogue's; or numbers for both servos (low,high)",
+    )
+    validate.add_argument(
+        "--models", type=friction_models, default="all", metavar="M,…", help="friction models; all (%(default)s)"
+    )
+    validate.add_argument(
+        "--recording", metavar="CSV", help="a measured arm's goals and positions instead of paths and a truth"
+    )
+    validate.add_argument("-o", "--output", metavar="DIR", help="write the table, motions and pictures there")
+    add_json(validate)
+    add_progress(validate)
+    validate.set_defaults(run_task=_validate)
+
+    simulate = tasks.add_parser("simulate", help="simulate one path and write it as CSV")
+    _add_arm(simulate)
+    simulate.add_argument("--path", default="circle", metavar="P", help="(%(default)s)")
+    simulate.add_argument("--gain", default="high", metavar="G", help="low, high, or a number (%(default)s)")
+    simulate.add_argument("-o", "--output", required=True, metavar="OUT.csv")
+    add_json(simulate)
+    simulate.set_defaults(run_task=_simulate)
+
+    identify = tasks.add_parser("identify", help="identify friction of both joints from recordings of an arm")
+    arm_identify.add_arguments(identify)
+    identify.set_defaults(run_task=arm_identify.run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked."""
+    return int(arguments.run_task(arguments) or 0)
+
+
+def _add_arm(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--arm", choices=ARM_CHOICES, help="default: dynamixel, unless links are given")
+    parser.add_argument("--links", metavar="FILE", help='lines "m1: 0.5"; m, l, r, I of both links, kg, m, kg·m²')
+    for number, joint in enumerate(("shoulder", "elbow"), start=1):
+        parser.add_argument(f"--joint{number}", metavar="FILE|SERVO:VARIANT", help=f"model of the {joint}")
+    parser.add_argument("--period", type=positive_float, metavar="S", help="once around a path; default: 4 s")
+    parser.add_argument("--timestep", type=positive_float, metavar="S", help="of the simulation; default: 1 ms")
+
+
+def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel, ServoModel]]:
+    """Links and true models; raises ServoBenchError."""
+    from core.arm.links import read_arm_parameters
+    from core.arm.scene import published_arm
+    from core.arm.validation import published_models
+    from core.errors import InputError
+
+    if arguments.links and arguments.arm:
+        raise InputError("an arm's links are those of --arm or those of --links; leave one of them out")
+    if arguments.links and not (arguments.joint1 and arguments.joint2):
+        raise InputError("an arm with links of its own needs the models of both joints: --joint1 and --joint2")
+    arm = published_arm(arguments.arm or ARM_CHOICES[0])
+    links = read_arm_parameters(arguments.links).links if arguments.links else arm.links
+    shoulder, elbow = published_models(arm.servos, TRUTH)
+    return links, (
+        model_from(arguments.joint1) if arguments.joint1 else shoulder,
+        model_from(arguments.joint2) if arguments.joint2 else elbow,
+    )
+
+
+def _validate(arguments: argparse.Namespace) -> int:
+    from core.arm.paths import PATHS
+    from core.arm.simulate import TIMESTEP
+    from core.arm.validation import (
+        GAINS,
+        PERIOD,
+        ArmValidation,
+        arm_candidates,
+        arm_servos,
+        gains_of,
+        validate_arm,
+        validate_recording,
+    )
+    from core.errors import InputError
+    from core.export.programs import mujoco_engine
+
+    mujoco_engine()
+    links, truth = _arm_from(arguments)
+    gains = arguments.gains or list(GAINS)
+    timestep = arguments.timestep or TIMESTEP
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    if arguments.recording is None:
+        bar.show(0.0, "closest M1")
+        candidates = arm_candidates(truth, arguments.models)
+        found = validate_arm(
+            links, truth, candidates, arguments.paths or tuple(PATHS), gains, arguments.period or PERIOD, timestep,
+            bar.show,
+        )  # fmt: skip
+    else:
+        from core.arm.recording import read_arm_csv
+
+        if arguments.paths or arguments.gains is None or len(gains) != 1:
+            raise InputError("a recording has its own path and one gain: say it with --gains and leave --paths out")
+        run, kp = read_arm_csv(arguments.recording), gains_of(truth, gains[0])
+        candidates = arm_candidates(truth, arguments.models)
+        case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates}, timestep)
+        found = ArmValidation(truth=truth, candidates=candidates, cases=(case,))
+    bar.clear()
+    files = [] if arguments.output is None else _write(Path(arguments.output), links, found)
+    if arguments.json:
+        print_json({"joints": [m.title for m in truth], "cases": found.rows(), "files": [str(file) for file in files]})
+        return 0
+    print(f"mean absolute error of both joints / mrad, {truth[0].title} and {truth[1].title}")
+    print_table(
+        ["case", *(c.name for c in found.candidates)],
+        [[case.title, *(case.errors[c.name].mae_mrad for c in found.candidates)] for case in found.cases],
+    )
+    if files:
+        print(f"{len(files)} files written to {arguments.output}")
+    return 0
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    from core.arm.kinematics import tip_positions
+    from core.arm.paths import arm_path
+    from core.arm.simulate import COMMAND_STEP, TIMESTEP, simulate_arm
+    from core.arm.validation import PERIOD, arm_servos, gains_of
+
+    links, truth = _arm_from(arguments)
+    path = arm_path(arguments.path, links, arguments.period or PERIOD, COMMAND_STEP)
+    servos = arm_servos(truth, gains_of(truth, arguments.gain))
+    motion = simulate_arm(links, servos, path.goals, timestep=arguments.timestep or TIMESTEP)
+    columns = {
+        "time": motion.time,
+        **_joints("goal", motion.goal),
+        **_joints("q", motion.position),
+        **_joints("v", motion.velocity),
+        **_joints("tau", motion.motor_torque),
+        **dict(zip(("x", "z"), tip_positions(links, motion.position).T, strict=True)),
+    }
+    file = _write_csv(Path(arguments.output), list(columns), zip(*columns.values(), strict=True))
+    if arguments.json:
+        print_json({"file": str(file), "samples": len(motion.time), "joints": [m.title for m in truth]})
+    else:
+        print(f"{len(motion.time)} samples of {truth[0].title} and {truth[1].title} written to {file}")
+    return 0
+
+
+def _joints(name: str, values: Any) -> dict[str, Any]:
+    return {f"{name}{number}": column for number, column in enumerate(values.T, start=1)}
+
+
+def _write(folder: Path, links: ArmLinks, found: ArmValidation) -> list[Path]:
+    """The table, and each case's picture and motions; the true one's columns make the file a recording."""
+    from bench_gui.report.figures import save_figure
+    from core.export.files import slug
+
+    rows = found.rows()
+    files = [
+        _write_csv(folder / "errors.csv", list(rows[0]), (row.values() for row in rows)),
+        save_figure(errors_figure(found), folder / "errors.svg"),
+    ]
+    for case in found.cases:
+        name = slug(f"{case.path}-{case.gain}")
+        columns = {"time": case.time, **_joints("goal", case.goal), **_joints("q", case.reference)}
+        for candidate in found.candidates:
+            columns |= _joints(f"{slug(candidate.name)}_", case.motions[candidate.name].position)
+        files.append(_write_csv(folder / f"{name}.csv", list(columns), zip(*columns.values(), strict=True)))
+        shown = list(dict.fromkeys((found.candidates[0], found.candidates[-1])))
+        files.append(save_figure(case_figure(case, links, shown), folder / f"{name}.svg"))
+    return files
+
+
+def _write_csv(path: Path, heading: Sequence[str], rows: Any) -> Path:
+    from core.atomic import write_atomically
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(heading)
+    writer.writerows([value if isinstance(value, str) else repr(float(value)) for value in row] for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.getvalue().encode("utf-8"))
+    return path
+
+
+def errors_figure(found: ArmValidation) -> Figure:
+    """Error of each candidate in each case, as Fig. 7 of seed 004; the closest M1 is hatched."""
+    import numpy as np
+    from matplotlib.ticker import FuncFormatter, NullFormatter
+
+    from bench_gui.palette import MODEL_COLOURS
+    from bench_gui.report.figures import new_figure
+    from core.arm.validation import PUBLISHED
+
+    figure = new_figure(max(4.0, 1.5 + 0.95 * len(found.cases)), 3.4)
+    axes = figure.subplots()
+    places, width = np.arange(len(found.cases)), 0.84 / len(found.candidates)
+    for k, candidate in enumerate(found.candidates):
+        published = candidate.name == PUBLISHED.format(candidate.friction)
+        axes.bar(
+            places + (k + 0.5) * width - 0.42,
+            [case.errors[candidate.name].mae_mrad for case in found.cases],
+            width,
+            color=MODEL_COLOURS[candidate.friction],
+            hatch="" if published else "////",
+            edgecolor="white",
+            linewidth=0.0,
+            label=candidate.name,
+        )
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylabel("mean absolute error / mrad")
+    axes.set_xticks(places, ["\n".join(case.title.replace(",", "").split()) for case in found.cases], fontsize=8)
+    axes.grid(axis="x", visible=False)
+    axes.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=4, fontsize=8)
+    return figure
+
+
+def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -> Figure:
+    """The tip's way in the plane, both joints' angles over time, and their error, as Fig. 1 of seed 004."""
+    import numpy as np
+
+    from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+    from bench_gui.report.figures import new_figure
+    from core.arm.kinematics import elbow_positions, tip_positions
+    from core.arm.scene import JOINTS
+
+    figure = new_figure(7.6, 4.2)
+    grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.0), height_ratios=(1.0, 1.0, 0.9))
+    plane = figure.add_subplot(grid[:, 0])
+    over_time = [figure.add_subplot(grid[row, 1]) for row in range(3)]
+    lines: list[tuple[str, str, float, Any]] = [
+        ("goal", GOAL_COLOUR, 0.8, case.goal),
+        ("true", MEASURED_COLOUR, 1.6, case.reference),
+        *((c.name, MODEL_COLOURS[c.friction], 1.2, case.motions[c.name].position) for c in shown),
+    ]
+    resting = np.vstack(
+        [np.zeros(2), elbow_positions(links, case.reference[:1]), tip_positions(links, case.reference[:1])]
+    )
+    plane.plot(*resting.T, "o-", color="#b0b0b0", linewidth=3.0, markersize=5.0)
+    for label, colour, width, angles in lines:
+        dashed = "--" if label != "goal" and angles is lines[-1][3] else "-"
+        plane.plot(*tip_positions(links, angles).T, dashed, color=colour, linewidth=width, label=label)
+        for joint, axes in enumerate(over_time[:2]):
+            axes.plot(case.time, angles[:, joint], dashed, color=colour, linewidth=width)
+    for candidate in shown:
+        away = np.abs(case.motions[candidate.name].position - case.reference).mean(axis=1)
+        over_time[2].plot(case.time, 1e3 * away, color=MODEL_COLOURS[candidate.friction], linewidth=1.2)
+    plane.set_aspect("equal", adjustable="datalim")
+    plane.set_xlabel("x / m")
+    plane.set_ylabel("z / m")
+    plane.set_title(case.title, fontsize=9.5, loc="left")
+    plane.legend(loc="best", fontsize=8)
+    for axes, name in zip(over_time, (*(f"{joint} / rad" for joint in JOINTS), "error / mrad"), strict=True):
+        axes.set_ylabel(name, fontsize=8.5)
+    for axes in over_time[:2]:
+        axes.tick_params(labelbottom=False)
+    over_time[2].set_ylim(bottom=0.0)
+    over_time[2].set_xlabel("time / s")
+    return figure

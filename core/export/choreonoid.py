@@ -1,0 +1,312 @@
+"""Export to Choreonoid: a body file of the pendulum, and constants of a friction that a body customizer computes.
+
+Body files (format_version 2.0) know a joint's rotor inertia, ranges and largest effort; friction they do not. It is
+written as constants of seed 001's elastoplastic friction (`core.export.choreonoid_friction`), fitted with exponent 1 as
+the seed has it, together with the gains of a position drive: effort = clip(kp·(goal − q) − kd·q̇, ±limit).
+
+Both files are YAML, written and read by a YAML library; angles in body files are in degrees.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.approximation import Form
+from core.export.choreonoid_friction import ElastoplasticFriction, friction_constants, simulate_choreonoid
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive import Drive
+from core.export.drive_fit import fit_drive
+from core.export.files import readme_section, slug, write_files
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco_xml import pendulum_inertial
+from core.export.notes import settings_note
+from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
+COULOMB = Form(friction="m1", plain_drive=True)
+"""What a model with friction M1 is written as: the same law with Ts = Tc."""
+LARGEST_FILE = 1_000_000
+FRICTION_FORMAT = "servobench-elastoplastic-friction"
+GAIN_UNITS = {"kp": "N·m/rad", "kd": "N·m·s/rad", "limit": "N·m"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Body:
+    """What a body file says of the pendulum; the joint's rotor counts into the inertia."""
+
+    inertia: float
+    """About the joint [kg·m²]"""
+    moment: float
+    """Mass times distance of its centre [kg·m]"""
+    offset: float
+    """Angle that gravity sees at joint angle 0 [rad]"""
+    effort: float
+    """Largest effort [N·m]"""
+
+
+def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write `<name>.pendulum.body` and `<name>.friction.yaml`; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "choreonoid")
+    bench = options.bench or default_bench(model)
+    fit = fit_drive(model, bench, settings, COULOMB if model.friction == "m1" else STRIBECK, "Choreonoid")
+    drive = fit.drive
+    friction = friction_constants(
+        drive.friction + drive.extra_at_rest,
+        drive.friction,
+        drive.viscous,
+        drive.stribeck_speed,
+        bench.inertia + drive.armature,
+        options.timestep,
+    )
+    name = slug(model.title)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    body_file, friction_file = f"{name}.pendulum.body", f"{name}.friction.yaml"
+    contents = {
+        body_file: _dump(body_of(name, drive, bench, offset)),
+        friction_file: _dump(_friction_of(friction, drive)),
+    }
+    meanings = {
+        body_file: f"body (format_version 2.0, degrees): pendulum, {bench.mass:g} kg at {bench.length:g} m",
+        friction_file: "constants for a body customizer and gains for a controller, SI units, at the joint",
+    }
+    raised = friction.w_brk > drive.stribeck_speed
+    notes = [
+        *fit.notes,
+        *(
+            [
+                f"w_brk is {friction.w_brk:.4g} rad/s, not the fitted {drive.stribeck_speed:.4g}: at "
+                f"{options.timestep * 1e3:g} ms no bristle could follow that; a smaller time step could."
+            ]
+            if raised
+            else []
+        ),
+        settings_note(settings),
+        f"Kf and Bf are for {options.timestep * 1e3:g} ms and this pendulum's inertia J: Kf = (0.2/dt)²·J, "
+        f"Bf = 2·√(Kf·J), raised where u = Z·(Ts − Tc)/(w_brk·D) ≤ 1 asks for it; here u = {friction.u:.3g}. Choose "
+        "them anew for another joint.",
+        "Body files have no friction: it is the customizer's. Torque off is an effort of 0; friction stays.",
+        "Friction M3–M6 depends on loads that a customizer does not see; the C header of target `c` holds it.",
+    ]
+    readme = readme_section(model, "Choreonoid", meanings, notes, _USAGE)
+    files = write_files(folder, contents, model, "choreonoid", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+
+
+def body_of(name: str, drive: Drive, bench: Bench, offset: float) -> dict[str, Any]:
+    """The pendulum as a body; offset: what gravity adds to the joint's angle [rad]."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
+    speed = math.degrees(drive.no_load_speed)
+    load = {
+        "type": "Transform",
+        "translation": (max(bench.length, 0.01) * direction).tolist(),
+        "elements": [{"type": "Shape", "geometry": {"type": "Sphere", "radius": 0.02}}],
+    }
+    pendulum = {
+        "name": "PENDULUM",
+        "parent": "BASE",
+        "joint_name": "SERVO",
+        "joint_type": "revolute",
+        "joint_axis": [0.0, -1.0, 0.0],
+        "joint_id": 0,
+        "joint_range": ["unlimited", "unlimited"],
+        "joint_velocity_range": [-speed, speed],
+        "max_joint_effort": float(drive.torque_limit),
+        "rotor_inertia": float(drive.armature),
+        "gear_ratio": 1.0,
+        "mass": float(mass),
+        "center_of_mass": (distance * direction).tolist(),
+        "inertia": [float(inertia), 0.0, 0.0, 0.0, float(inertia), 0.0, 0.0, 0.0, float(inertia)],
+        "elements": [load],
+    }
+    base = {
+        "name": "BASE",
+        "joint_type": "fixed",
+        "mass": 1.0,
+        "center_of_mass": [0.0, 0.0, 0.0],
+        "inertia": [0.001, 0.0, 0.0, 0.0, 0.001, 0.0, 0.0, 0.0, 0.001],
+    }
+    return {
+        "format": "ChoreonoidBody",
+        "format_version": 2.0,
+        "angle_unit": "degree",
+        "name": name,
+        "root_link": "BASE",
+        "links": [base, pendulum],
+    }
+
+
+_BODY_KEYS = ("format", "format_version", "angle_unit", "name", "root_link", "links")
+_LINK_KEYS = {
+    "name": str,
+    "parent": str,
+    "joint_name": str,
+    "joint_type": str,
+    "joint_axis": 3,
+    "joint_id": int,
+    "joint_range": list,
+    "joint_velocity_range": 2,
+    "max_joint_effort": float,
+    "rotor_inertia": float,
+    "gear_ratio": float,
+    "mass": float,
+    "center_of_mass": 3,
+    "inertia": 9,
+    "elements": list,
+}
+"""Keys of a link that we write, and their types; a number stands for that many floats."""
+
+
+def read_body(path: Path) -> Body:
+    """The pendulum of a body file; raises ExportError for any other body."""
+    data = _load(path)
+    links = data.get("links")
+    if tuple(data) != _BODY_KEYS or data["format"] != "ChoreonoidBody" or data["format_version"] != 2.0:
+        raise ExportError(f"{path}: not a body of ours in format_version 2.0")
+    if data["angle_unit"] != "degree" or not isinstance(links, list) or len(links) != 2:
+        raise ExportError(f"{path}: a body of ours has two links and angles in degrees")
+    for link in links:
+        _require_link(path, link)
+    link = links[1]
+    if link.get("joint_type") != "revolute" or link.get("joint_axis") != [0.0, -1.0, 0.0]:
+        raise ExportError(f"{path}: the second link is not the exported pendulum")
+    missing = [key for key in _LINK_KEYS if key not in link and key != "elements"]
+    if missing:
+        raise ExportError(f"{path}: the pendulum has no {', '.join(missing)}")
+    x, _, z = link["center_of_mass"]
+    moment = link["mass"] * math.hypot(x, z)
+    inertia = link["inertia"][4] + moment * math.hypot(x, z) + link["rotor_inertia"] * link["gear_ratio"] ** 2
+    if not (inertia > 0.0 and link["mass"] > 0.0):
+        raise ExportError(f"{path}: a pendulum of {inertia} kg·m² is not possible")
+    return Body(
+        inertia=inertia,
+        moment=moment,
+        offset=math.atan2(x, -z),
+        effort=link["max_joint_effort"],
+    )
+
+
+def read_friction(path: Path) -> tuple[ElastoplasticFriction, tuple[float, float, float]]:
+    """Constants and gains (kp, kd, limit) of a friction file; raises ExportError."""
+    data = _load(path)
+    constants, gains = data.get("friction"), data.get("drive")
+    if data.get("format") != FRICTION_FORMAT or data.get("version") != 1:
+        raise ExportError(f"{path}: not a {FRICTION_FORMAT} of version 1")
+    names = ElastoplasticFriction.__dataclass_fields__
+    friction = ElastoplasticFriction(**_floats(path, constants, tuple(names)))
+    drive = _floats(path, gains, tuple(GAIN_UNITS))
+    return friction, (drive["kp"], drive["kd"], drive["limit"])
+
+
+def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Simulate body and friction of an export by the customizer's rule at their step; raises ExportError."""
+    name = slug(model.title)
+    body = read_body(folder / f"{name}.pendulum.body")
+    friction, gains = read_friction(folder / f"{name}.friction.yaml")
+    settings = settings_of(model, options, "choreonoid")
+    bench, step = options.bench or default_bench(model), friction.dt
+    pendulum = (body.inertia, body.moment * bench.gravity, body.offset)
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run, step, max(round(2e4 * step), 1))
+        path, time = make_trajectory(trajectory), step * np.arange(len(expected))
+        goal, enable = path.goal(time), path.torque_enable(time).astype(np.float64)
+        limited = (gains[0], gains[1], min(gains[2], body.effort))
+        actual = simulate_choreonoid(friction, limited, pendulum, goal, enable)
+        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
+    how = f"body and friction read back and simulated here by seed 001's algorithm at {step * 1e3:g} ms"
+    return Check(how=how, errors=errors)
+
+
+def _friction_of(friction: ElastoplasticFriction, drive: Drive) -> dict[str, Any]:
+    return {
+        "format": FRICTION_FORMAT,
+        "version": 1,
+        "units": {"Ts": "N·m", "Tc": "N·m", "Tv": "N·m·s/rad", "w_brk": "rad/s", "Kf": "N·m/rad"}
+        | {"Bf": "N·m·s/rad", "dt": "s"}
+        | GAIN_UNITS,
+        "friction": {name: float(value) for name, value in asdict(friction).items()},
+        "drive": {
+            "kp": float(drive.stiffness),
+            "kd": float(drive.damping),
+            "limit": float(drive.torque_limit),
+        },
+    }
+
+
+def _dump(data: Mapping[str, Any]) -> str:
+    return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ExportError(f"{path}: too large for an export")
+        text = path.read_text(encoding="utf-8")
+        if "&" in text or "*" in text:
+            raise ExportError(f"{path}: anchors and aliases have no place in an export")
+        data = yaml.safe_load(text)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
+        raise ExportError(f"{path}: cannot be read as YAML: {error}") from None
+    if not isinstance(data, dict):
+        raise ExportError(f"{path}: it holds no mapping")
+    return data
+
+
+def _require_link(path: Path, link: Any) -> None:
+    if not isinstance(link, dict):
+        raise ExportError(f"{path}: a link is not a mapping")
+    for key, value in link.items():
+        kind = _LINK_KEYS.get(key)
+        if kind is None:
+            raise ExportError(f"{path}: a link has no key {str(key)[:40]!r}")
+        if isinstance(kind, int):
+            fits = isinstance(value, list) and len(value) == kind and all(map(_is_float, value))
+        else:
+            fits = _is_float(value) if kind is float else isinstance(value, kind)
+        if not fits:
+            raise ExportError(f"{path}: {key}: {str(value)[:40]} is not of the format's type")
+
+
+def _floats(path: Path, data: Any, names: tuple[str, ...]) -> dict[str, float]:
+    if not isinstance(data, dict) or tuple(data) != names or not all(map(_is_float, data.values())):
+        raise ExportError(f"{path}: {', '.join(names)} are needed, as numbers and in this order")
+    return data
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) and math.isfinite(value)
+
+
+_USAGE = """\
+In a body customizer, once a step and joint, with ω the joint's velocity and e = 0 at first (seed 001, algorithm 1):
+
+    Z = 1/(Kf·dt + Bf)      D = 1 + Z·Tv      ω* = ω + Z·Kf·e
+    |ω*| ≤ Z·Ts:  T = ω*/Z
+    else:         T = ∓w/Z·W0(−Z·(Ts − Tc)/(w·D)·exp((Z·Tc − |ω*|)/(w·D))) ± (Tc + Tv·|ω*|)/D      upper sign: ω* > 0
+    e = Z·(Bf·e + T·dt)
+
+W0 is the principal branch of Lambert's W, w is w_brk. Subtract T from the joint's effort. The controller's effort is
+clip(kp·(goal − q) − kd·q̇, ±limit), or 0 while the torque is off.
+"""
+
+
+EXPORTER = Exporter(
+    target="choreonoid",
+    title="Choreonoid",
+    description="A body file and the constants of a friction for a body customizer.",
+    options=ServoOptions,
+    write=write_choreonoid,
+    check=check_choreonoid,
+)

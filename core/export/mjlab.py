@@ -1,0 +1,206 @@
+"""Export to mjlab and MuJoCo Warp: the identified servo as an actuator, for thousands of worlds at once.
+
+Nothing is approximated. The actuator (`core/export/standalone/servobench_mjlab.py`, which explains itself) computes
+law, motor and command path in PyTorch and sets the engine's own joint friction before each step.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import readme_section, slug, write_files
+from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.mujoco_xml import pendulum_element, read_setup, xml_text
+from core.export.programs import engine, program, require_unchanged
+from core.export.servo_file import servo_text, standalone_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
+
+Array = NDArray[np.float64]
+
+PROGRAMS = ("servobench_mjlab.py", "servobench_torch.py")
+CHECK_STEP = 5e-3
+"""Time step of the check [s]: a usual one for training."""
+
+
+def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write the programs, the servo's numbers, a pendulum and an example; raises ExportError."""
+    settings = settings_of(model, options, "mjlab")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    servo, pendulum, example = f"{name}.servo.json", f"{name}.mjlab.xml", f"{name}.mjlab.py"
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        servo: servo_text(model, settings),
+        pendulum: xml_text(pendulum_entity(name, model, bench, settings, options.timestep)),
+        example: _example(servo, pendulum, options.timestep),
+    }
+    meanings = {
+        PROGRAMS[0]: "actuator of mjlab 1.6 on mujoco_warp 3.11",
+        PROGRAMS[1]: "the servo itself, which the actuator uses; needs torch",
+        servo: "numbers of this servo",
+        pendulum: "pendulum without an actuator, as an entity of mjlab",
+        example: "runs four pendulums side by side",
+    }
+    notes = [
+        "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains "
+        "is the engine's discretisation and its single precision, and that friction knows the load of the step before.",
+        f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are "
+        "`actuator.servo.numbers`.",
+        "Each world needs joint friction of its own: add the event `friction_per_world` as below.",
+        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
+        "Torque off is `torque_enable` 0 of the actuator; velocity and effort targets are not used.",
+    ]
+    readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo))
+    files = write_files(folder, contents, model, "mjlab", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def pendulum_entity(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
+    """The pendulum bench as mjlab wants an entity: without actuators and without options of the simulation."""
+    root = pendulum_element(name, model, bench, settings, timestep)
+    for option in root.findall("option"):
+        root.remove(option)
+    for joint in root.iter("joint"):
+        joint.attrib.pop("class", None)
+    return root
+
+
+def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Run the exported pendulum with the exported servo in mjlab at 5 ms; raises ExportError. About half a minute."""
+    engine("mjlab", "mjlab", "mjlab")
+    require_unchanged(folder, PROGRAMS)
+    name = slug(model.title)
+    pendulum = folder / f"{name}.mjlab.xml"
+    setup = read_setup(pendulum)
+    bench, settings = Bench.from_json(dict(setup["bench"])), ServoSettings.from_json(setup["settings"])
+    trajectories = [make_trajectory(trajectory) for trajectory in PAPER_TRAJECTORIES]
+    actual = simulate_in_mjlab(pendulum, folder / f"{name}.servo.json", trajectories, CHECK_STEP, bench.gravity)
+    stride = round(CHECK_STEP / REFERENCE_STEP)
+    errors = {}
+    for trajectory, positions in zip(PAPER_TRAJECTORIES, actual, strict=True):
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run)[::stride]
+        errors[trajectory] = 1e3 * float(np.abs(positions[: len(expected)] - expected).mean())
+    how = f"run in mjlab {version('mjlab')} with a time step of {CHECK_STEP * 1e3:g} ms"
+    return Check(how=how, errors=errors)
+
+
+def simulate_in_mjlab(
+    pendulum: Path, servo: Path, trajectories: Sequence[Trajectory], timestep: float, gravity: float
+) -> Array:
+    """Positions (trajectories, samples) of exported pendulums, one a world, before each step [rad]."""
+    mujoco, torch = (importlib.import_module(name) for name in ("mujoco", "torch"))
+    entities, scenes, sim = (importlib.import_module(f"mjlab.{name}") for name in ("entity", "scene", "sim"))
+    actuators: Any = program("servobench_mjlab")
+    try:
+        actuator = actuators.ServoBenchActuatorCfg(target_names_expr=("servo",), servo=str(servo))
+        entity = entities.EntityCfg(
+            spec_fn=lambda: mujoco.MjSpec.from_file(str(pendulum)),
+            articulation=entities.EntityArticulationInfoCfg(actuators=(actuator,)),
+        )
+        worlds = len(trajectories)
+        scene = scenes.Scene(scenes.SceneCfg(num_envs=worlds, entities={"pendulum": entity}), device="cpu")
+        physics = sim.MujocoCfg(timestep=timestep, gravity=(0.0, 0.0, -gravity))
+        simulation = sim.Simulation(worlds, sim.SimulationCfg(mujoco=physics), spec=scene.spec, device="cpu")
+        scene.initialize(simulation.mj_model, simulation.model, simulation.data)
+    except ValueError as error:
+        raise ExportError(f"{pendulum}: mjlab does not take it: {error}") from None
+    simulation.expand_model_fields(actuators.MODEL_FIELDS)
+    robot = scene["pendulum"]
+    time = timestep * np.arange(round(max(t.duration for t in trajectories) / timestep))
+    # Commands are those of the middle of each step: a trajectory goes on within it.
+    goals = torch.tensor(np.array([t.goal(time + 0.5 * timestep) for t in trajectories])).float()
+    enables = torch.tensor(np.array([t.torque_enable(time) for t in trajectories])).float()
+    positions = np.empty(goals.shape)
+    for k in range(len(time)):
+        positions[:, k] = robot.data.joint_pos[:, 0]
+        robot.set_joint_position_target(goals[:, k : k + 1])
+        robot.actuators[0].torque_enable[:] = enables[:, k : k + 1]
+        scene.write_data_to_sim()
+        simulation.step()
+        scene.update(timestep)
+    return positions
+
+
+def _example(servo: str, pendulum: str, timestep: float) -> str:
+    return f"""\
+\"\"\"Four pendulums side by side, each with another goal; in an environment mjlab does most of this itself.\"\"\"
+
+from pathlib import Path
+
+import mujoco
+import torch
+from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
+from mjlab.scene import Scene, SceneCfg
+from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
+from servobench_mjlab import MODEL_FIELDS, ServoBenchActuatorCfg
+
+HERE = Path(__file__).parent
+PENDULUM = HERE / {json.dumps(pendulum)}
+SERVO = HERE / {json.dumps(servo)}
+DT = {timestep!r}
+DEVICE = "cuda:0" if torch.cuda.is_available() else "cpu"
+
+servo = ServoBenchActuatorCfg(target_names_expr=("servo",), servo=SERVO)
+robot = EntityCfg(
+    spec_fn=lambda: mujoco.MjSpec.from_file(str(PENDULUM)),
+    articulation=EntityArticulationInfoCfg(actuators=(servo,)),
+)
+scene = Scene(SceneCfg(num_envs=4, entities={{"robot": robot}}), device=DEVICE)
+sim = Simulation(4, SimulationCfg(mujoco=MujocoCfg(timestep=DT)), spec=scene.spec, device=DEVICE)
+scene.initialize(sim.mj_model, sim.model, sim.data)
+sim.expand_model_fields(MODEL_FIELDS)
+
+scene["robot"].set_joint_position_target(torch.tensor([[0.0], [0.3], [0.6], [0.9]], device=DEVICE))
+for _ in range(round(1.0 / DT)):
+    scene.write_data_to_sim()
+    sim.step()
+    scene.update(DT)
+print(scene["robot"].data.joint_pos[:, 0])
+"""
+
+
+def _usage(servo: str) -> str:
+    return f"""\
+Keep the programs and the numbers beside the module of your robot. In the configuration of the robot and of the
+environment:
+
+```python
+from servobench_mjlab import ServoBenchActuatorCfg, friction_per_world
+
+articulation = EntityArticulationInfoCfg(
+    actuators=(ServoBenchActuatorCfg(target_names_expr=("elbow",), servo="{servo}"),)
+)
+events = {{"friction": EventTermCfg(func=friction_per_world, mode="startup")}}
+```
+
+Several servos in one group: `servo={{"shoulder": "…", "elbow": "…"}}` by patterns of joint names. Per world:
+`actuator.servo.randomize("friction_base", 0.8, 1.2, env_ids)`, `actuator.torque_enable[env_ids] = 0.0`. An actuator
+advances with `scene.update`, which environments call after every step of the simulation.
+"""
+
+
+EXPORTER = Exporter(
+    target="mjlab",
+    title="MuJoCo Warp / mjlab",
+    description="Actuator with friction M1–M6, control law and command path as identified, for batched simulation.",
+    options=ServoOptions,
+    write=write_mjlab,
+    check=check_mjlab,
+    engine="mjlab",
+    package="mjlab",
+)

@@ -1,0 +1,247 @@
+"""Export to SDFormat 1.12 and gz-sim: a world with the pendulum and a `JointPositionController` that drives its joint.
+
+The plugin's torque is clip(p·e + d·ė, cmd_min … cmd_max): its derivative is the error's, so that the goal's velocity is
+part of it, which is no servo's law. Back-EMF and velocity gain therefore stand in the joint's damping, with `d_gain` 0:
+exact for a driven voltage-law servo with friction M1, in saturation, too. A released joint keeps that damping.
+
+SDFormat has no armature: the example's pendulum carries it as inertia, which is right for one joint about a fixed axis.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.export.approximation import Form, approximate, in_form
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive_fit import require_gains, torque_law
+from core.export.files import readme_section, slug, write_files
+from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
+from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
+from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+Array = NDArray[np.float64]
+
+FORM = Form(kept=("error_gain_ratio",))
+STOP = 2.0 * math.pi
+"""Where the example's joint ends, beyond any trajectory [rad]."""
+SYSTEMS = (
+    ("gz-sim-physics-system", "gz::sim::systems::Physics"),
+    ("gz-sim-user-commands-system", "gz::sim::systems::UserCommands"),
+    ("gz-sim-scene-broadcaster-system", "gz::sim::systems::SceneBroadcaster"),
+)
+
+
+def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write `<name>.pendulum.sdf`, a world; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "sdformat")
+    require_gains(settings, "gz-sim")
+    bench = options.bench or default_bench(model)
+    written, fidelity = _written(model, bench, settings)
+    gz = gz_servo(written, settings)
+    runs, step = bench_grid(bench, settings), options.timestep
+    errors = _errors(model, gz, runs, settings.kp, step)
+    held = np.array([_never_released(run) for run in runs])
+    name = slug(model.title)
+    world = f"{name}.pendulum.sdf"
+    contents = {world: xml_text(world_element(model, gz, bench, step))}
+    notes = [
+        *fidelity,
+        f"By gz-sim's rules at {step * 1e3:g} ms, what is written is {1e3 * float(errors[held].mean()):.2f} mrad from "
+        f"the full model on average where the servo is never released, {1e3 * float(errors[~held].mean()):.2f} mrad "
+        "where it is.",
+        "Back-EMF and velocity gain stand in the joint's `damping`, `d_gain` is 0: the plugin's derivative is the "
+        "error's, the goal's velocity included. The damping stays when the joint is released.",
+        settings_note(settings),
+        f"SDFormat has no armature: the world's pendulum carries {gz.armature:.6g} kg·m² of it as inertia. That is "
+        "right where one joint alone turns a link about a fixed axis; elsewhere it is missing or too much.",
+        "The plugin cannot release the joint. For torque off, and for friction M2–M6 as they are, let a system plugin "
+        "of your own, with the C header of target `c`, set the joint's force instead.",
+    ]
+    meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
+    readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, gz))
+    files = write_files(folder, contents, model, "sdformat", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=1e3 * float(errors.mean()))
+
+
+def gz_servo(written: ServoModel, settings: ServoSettings) -> GzServo:
+    """A servo with friction M1 in gz-sim's terms."""
+    law, values = torque_law(written, settings), written.values
+    return GzServo(
+        p_gain=law.stiffness,
+        d_gain=0.0,
+        limit=law.limit,
+        damping=values["friction_viscous"] + law.velocity_gain + law.back_emf,
+        friction=values["friction_base"],
+        armature=values["armature"],
+    )
+
+
+def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> ET.Element:
+    """The world with the pendulum; angle 0 hangs along −z, the joint turns about −y."""
+    root = ET.Element("sdf", version=VERSION)
+    world = ET.SubElement(root, "world", name="servo_bench_world")
+    ET.SubElement(world, "gravity").text = numbers(0.0, 0.0, -bench.gravity)
+    physics = ET.SubElement(world, "physics", name="step", type="dart")
+    for name, value in (
+        ("max_step_size", step),
+        ("real_time_factor", 1.0),
+        ("real_time_update_rate", 1.0 / step),
+    ):
+        ET.SubElement(physics, name).text = numbers(value)
+    for file, name in SYSTEMS:
+        ET.SubElement(world, "plugin", filename=file, name=name)
+    bench_model = ET.SubElement(world, "model", name=MODEL)
+    ET.SubElement(bench_model, "pose").text = "0 0 0.5 0 0 0"
+    ET.SubElement(bench_model, "link", name="base")
+    bench_model.append(_pendulum_link(model, gz, bench))
+    base = ET.SubElement(bench_model, "joint", name="base_joint", type="fixed")
+    ET.SubElement(base, "parent").text = "world"
+    ET.SubElement(base, "child").text = "base"
+    joint = ET.SubElement(bench_model, "joint", name=JOINT, type="revolute")
+    ET.SubElement(joint, "parent").text = "base"
+    ET.SubElement(joint, "child").text = "pendulum"
+    ET.SubElement(joint, "pose", relative_to="base").text = "0 0 0 0 0 0"
+    axis = ET.SubElement(joint, "axis")
+    ET.SubElement(axis, "xyz").text = "0 -1 0"
+    axis.append(_limit(gz, -STOP, STOP))
+    axis.append(_dynamics(gz))
+    bench_model.append(_plugin(gz, JOINT))
+    return root
+
+
+def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Simulate the world of an export by gz-sim's rules at its step; raises ExportError."""
+    gz, pendulum, step = read_world(folder / f"{slug(model.title)}.pendulum.sdf")
+    settings = settings_of(model, options, "sdformat")
+    bench = options.bench or default_bench(model)
+    errors = {}
+    for name in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=name, bench=bench, settings=settings)
+        actual = simulate_gz(gz, model.servo, replace(run, bench=pendulum), 1.0, step)
+        expected = converged_positions(model, run, step, max(round(2e4 * step), 1))
+        errors[name] = 1e3 * float(np.abs(actual - expected).mean())
+    return Check(how=f"the world read back and simulated here by gz-sim's rules at {step * 1e3:g} ms", errors=errors)
+
+
+def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, list[str]]:
+    """The servo with friction M1 in a model's place, and what there is to say about it."""
+    missing = missing_terms(model, FORM)
+    if not missing:
+        exactly = "Friction M1 and the control law are written as they are, for a driven servo."
+        return in_form(model, bench, FORM), [exactly]
+    approximation = approximate(model, bench, settings, FORM)
+    return approximation.model, fit_notes(model, approximation, "gz-sim", missing)
+
+
+def _errors(model: ServoModel, gz: GzServo, runs: list[GridRun], kp: float, step: float) -> Array:
+    """Mean absolute position error of each run [rad]."""
+    offset = model.values.get("q_offset", 0.0)
+    errors = np.empty(len(runs))
+    for i, run in enumerate(runs):
+        tilted = replace(run, bench=replace(run.bench, angle_offset=run.bench.angle_offset + offset))
+        actual = simulate_gz(gz, model.servo, tilted, run.settings.kp / kp, step)
+        errors[i] = np.abs(actual - converged_positions(model, run, step, max(round(2e4 * step), 1))).mean()
+    return errors
+
+
+def _never_released(run: GridRun) -> bool:
+    trajectory = make_trajectory(run.trajectory)
+    return bool(trajectory.torque_enable(np.linspace(0.0, trajectory.duration, 1000)).all())
+
+
+def _pendulum_link(model: ServoModel, gz: GzServo, bench: Bench) -> ET.Element:
+    mass, distance, inertia = pendulum_inertial(bench)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
+    link = ET.Element("link", name="pendulum")
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "pose").text = numbers(*(distance * direction), 0.0, 0.0, 0.0)
+    ET.SubElement(inertial, "mass").text = numbers(mass)
+    values = ET.SubElement(inertial, "inertia")
+    for name in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"):
+        # About every axis: no body has more inertia about one than about the other two together.
+        ET.SubElement(values, name).text = numbers(inertia + gz.armature if name[1] == name[2] else 0.0)
+    visual = ET.SubElement(link, "visual", name="load")
+    ET.SubElement(visual, "pose").text = numbers(*(max(bench.length, 0.01) * direction), 0.0, 0.0, 0.0)
+    ET.SubElement(ET.SubElement(ET.SubElement(visual, "geometry"), "sphere"), "radius").text = "0.02"
+    return link
+
+
+def _limit(gz: GzServo, lower: float, upper: float) -> ET.Element:
+    limit = ET.Element("limit")
+    for name, value in (("lower", lower), ("upper", upper), ("effort", gz.limit)):
+        ET.SubElement(limit, name).text = numbers(value)
+    return limit
+
+
+def _dynamics(gz: GzServo) -> ET.Element:
+    dynamics = ET.Element("dynamics")
+    for name, value in (
+        ("damping", gz.damping),
+        ("friction", gz.friction),
+        ("spring_reference", 0.0),
+        ("spring_stiffness", 0.0),
+    ):
+        ET.SubElement(dynamics, name).text = numbers(value)
+    return dynamics
+
+
+def _plugin(gz: GzServo, joint: str) -> ET.Element:
+    plugin = ET.Element("plugin", filename=CONTROLLER[0], name=CONTROLLER[1])
+    ET.SubElement(plugin, "joint_name").text = joint
+    for name, value in (
+        ("p_gain", gz.p_gain),
+        ("i_gain", 0.0),
+        ("d_gain", gz.d_gain),
+        ("cmd_max", gz.limit),
+        ("cmd_min", -gz.limit),
+    ):
+        ET.SubElement(plugin, name).text = numbers(value)
+    return plugin
+
+
+def _usage(world: str, gz: GzServo) -> str:
+    parts = [_limit(gz, -math.pi, math.pi), _dynamics(gz), _plugin(gz, "elbow")]
+    for part in parts:
+        ET.indent(part)
+    limit, dynamics, plugin = (ET.tostring(part, encoding="unicode") for part in parts)
+    return f"""\
+```sh
+gz sim {world}
+gz topic -t /model/{MODEL}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
+```
+
+In your robot's `joint/axis`, with `lower` and `upper` as your mechanism has them:
+
+```xml
+{limit}
+{dynamics}
+```
+
+and in its `model`:
+
+```xml
+{plugin}
+```
+"""
+
+
+EXPORTER = Exporter(
+    target="sdformat",
+    title="SDFormat 1.12, gz-sim",
+    description="A world with the pendulum, its joint's friction and a JointPositionController.",
+    options=ServoOptions,
+    write=write_sdformat,
+    check=check_sdformat,
+)

@@ -1,0 +1,363 @@
+"""Export to URDF: a pendulum as a complete robot, the drive's numbers as JSON, a ros2_control controller for it.
+
+URDF has damping and Coulomb friction of a joint and the limits of its effort and speed; it has no armature, no gains,
+no gravity. Those stand in `<name>.drive.json`, in SI units, for whatever program drives the robot:
+
+    effort = clip(stiffness·(goal − q) − damping·q̇, ±torque_limit)
+
+The check is a run: MuJoCo compiles the file, the armature is added to its joint, and the drive computed from the JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.approximation import Form
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive import Drive
+from core.export.drive_fit import fit_drive
+from core.export.files import readme_section, slug, write_files
+from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
+from core.export.notes import settings_note
+from core.export.programs import mujoco_engine
+from core.export.xml_reading import (
+    LARGEST_FILE,
+    Rule,
+    is_name,
+    is_not_negative,
+    is_number,
+    is_positive,
+    is_vector,
+    number_of,
+    one_of,
+    read_xml,
+)
+from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+FORM = Form(plain_drive=True)
+JOINT = "servo"
+STOP = 2.0 * math.pi
+"""Where the example's joint ends, beyond any trajectory [rad]; a revolute joint must end somewhere."""
+CHECK_STEP = 2e-4
+"""Time step of the check [s]; a multiple of the reference's."""
+DRIVE_FORMAT = "servobench-drive"
+DRIVE_UNITS = {
+    "stiffness": "N·m/rad",
+    "damping": "N·m·s/rad",
+    "torque_limit": "N·m",
+    "no_load_speed": "rad/s",
+    "friction": "N·m",
+    "viscous": "N·m·s/rad",
+    "armature": "kg·m²",
+}
+
+
+def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write `<name>.pendulum.urdf`, `.drive.json` and `.controller.yaml`; raises ExportError."""
+    settings = settings_of(model, options, "urdf")
+    bench = options.bench or default_bench(model)
+    fit = fit_drive(model, bench, settings, FORM, "URDF")
+    name = slug(model.title)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    robot, drive_file, controller = f"{name}.pendulum.urdf", f"{name}.drive.json", f"{name}.controller.yaml"
+    contents = {
+        robot: xml_text(robot_element(name, fit.drive, bench, offset)),
+        drive_file: drive_text(fit.drive),
+        controller: controller_text(fit.drive, options.timestep),
+    }
+    meanings = {
+        robot: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, a complete robot (URDF, robot version 1.0)",
+        drive_file: "gains, limits, friction and armature of the joint, with units",
+        controller: "ros2_control `pid_controller` with these gains on an effort interface",
+    }
+    notes = [
+        *fit.notes,
+        settings_note(settings),
+        f"URDF has no armature: add {fit.drive.armature:.6g} kg·m² to the joint in your engine. To the inertia of the "
+        "link it turns it may be added only where nothing else turns that link.",
+        "`velocity` is the no-load speed: an engine that enforces it holds back a joint that a load drives faster.",
+        "URDF has no gravity and no torque-off: a released servo is a drive whose effort is 0.",
+        "Friction M2–M6 needs a program of its own beside the engine; the C header of target `c` holds it.",
+    ]
+    readme = readme_section(model, "URDF", meanings, notes, _usage(fit.drive))
+    files = write_files(folder, contents, model, "urdf", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+
+
+def robot_element(name: str, drive: Drive, bench: Bench, offset: float) -> ET.Element:
+    """The pendulum as a robot whose joint turns about −y; offset: what gravity adds to the joint's angle [rad]."""
+    root = ET.Element("robot", name=name, version="1.0")
+    # A root of this name is fixed to the world by parsers that let any other root float.
+    ET.SubElement(root, "link", name="world")
+    link = ET.SubElement(root, "link", name="pendulum")
+    mass, distance, inertia = pendulum_inertial(bench)
+    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
+    inertial = ET.SubElement(link, "inertial")
+    ET.SubElement(inertial, "origin", xyz=numbers(*(distance * direction)), rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value=numbers(mass))
+    own = numbers(inertia)
+    ET.SubElement(inertial, "inertia", ixx=own, ixy="0", ixz="0", iyy=own, iyz="0", izz=own)
+    visual = ET.SubElement(link, "visual")
+    ET.SubElement(visual, "origin", xyz=numbers(*(max(bench.length, 0.01) * direction)), rpy="0 0 0")
+    ET.SubElement(ET.SubElement(visual, "geometry"), "sphere", radius="0.02")
+    joint = ET.SubElement(root, "joint", name=JOINT, type="revolute")
+    ET.SubElement(joint, "origin", xyz="0 0 0", rpy="0 0 0")
+    ET.SubElement(joint, "parent", link="world")
+    ET.SubElement(joint, "child", link="pendulum")
+    ET.SubElement(joint, "axis", xyz="0 -1 0")
+    _joint_numbers(joint, drive)
+    transmission = ET.SubElement(root, "transmission", name="servo_transmission")
+    ET.SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"
+    driven = ET.SubElement(transmission, "joint", name=JOINT)
+    ET.SubElement(driven, "hardwareInterface").text = "hardware_interface/EffortJointInterface"
+    actuator = ET.SubElement(transmission, "actuator", name="servo_motor")
+    ET.SubElement(actuator, "mechanicalReduction").text = "1"
+    return root
+
+
+def drive_text(drive: Drive) -> str:
+    """The drive as JSON, every number to its last bit and with its unit."""
+    values = {name: {"value": float(getattr(drive, name)), "unit": unit} for name, unit in DRIVE_UNITS.items()}
+    return json.dumps({"format": DRIVE_FORMAT, "version": 1, **values}, indent=1, ensure_ascii=False) + "\n"
+
+
+def controller_text(drive: Drive, timestep: float) -> str:
+    """ros2_control parameters: a `pid_controller` on the effort interface; timestep of its updates [s]."""
+    return f"""\
+controller_manager:
+  ros__parameters:
+    update_rate: {max(round(1.0 / timestep), 1)}
+    servo_controller:
+      type: pid_controller/PidController
+servo_controller:
+  ros__parameters:
+    dof_names: [{JOINT}]
+    command_interface: effort
+    reference_and_state_interfaces: [position, velocity]
+    gains:
+      {JOINT}: {{p: {float(drive.stiffness)!r}, i: 0.0, d: {float(drive.damping)!r}}}
+"""
+
+
+_ORIGIN = Rule(optional={"xyz": is_vector, "rpy": is_vector})
+_NAMED = Rule(required={"name": is_name})
+_LINK = Rule(required={"link": is_name})
+_GEOMETRY = Rule(
+    choice=True,
+    children={
+        "sphere": ("?", Rule(required={"radius": is_positive})),
+        "cylinder": ("?", Rule(required={"radius": is_positive, "length": is_positive})),
+        "box": ("?", Rule(required={"size": is_vector})),
+    },
+)
+_INERTIAL = Rule(
+    children={
+        "origin": ("?", _ORIGIN),
+        "mass": ("1", Rule(required={"value": is_not_negative})),
+        "inertia": ("1", Rule(required=dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), is_number))),
+    }
+)
+_TEXT = Rule(text=is_name)
+ROBOT = Rule(
+    required={"name": is_name},
+    optional={"version": one_of("1.0")},
+    children={
+        "link": (
+            "+",
+            Rule(
+                required={"name": is_name},
+                children={
+                    "inertial": ("?", _INERTIAL),
+                    "visual": (
+                        "*",
+                        Rule(
+                            optional={"name": is_name},
+                            children={"origin": ("?", _ORIGIN), "geometry": ("1", _GEOMETRY)},
+                        ),
+                    ),
+                },
+            ),
+        ),
+        "joint": (
+            "*",
+            Rule(
+                required={"name": is_name, "type": one_of("revolute")},
+                children={
+                    "origin": ("?", _ORIGIN),
+                    "parent": ("1", _LINK),
+                    "child": ("1", _LINK),
+                    "axis": ("?", Rule(required={"xyz": is_vector})),
+                    "limit": (
+                        "1",
+                        Rule(
+                            required={"effort": is_not_negative, "velocity": is_not_negative},
+                            optional={"lower": is_number, "upper": is_number},
+                        ),
+                    ),
+                    "dynamics": ("?", Rule(optional={"damping": is_not_negative, "friction": is_not_negative})),
+                },
+            ),
+        ),
+        "transmission": (
+            "*",
+            Rule(
+                required={"name": is_name},
+                children={
+                    "type": ("1", _TEXT),
+                    "joint": ("+", Rule(required={"name": is_name}, children={"hardwareInterface": ("+", _TEXT)})),
+                    "actuator": (
+                        "+",
+                        Rule(
+                            required={"name": is_name},
+                            children={"mechanicalReduction": ("?", Rule(text=is_positive))},
+                        ),
+                    ),
+                },
+            ),
+        ),
+    },
+)
+"""What a robot of ours may hold: `robot` version 1.0, links with inertials and simple visuals, revolute joints, and
+transmissions."""
+
+
+def read_drive(folder: Path, name: str) -> Drive:
+    """The drive of an export, read back from its URDF and its JSON, which must agree; raises ExportError."""
+    path, drive_path = folder / f"{name}.pendulum.urdf", folder / f"{name}.drive.json"
+    joint = read_xml(path, "robot", ROBOT).find("joint")
+    if joint is None:
+        raise ExportError(f"{path}: there is no joint in it")
+    try:
+        if drive_path.stat().st_size > LARGEST_FILE:
+            raise ValueError("too large")
+        data = json.loads(drive_path.read_text(encoding="utf-8"))
+        drive = Drive(**_drive_numbers(data))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ExportError(f"{drive_path}: cannot be read as a drive: {error}") from None
+    written = {
+        "torque_limit": number_of(joint, "limit@effort"),
+        "no_load_speed": number_of(joint, "limit@velocity"),
+        "viscous": number_of(joint, "dynamics@damping"),
+        "friction": number_of(joint, "dynamics@friction"),
+    }
+    differing = [field for field, value in written.items() if value != getattr(drive, field)]
+    if differing:
+        raise ExportError(f"{path} and {drive_path} differ in {', '.join(differing)}; export again")
+    return drive
+
+
+def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Run the pendulum in MuJoCo with the drive of its JSON at 0.2 ms; raises ExportError."""
+    name = slug(model.title)
+    drive = read_drive(folder, name)
+    settings = settings_of(model, options, "urdf")
+    bench = options.bench or default_bench(model)
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run)[:: round(CHECK_STEP / REFERENCE_STEP)]
+        actual = simulate_urdf(folder / f"{name}.pendulum.urdf", drive, trajectory, bench.gravity)
+        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
+    version = mujoco_engine().__version__
+    how = f"compiled and run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms and the drive of the JSON"
+    return Check(how=how, errors=errors)
+
+
+def simulate_urdf(path: Path, drive: Drive, trajectory: str, gravity: float) -> NDArray[np.float64]:
+    """Positions of the pendulum in MuJoCo on a trajectory, one before each step of `CHECK_STEP` [rad]."""
+    mujoco = mujoco_engine()
+    try:
+        engine: Any = mujoco.MjModel.from_xml_path(str(path))
+    except ValueError as error:
+        raise ExportError(f"{path}: MuJoCo does not take it: {error}") from None
+    engine.opt.timestep = CHECK_STEP
+    engine.opt.gravity[:] = (0.0, 0.0, -gravity)
+    engine.dof_armature[:] = drive.armature
+    engine.dof_solref[:] = (1e-5, 1.0)
+    engine.dof_solimp[:] = (0.9999, 0.9999, 0.001, 0.5, 2.0)
+    data = mujoco.MjData(engine)
+    mujoco.mj_setConst(engine, data)
+    path_of_goal = make_trajectory(trajectory)
+    time = CHECK_STEP * np.arange(round(path_of_goal.duration / CHECK_STEP))
+    goal, driven = path_of_goal.goal(time), path_of_goal.torque_enable(time)
+    positions = np.empty(len(time))
+    limit = drive.torque_limit
+    for k in range(len(time)):
+        position, velocity = float(data.qpos[0]), float(data.qvel[0])
+        positions[k] = position
+        effort = drive.stiffness * (goal[k] - position) - drive.damping * velocity
+        data.qfrc_applied[0] = min(max(effort, -limit), limit) if driven[k] else 0.0
+        mujoco.mj_step(engine, data)
+    return positions
+
+
+def _joint_numbers(joint: ET.Element, drive: Drive) -> None:
+    ET.SubElement(
+        joint,
+        "limit",
+        lower=numbers(-STOP),
+        upper=numbers(STOP),
+        effort=numbers(drive.torque_limit),
+        velocity=numbers(drive.no_load_speed),
+    )
+    ET.SubElement(joint, "dynamics", damping=numbers(drive.viscous), friction=numbers(drive.friction))
+
+
+def _drive_numbers(data: Any) -> dict[str, float]:
+    if not isinstance(data, dict) or data.get("format") != DRIVE_FORMAT or data.get("version") != 1:
+        raise ValueError(f"not a {DRIVE_FORMAT} of version 1")
+    unknown = sorted(set(data) - {"format", "version", *DRIVE_UNITS})
+    if unknown:
+        raise ValueError(f"it has {', '.join(map(repr, unknown))}")
+    found = {}
+    for name, unit in DRIVE_UNITS.items():
+        entry = data.get(name)
+        value = entry.get("value") if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or entry.get("unit") != unit or not isinstance(value, float):
+            raise ValueError(f"{name} is not a number in {unit}")
+        found[name] = value
+    return found
+
+
+def _usage(drive: Drive) -> str:
+    joint = ET.Element("joint", name="elbow", type="revolute")
+    _joint_numbers(joint, drive)
+    inside = "\n".join(ET.tostring(child, encoding="unicode") for child in joint)
+    return f"""\
+In your robot's joint, with `lower` and `upper` as your mechanism has them:
+
+```xml
+{inside}
+```
+
+The drive, at each step of your controller, in N·m, rad and rad/s (torque off: effort 0):
+
+    effort = clip({drive.stiffness:.6g}·(goal − q) − {drive.damping:.6g}·q̇, ±{drive.torque_limit:.6g})
+
+Armature {drive.armature:.6g} kg·m². With ros2_control, the joint needs an `effort` command interface and `position` and
+`velocity` state interfaces; send the goal with `values_dot: [0.0]`, so that the derivative gain damps the joint. The
+controller's output is limited by `<limit effort>` where the hardware component enforces joint limits.
+"""
+
+
+EXPORTER = Exporter(
+    target="urdf",
+    title="URDF",
+    description="A joint's damping, friction and limits, and the gains that make a position drive of it.",
+    options=ServoOptions,
+    write=write_urdf,
+    check=check_urdf,
+    engine="MuJoCo",
+    package="mujoco",
+)

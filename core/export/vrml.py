@@ -1,0 +1,190 @@
+"""Text of Webots worlds: nodes written and read by a table of their fields and types.
+
+Webots' worlds are VRML97 with nodes of its own: `Name { field value … }`. Every field has a type, and a text can only
+be read with it: `0 0 1` is one vector or three numbers. A node, a field or a value that the table does not know is an
+error. Strings are quoted, so that a name can hold anything without ending its string.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from core.errors import ExportError
+
+LARGEST_FILE = 4_000_000
+"""No world of an export is larger [bytes]."""
+DEEPEST = 50
+"""Nodes inside of each other."""
+
+Schema = Mapping[str, Mapping[str, str]]
+"""Node to field to type: SFFloat, SFVec3f, SFRotation, SFColor, SFBool, SFString, SFNode, or MF… for a list."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node: SFVec3f, SFRotation and SFColor are tuples, MF… are lists, SFNode is a node or None."""
+
+    name: str
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """Value of a field; raises ExportError when it is not written."""
+        if name not in self.fields:
+            raise ExportError(f"a {self.name} has no {name}")
+        return self.fields[name]
+
+    def inside(self, name: str) -> Node:
+        """The node that a field holds; raises ExportError for NULL."""
+        found = self[name]
+        if found is None:
+            raise ExportError(f"{name} of a {self.name} is NULL")
+        return found
+
+    def only(self, name: str, of: str) -> Node:
+        """The only node of a kind among those of a field; raises ExportError."""
+        found = [node for node in self[name] if node.name == of]
+        if len(found) != 1:
+            raise ExportError(f"{name} of a {self.name} holds {len(found)} {of} nodes instead of one")
+        return found[0]
+
+
+def vrml_text(nodes: list[Node], schema: Schema, header: str) -> str:
+    """Text of a file; raises ExportError for what the schema does not have."""
+    return f"{header}\n" + "".join(f"{_node_text(node, schema, '')}\n" for node in nodes)
+
+
+def read_vrml(path: Path, schema: Schema, header: str) -> list[Node]:
+    """Nodes of a file; raises ExportError that names the line."""
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise ExportError(f"{path}: too large for an export")
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExportError(f"{path}: cannot be read as a world: {error}") from None
+    first, _, rest = text.partition("\n")
+    if first.strip() != header:
+        raise ExportError(f"{path}: it begins with {first[:40]!r}, not {header!r}")
+    return _Reader(path, rest, schema).nodes()
+
+
+_WIDTHS = {"Float": 1, "Vec3f": 3, "Rotation": 4, "Color": 3}
+_TOKEN = re.compile(r'(?:[\s,]|#[^\n]*)*(?:("(?:\\["\\]|[^"\\])*")|([{}\[\]])|([^\s,{}\[\]"#]+))')
+_TRAILING = re.compile(r"(?:[\s,]|#[^\n]*)*\Z")
+
+
+def _node_text(node: Node, schema: Schema, indent: str) -> str:
+    types = schema.get(node.name)
+    if types is None:
+        raise ExportError(f"there is no node {node.name!r}")
+    lines = []
+    for name, value in node.fields.items():
+        if name not in types:
+            raise ExportError(f"a {node.name} has no field {name!r}")
+        lines.append(f"{indent}  {name} {_value_text(value, types[name], schema, indent + '  ')}\n")
+    return f"{node.name} {{\n{''.join(lines)}{indent}}}"
+
+
+def _value_text(value: Any, kind: str, schema: Schema, indent: str) -> str:
+    base = kind[2:]
+    if kind.startswith("MF"):
+        if base in ("Node", "Vec3f"):
+            inside = "".join(f"{indent}  {_value_text(v, f'SF{base}', schema, indent + '  ')}\n" for v in value)
+            return f"[\n{inside}{indent}]"
+        return "[ " + " ".join(_value_text(v, f"SF{base}", schema, indent) for v in value) + " ]"
+    if base == "Node":
+        return "NULL" if value is None else _node_text(value, schema, indent)
+    if base == "Bool":
+        return "TRUE" if value else "FALSE"
+    if base == "String":
+        return '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    numbers = (value,) if base == "Float" else tuple(value)
+    if len(numbers) != _WIDTHS[base] or not all(math.isfinite(number) for number in numbers):
+        raise ExportError(f"{value!r} is not of type {kind}")
+    return " ".join(repr(float(number)) for number in numbers)
+
+
+class _Reader:
+    """Tokens of a text, taken one by one."""
+
+    def __init__(self, path: Path, text: str, schema: Schema) -> None:
+        self._path, self._text, self._schema = path, text, schema
+        self._at = 0
+
+    def nodes(self) -> list[Node]:
+        """Everything up to the end."""
+        found = []
+        while not _TRAILING.match(self._text, self._at):
+            found.append(self._node(self._take(), 0))
+        return found
+
+    def _node(self, name: str, depth: int) -> Node:
+        types = self._schema.get(name)
+        if types is None:
+            raise self._wrong(f"there is no node {name[:40]!r}")
+        if depth > DEEPEST:
+            raise self._wrong("nodes are nested too deeply")
+        self._expect("{")
+        fields: dict[str, Any] = {}
+        while (word := self._take()) != "}":
+            if word not in types:
+                raise self._wrong(f"a {name} has no field {word[:40]!r}")
+            if word in fields:
+                raise self._wrong(f"a {name} has {word} twice")
+            fields[word] = self._value(types[word], depth)
+        return Node(name, fields)
+
+    def _value(self, kind: str, depth: int) -> Any:
+        base = kind[2:]
+        if kind.startswith("MF"):
+            return list(self._list(f"SF{base}", depth))
+        return self._single(base, self._take(), depth)
+
+    def _list(self, kind: str, depth: int) -> Iterator[Any]:
+        self._expect("[")
+        while (word := self._take()) != "]":
+            yield self._single(kind[2:], word, depth)
+
+    def _single(self, base: str, word: str, depth: int) -> Any:
+        if base == "Node":
+            return None if word == "NULL" else self._node(word, depth + 1)
+        if base == "Bool":
+            if word not in ("TRUE", "FALSE"):
+                raise self._wrong(f"{word[:40]!r} is neither TRUE nor FALSE")
+            return word == "TRUE"
+        if base == "String":
+            if not word.startswith('"'):
+                raise self._wrong(f"{word[:40]!r} is not a string")
+            return re.sub(r'\\(["\\])', r"\1", word[1:-1])
+        words = [word, *(self._take() for _ in range(_WIDTHS[base] - 1))]
+        values = tuple(self._number(each) for each in words)
+        return values[0] if base == "Float" else values
+
+    def _number(self, word: str) -> float:
+        try:
+            value = float(word)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise self._wrong(f"{word[:40]!r} is not a number")
+        return value
+
+    def _take(self) -> str:
+        token = _TOKEN.match(self._text, self._at)
+        if token is None:
+            raise self._wrong("the text ends too early or holds an open string")
+        self._at = token.end()
+        return next(part for part in token.groups() if part is not None)
+
+    def _expect(self, mark: str) -> None:
+        word = self._take()
+        if word != mark:
+            raise self._wrong(f"{word[:40]!r} stands where {mark!r} belongs")
+
+    def _wrong(self, what: str) -> ExportError:
+        line = self._text.count("\n", 0, self._at) + 2
+        return ExportError(f"{self._path}, line {line}: {what}")

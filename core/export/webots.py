@@ -1,0 +1,338 @@
+"""Export to Webots R2023b and later: a pendulum's world, and a controller that is the servo in torque mode.
+
+Webots' own position control gives a joint a velocity and all the torque it may take to reach it; while it acts, the
+joint's friction is not added to it (the engine takes the larger of the motor's torque and `staticFriction`). A servo is
+therefore exported as a program, `servobench_webots.py`, which explains itself: friction M1–M6, control law, motor and
+command path as they are, with the joint's own friction and damping at 0.
+
+The check reads world, servo and program back, and runs the program with the engine's integrator: velocities first,
+positions with the new velocities.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive_fit import torque_law
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.mujoco_xml import pendulum_inertial
+from core.export.notes import settings_note
+from core.export.programs import program, require_unchanged
+from core.export.servo_file import servo_text, standalone_text
+from core.export.vrml import Node, Schema, read_vrml, vrml_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+HEADER = "#VRML_SIM R2023b utf8"
+PROGRAM, LIBRARY = "servobench_webots.py", "servobench_servo.py"
+MOTOR = "servo"
+TORQUE_ROOM = 10.0
+"""Torque that the motor node allows, in stall torques: the program's torque holds the friction, too."""
+
+SCHEMA: Schema = {
+    "WorldInfo": {"title": "SFString", "info": "MFString", "basicTimeStep": "SFFloat", "gravity": "SFFloat"},
+    "Viewpoint": {"orientation": "SFRotation", "position": "SFVec3f"},
+    "Background": {"skyColor": "MFColor"},
+    "DirectionalLight": {"direction": "SFVec3f", "intensity": "SFFloat"},
+    "Robot": {
+        "translation": "SFVec3f",
+        "children": "MFNode",
+        "name": "SFString",
+        "controller": "SFString",
+        "controllerArgs": "MFString",
+    },
+    "HingeJoint": {"jointParameters": "SFNode", "device": "MFNode", "endPoint": "SFNode"},
+    "HingeJointParameters": {
+        "position": "SFFloat",
+        "axis": "SFVec3f",
+        "anchor": "SFVec3f",
+        "minStop": "SFFloat",
+        "maxStop": "SFFloat",
+        "dampingConstant": "SFFloat",
+        "staticFriction": "SFFloat",
+    },
+    "RotationalMotor": {
+        "name": "SFString",
+        "acceleration": "SFFloat",
+        "controlPID": "SFVec3f",
+        "maxVelocity": "SFFloat",
+        "maxTorque": "SFFloat",
+    },
+    "PositionSensor": {"name": "SFString", "noise": "SFFloat", "resolution": "SFFloat"},
+    "Solid": {"children": "MFNode", "name": "SFString", "physics": "SFNode"},
+    "Physics": {
+        "density": "SFFloat",
+        "mass": "SFFloat",
+        "centerOfMass": "MFVec3f",
+        "inertiaMatrix": "MFVec3f",
+    },
+    "Pose": {"translation": "SFVec3f", "children": "MFNode"},
+    "Shape": {"appearance": "SFNode", "geometry": "SFNode"},
+    "PBRAppearance": {"baseColor": "SFColor", "metalness": "SFFloat", "roughness": "SFFloat"},
+    "Sphere": {"radius": "SFFloat"},
+}
+"""Nodes of our worlds with the fields used of them, and the types Webots R2023b has for them."""
+
+
+def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write the world, the servo's numbers and the controller; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "webots")
+    milliseconds = _milliseconds(options.timestep)
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    world_file, servo_file = f"{name}.pendulum.wbt", f"{name}.servo.json"
+    inertia = joint_inertia(model, bench)
+    nodes = world_nodes(model, bench, settings, servo_file, milliseconds)
+    contents = {
+        world_file: vrml_text(nodes, SCHEMA, HEADER),
+        servo_file: servo_text(model, settings),
+        PROGRAM: standalone_text(PROGRAM),
+        LIBRARY: standalone_text(LIBRARY),
+    }
+    meanings = {
+        world_file: f"world (R2023b): pendulum, {bench.mass:g} kg at {bench.length:g} m, controller `<extern>`",
+        servo_file: "numbers of the servo",
+        PROGRAM: "controller: the servo in torque mode, any number of joints",
+        LIBRARY: "what the controller computes with",
+    }
+    notes = [
+        "Friction, control law, motor and command path are the model's own; what remains is the step.",
+        settings_note(settings),
+        "Webots ignores a joint's friction under its own position control; the program drives the motor by "
+        "`setTorque`, with `staticFriction` and `dampingConstant` of the joint at 0.",
+        f"Webots has no armature: the world's pendulum carries {model.values['armature']:.6g} kg·m² of it in its "
+        "`inertiaMatrix`. That is right where one joint alone turns the solid about a fixed axis.",
+        "The program needs the inertia that the joint turns, armature included; with friction M2–M6 an error of a "
+        "fifth in it costs one to two milliradians.",
+        "Torque off is `enable` 0.",
+    ]
+    readme = readme_section(model, "Webots R2023b and later", meanings, notes, _usage(servo_file, inertia))
+    files = write_files(folder, contents, model, "webots", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def joint_inertia(model: ServoModel, bench: Bench) -> float:
+    """Inertia that the pendulum's joint turns, armature included [kg·m²]."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    return inertia + mass * distance**2 + model.values["armature"]
+
+
+def world_nodes(
+    model: ServoModel, bench: Bench, settings: ServoSettings, servo_file: str, milliseconds: int
+) -> list[Node]:
+    """The pendulum's world; its robot is controlled from outside."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    direction = (math.sin(offset), 0.0, -math.cos(offset))
+    turned = inertia + model.values["armature"]
+    load = Node(
+        "Pose",
+        {
+            "translation": tuple(max(bench.length, 0.01) * x for x in direction),
+            "children": [
+                Node(
+                    "Shape",
+                    {
+                        "appearance": Node("PBRAppearance", {"baseColor": (0.2, 0.4, 0.8), "metalness": 0.0}),
+                        "geometry": Node("Sphere", {"radius": 0.02}),
+                    },
+                )
+            ],
+        },
+    )
+    solid = Node(
+        "Solid",
+        {
+            "children": [load],
+            "name": "pendulum",
+            "physics": Node(
+                "Physics",
+                {
+                    "density": -1.0,
+                    "mass": mass,
+                    "centerOfMass": [tuple(distance * x for x in direction)],
+                    "inertiaMatrix": [(turned, turned, turned), (0.0, 0.0, 0.0)],
+                },
+            ),
+        },
+    )
+    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
+    parameters = {"axis": (0.0, -1.0, 0.0), "anchor": (0.0, 0.0, 0.0), "dampingConstant": 0.0, "staticFriction": 0.0}
+    motor = {"name": MOTOR, "maxVelocity": 1000.0, "maxTorque": TORQUE_ROOM * torque_law(model, settings).limit}
+    joint = Node(
+        "HingeJoint",
+        {
+            "jointParameters": Node("HingeJointParameters", parameters),
+            "device": [Node("RotationalMotor", motor), Node("PositionSensor", {"name": f"{MOTOR} sensor"})],
+            "endPoint": solid,
+        },
+    )
+    robot = {
+        "translation": (0.0, 0.0, 0.5),
+        "children": [joint],
+        "name": "servo bench",
+        "controller": "<extern>",
+        "controllerArgs": [servo_file, repr(joint_inertia(model, bench))],
+    }
+    return [
+        Node(
+            "WorldInfo",
+            {"title": printable(model.title), "basicTimeStep": float(milliseconds), "gravity": bench.gravity},
+        ),
+        Node("Viewpoint", {"orientation": (0.0, 0.0, 1.0, math.pi / 2.0), "position": (0.0, -1.0, 0.5)}),
+        Node("Background", {"skyColor": [(0.7, 0.8, 0.9)]}),
+        Node("DirectionalLight", {"direction": (0.3, 1.0, -1.0)}),
+        Node("Robot", robot),
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What a world says of the pendulum."""
+
+    step: float
+    """[s]"""
+    inertia: float
+    """About the joint [kg·m²]"""
+    gravity_torque: float
+    """With the arm horizontal [N·m]"""
+    offset: float
+    """Angle that gravity sees at joint angle 0 [rad]"""
+    largest_torque: float
+    """That the motor applies [N·m]"""
+    servo_file: str
+    known_inertia: float
+    """The one that the controller is told [kg·m²]"""
+
+
+def read_world(path: Path) -> World:
+    """The pendulum of a world file; raises ExportError for any other world."""
+    nodes = Node("world", {"nodes": read_vrml(path, SCHEMA, HEADER)})
+    info, robot = nodes.only("nodes", "WorldInfo"), nodes.only("nodes", "Robot")
+    joint = robot.only("children", "HingeJoint")
+    parameters, physics = joint.inside("jointParameters"), joint.inside("endPoint").inside("physics")
+    passive = parameters["dampingConstant"] == parameters["staticFriction"] == 0.0
+    if parameters["axis"] != (0.0, -1.0, 0.0) or parameters["anchor"] != (0.0, 0.0, 0.0) or not passive:
+        raise ExportError(f"{path}: the joint is not the exported one: its axis, anchor, damping or friction differ")
+    motor = joint.only("device", "RotationalMotor")
+    joint.only("device", "PositionSensor")
+    arguments = robot["controllerArgs"]
+    if len(physics["centerOfMass"]) != 1 or len(physics["inertiaMatrix"]) != 2 or len(arguments) != 2:
+        raise ExportError(f"{path}: one centre of mass, an inertia matrix and two controller arguments are needed")
+    (x, _, z), mass = physics["centerOfMass"][0], physics["mass"]
+    distance = math.hypot(x, z)
+    try:
+        known = float(arguments[1])
+    except ValueError:
+        raise ExportError(f"{path}: the inertia {arguments[1]!r} is not a number") from None
+    inertia = physics["inertiaMatrix"][0][1] + mass * distance**2
+    if not (inertia > 0.0 and mass > 0.0 and info["basicTimeStep"] >= 1.0):
+        raise ExportError(f"{path}: a pendulum of {inertia} kg·m² at {info['basicTimeStep']} ms is not possible")
+    return World(
+        step=1e-3 * info["basicTimeStep"],
+        inertia=inertia,
+        gravity_torque=mass * info["gravity"] * distance,
+        offset=math.atan2(x, -z),
+        largest_torque=motor["maxTorque"],
+        servo_file=arguments[0],
+        known_inertia=known,
+    )
+
+
+def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Run the controller of an export with Webots' integrator at the world's step; raises ExportError."""
+    require_unchanged(folder, (PROGRAM, LIBRARY))
+    name = slug(model.title)
+    world = read_world(folder / f"{name}.pendulum.wbt")
+    if world.servo_file != f"{name}.servo.json":
+        raise ExportError(f"{folder}: the world asks for {world.servo_file!r}, which is not this export's servo")
+    settings = settings_of(model, options, "webots")
+    bench = options.bench or default_bench(model)
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run, world.step, round(2.0 * world.step / REFERENCE_STEP))
+        actual = simulate_world(world, folder / world.servo_file, trajectory)
+        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
+    how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator at {world.step * 1e3:g} ms"
+    return Check(how=how, errors=errors)
+
+
+def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: str) -> NDArray[np.float64]:
+    """Positions of a world's pendulum on a trajectory, one before each step [rad]; commands are held for a step.
+
+    servo: its file, or that file's content.
+    """
+    try:
+        joint = program("servobench_webots").JointServo(servo, world.step, world.known_inertia)
+    except ValueError as error:
+        raise ExportError(f"the controller does not take the servo: {error}") from None
+    joint.limit = world.largest_torque
+    path = make_trajectory(trajectory)
+    time = world.step * np.arange(math.ceil(path.duration / world.step - 1e-9))
+    goal, driven = path.goal(time), path.torque_enable(time)
+    positions = np.empty(len(time))
+    position = velocity = 0.0
+    for k in range(len(time)):
+        positions[k] = position
+        torque = joint.torque(position, goal[k], float(driven[k]))
+        pull = world.gravity_torque * math.sin(position + world.offset)
+        velocity += world.step / world.inertia * (torque - pull)
+        position += world.step * velocity
+    return positions
+
+
+def _milliseconds(timestep: float) -> int:
+    milliseconds = round(1e3 * timestep)
+    if milliseconds < 1 or abs(1e-3 * milliseconds - timestep) > 1e-9:
+        raise ExportError(
+            f"export to webots: a time step of {timestep} s is not possible; controllers step by whole milliseconds"
+        )
+    return milliseconds
+
+
+def _usage(servo_file: str, inertia: float) -> str:
+    return f"""\
+Open the world in Webots, then start the controller in this folder (numpy is needed; numba makes it faster):
+
+```sh
+$WEBOTS_HOME/webots-controller {PROGRAM} {servo_file} {inertia:.9g}
+```
+
+In a controller of your own, with a PositionSensor beside each RotationalMotor, and `maxTorque` well above the servo's
+stall torque, since friction is in it:
+
+```python
+from controller import Robot
+from servobench_webots import attach
+
+robot = Robot()
+servos = attach(robot, {{"elbow": "{servo_file}"}}, inertias={{"elbow": {inertia:.6g}}})
+while servos.step([0.5], enable=1.0):  # goals in rad; enable 0 releases
+    pass
+```
+
+`servos.servos[0].inertia` may follow the arm's pose. One step of `servos` is one `basicTimeStep`, a whole number of ms.
+"""
+
+
+EXPORTER = Exporter(
+    target="webots",
+    title="Webots R2023b+",
+    description="A world with the pendulum and a torque-mode controller with friction M1–M6.",
+    options=ServoOptions,
+    write=write_webots,
+    check=check_webots,
+)

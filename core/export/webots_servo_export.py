@@ -1,0 +1,135 @@
+"""Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
+
+What the node does and how it is fitted: `core.export.webots_servo`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive_fit import require_gains
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import GridRun, default_bench
+from core.export.notes import settings_note
+from core.export.vrml import Node, Schema, read_vrml, vrml_text
+from core.export.webots_servo import ServoNode, fit_servo_node, node_errors
+from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES
+
+HEADER = "#VRML_SIM V6.0 utf8"
+SCHEMA: Schema = {
+    "Servo": {
+        "name": "SFString",
+        "type": "SFString",
+        "maxVelocity": "SFFloat",
+        "maxForce": "SFFloat",
+        "controlP": "SFFloat",
+        "acceleration": "SFFloat",
+        "position": "SFFloat",
+        "minPosition": "SFFloat",
+        "maxPosition": "SFFloat",
+        "minStop": "SFFloat",
+        "maxStop": "SFFloat",
+        "springConstant": "SFFloat",
+        "dampingConstant": "SFFloat",
+    },
+}
+"""The node's fields, seed 002 section 3.42."""
+
+
+def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
+    """Write `<name>.servo.wrl`, the node's text; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "webots-servo")
+    require_gains(settings, "Webots' Servo node")
+    bench = options.bench or default_bench(model)
+    fit = fit_servo_node(model, bench, settings, options.timestep)
+    name = f"{slug(model.title)}.servo.wrl"
+    text = vrml_text([servo_node(model.title, fit.node)], SCHEMA, HEADER)
+    worst = fit.runs[int(fit.errors.argmax())].title
+    notes = [
+        "The node has no friction, no armature and no gain of torque over angle: it takes up to `maxForce` to reach a "
+        "velocity. controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion "
+        "over the four trajectories, two loads and two gains.",
+        f"The fit's error against the full model is {fit.mean_mrad:.2f} mrad on average and "
+        f"{1e3 * float(fit.errors.max()):.2f} mrad in the worst run ({worst}); {1e3 * fit.held_back_error:.2f} mrad at "
+        "a load and gain it was not fitted to.",
+        f"{settings_note(settings)} Another gain of the servo scales controlP.",
+        f"Fitted at a `basicTimeStep` of {options.timestep * 1e3:g} ms, with {model.values['armature']:.6g} kg·m² of "
+        "armature: add it to the inertia of the solid that the joint turns.",
+        "Torque off is `wb_servo_set_motor_force(servo, 0)`; the damper stays.",
+    ]
+    readme = readme_section(model, "Servo node of Webots 6", {name: "the node's fields"}, notes, _USAGE)
+    files = write_files(folder, {name: text}, model, "webots-servo", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.mean_mrad)
+
+
+def servo_node(title: str, node: ServoNode) -> Node:
+    """The node as Webots has it; its position limits and stops are off."""
+    return Node(
+        "Servo",
+        {
+            "name": printable(title),
+            "type": "rotational",
+            "maxVelocity": node.max_velocity,
+            "maxForce": node.max_force,
+            "controlP": node.control_p,
+            "acceleration": node.acceleration,
+            "position": 0.0,
+            "minPosition": 0.0,
+            "maxPosition": 0.0,
+            "minStop": 0.0,
+            "maxStop": 0.0,
+            "springConstant": 0.0,
+            "dampingConstant": node.damping,
+        },
+    )
+
+
+def read_servo_node(path: Path) -> ServoNode:
+    """The node of a file; raises ExportError for values that the manual does not allow or we do not simulate."""
+    found = Node("file", {"nodes": read_vrml(path, SCHEMA, HEADER)}).only("nodes", "Servo")
+    unused = ("position", "minPosition", "maxPosition", "minStop", "maxStop", "springConstant")
+    if found["type"] != "rotational" or any(found[name] != 0.0 for name in unused):
+        raise ExportError(f"{path}: not the exported node: it is not rotational, or has limits or a spring")
+    return ServoNode(
+        control_p=found["controlP"],
+        max_velocity=found["maxVelocity"],
+        max_force=found["maxForce"],
+        acceleration=found["acceleration"],
+        damping=found["dampingConstant"],
+    )
+
+
+def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
+    """Simulate the node of an export by seed 002's rule; raises ExportError."""
+    node = read_servo_node(folder / f"{slug(model.title)}.servo.wrl")
+    settings = settings_of(model, options, "webots-servo")
+    bench, step = options.bench or default_bench(model), options.timestep
+    grid = [GridRun(trajectory=name, bench=bench, settings=settings) for name in PAPER_TRAJECTORIES]
+    errors = 1e3 * node_errors(model, node, grid, settings.kp, step)
+    return Check(
+        how=f"the node read back and simulated here by its manual's rule at {step * 1e3:g} ms",
+        errors=dict(zip(PAPER_TRAJECTORIES, errors.tolist(), strict=True)),
+    )
+
+
+_USAGE = """\
+Copy the fields into your robot's Servo node; children, boundingObject and physics are your robot's. In the controller:
+
+```c
+wb_servo_set_position(servo, goal);     /* rad */
+wb_servo_set_motor_force(servo, 0);     /* torque off; back on with the node's maxForce */
+```
+"""
+
+
+EXPORTER = Exporter(
+    target="webots-servo",
+    title="Webots 6 Servo node",
+    description="The five numbers of the legacy Servo node, fitted to the model's motion.",
+    options=ServoOptions,
+    write=write_webots_servo,
+    check=check_webots_servo,
+)

@@ -1,0 +1,206 @@
+"""Choreonoid: seed 001's friction against its published constants, files that come back, the simulated customizer."""
+
+from dataclasses import astuple, replace
+
+import numpy as np
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import lambertw
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export.choreonoid import (
+    body_of,
+    check_choreonoid,
+    read_body,
+    read_friction,
+    write_choreonoid,
+)
+from core.export.choreonoid_friction import (
+    ElastoplasticFriction,
+    friction_constants,
+    friction_torque,
+    lambert_w0,
+    simulate_choreonoid,
+)
+from core.export.contract import ServoOptions
+from core.export.drive import Drive
+from core.export.files import README, slug
+from tests.core.conftest import PENDULUM
+from tests.core.test_export import hostile_names
+
+SEED = ElastoplasticFriction(Ts=2.5, Tc=0.2, Tv=4.5, w_brk=0.04, Kf=5000.0, Bf=50.0, dt=1e-3)
+"""Constants of seed 001's figure 7."""
+DRIVE = Drive(
+    stiffness=20.0, damping=0.5, torque_limit=3.0, no_load_speed=6.0, friction=0.2, viscous=0.05, armature=0.01
+)
+magnitudes = st.floats(1e-3, 10.0)
+
+
+def torque(friction, wished):
+    return float(friction_torque(np.array(astuple(friction)), wished))
+
+
+class TestFriction:
+    def test_lamberts_w(self):
+        """Branch 0 on [−1/e, 0]; W0(−0.1) = −0.111832559158963; a step below −1/e is rounding."""
+        x = -np.exp(-1.0) * np.linspace(0.0, 0.999999, 2000)
+
+        np.testing.assert_allclose([lambert_w0(value) for value in x], lambertw(x).real, atol=1e-12)
+        assert lambert_w0(-0.1) == pytest.approx(-0.111832559158963, abs=1e-15)
+        assert lambert_w0(-np.exp(-1.0) - 1e-17) == pytest.approx(-1.0, abs=1e-7)
+
+    def test_the_seeds_constants(self):
+        """u = 0.9664; torques at ω* computed independently of this code."""
+        assert pytest.approx(0.9664, abs=1e-4) == SEED.u
+        for wished, expected in (
+            (0.046, 2.2380592386),
+            (0.06, 1.2853237838),
+            (0.1, 0.8586777895),
+            (0.3, 1.4350307220),
+        ):
+            assert torque(SEED, wished) == pytest.approx(expected, abs=1e-10)
+            assert torque(SEED, -wished) == -torque(SEED, wished)
+
+    @settings(max_examples=100)
+    @given(magnitudes, magnitudes, st.floats(0.0, 5.0), magnitudes, magnitudes, st.floats(-20.0, 20.0))
+    def test_it_solves_the_implicit_equation(self, extra, coulomb, viscous, speed, inertia, wished):
+        """Eq. (11), T = Φ(ω* − Z·T), or the bristle T = ω*/Z while |ω*| ≤ Z·Ts; for constants of our own rule."""
+        friction = friction_constants(coulomb + extra, coulomb, viscous, speed, inertia, 1e-3)
+        found = torque(friction, wished)
+
+        if abs(wished) <= friction.Z * friction.Ts:
+            assert found == wished / friction.Z
+            return
+        slip = wished - friction.Z * found
+        curve = (friction.Ts - friction.Tc) * np.exp(-abs(slip) / friction.w_brk) + friction.Tc
+        assert found == pytest.approx(np.copysign(curve, wished) + friction.Tv * slip, rel=1e-6)
+        assert slip * wished >= 0.0
+
+    @settings(max_examples=100)
+    @given(magnitudes, magnitudes, st.floats(0.0, 5.0), st.floats(1e-4, 10.0), magnitudes)
+    def test_the_rule_for_kf_and_bf(self, extra, coulomb, viscous, speed, inertia):
+        """u ≤ 1 always; 1/Z at most what stops the joint in a step, with room; w_brk raised only if it must be."""
+        step = 1e-3
+        friction = friction_constants(coulomb + extra, coulomb, viscous, speed, inertia, step)
+
+        assert friction.u <= 1.0
+        assert friction.Kf == pytest.approx(0.04 * inertia / step**2)
+        assert 1.05 * inertia / step >= 1.0 / friction.Z
+        if friction.w_brk > speed:
+            with pytest.raises(ExportError, match="> 1"):
+                replace(friction, w_brk=0.9 * friction.w_brk)
+        else:
+            assert friction.w_brk == speed
+            assert friction.Bf >= 2.0 * np.sqrt(friction.Kf * inertia) * (1.0 - 1e-12)
+
+    def test_constants_that_jump_are_refused(self):
+        with pytest.raises(ExportError, match="raise Kf"):
+            replace(SEED, w_brk=0.03)
+        with pytest.raises(ExportError, match="Ts ≥ Tc"):
+            replace(SEED, Ts=0.1)
+
+    @settings(max_examples=20)
+    @given(st.floats(0.05, 0.8))
+    def test_stiction_holds_without_drift(self, share):
+        """A pull moves the joint by the bristle's T/Kf and no further; its sudden start overshoots by up to a fifth."""
+        friction = friction_constants(0.5, 0.1, 0.01, 0.1, 0.02, 1e-3)
+        # A pendulum of length 0 with a constant pull: gravity at 90° of offset, moved by less than a milliradian.
+        path = simulate_choreonoid(
+            friction, (0.0, 0.0, 0.0), (0.02, share * 0.5, -np.pi / 2), np.zeros(5000), np.zeros(5000)
+        )
+
+        assert path[-1] == pytest.approx(share * 0.5 / friction.Kf, rel=1e-3)
+        assert path[-1] == pytest.approx(path[-1000], abs=1e-9)
+
+
+class TestFiles:
+    def test_the_pendulum_is_the_benchs(self, tmp_path):
+        bench = Bench(mass=0.4, length=0.2, arm_mass=0.1, gravity=3.7)
+        path = tmp_path / "a.body"
+        path.write_text(yaml.safe_dump(body_of("a", DRIVE, bench, 0.4), sort_keys=False, default_flow_style=None))
+
+        body = read_body(path)
+
+        assert body.inertia == pytest.approx(bench.inertia + DRIVE.armature, rel=1e-9)
+        assert body.moment * bench.gravity == pytest.approx(bench.gravity_torque, rel=1e-9)
+        assert body.offset == pytest.approx(0.4)
+        assert body.effort == DRIVE.torque_limit
+
+    def test_angles_are_degrees_and_the_gear_is_one(self):
+        """format_version 2.0 has no radians; rotor_inertia·gear_ratio² is the armature."""
+        joint = body_of("a", DRIVE, PENDULUM, 0.0)["links"][1]
+
+        assert joint["joint_velocity_range"] == pytest.approx([-np.degrees(6.0), np.degrees(6.0)])
+        assert joint["rotor_inertia"] * joint["gear_ratio"] ** 2 == DRIVE.armature
+        assert joint["joint_axis"] == [0.0, -1.0, 0.0]
+
+    @settings(max_examples=15)
+    @given(hostile_names)
+    def test_no_name_breaks_the_body(self, tmp_path_factory, name):
+        path = tmp_path_factory.getbasetemp() / "names.body"
+        body = body_of(slug(name), DRIVE, PENDULUM, 0.0)
+        path.write_text(yaml.safe_dump(body, sort_keys=False, default_flow_style=None), "utf-8")
+
+        assert read_body(path).effort == DRIVE.torque_limit
+        assert yaml.safe_load(path.read_text("utf-8"))["name"] == slug(name)
+
+    @pytest.mark.parametrize(
+        ("old", "new", "complaint"),
+        [
+            ("format_version: 2.0", "format_version: 1.0", "2.0"),
+            ("angle_unit: degree", "angle_unit: radian", "degrees"),
+            ("rotor_inertia: ", "rotor_inertias: ", "rotor_inertias"),
+            ("rotor_inertia: ", "rotor_inertia: x", "not of the format's type"),
+            ("joint_axis: [0.0", "joint_axis: [0.5", "not the exported pendulum"),
+            ("mass: 1.0", "mass: .inf", "not of the format's type"),
+            ("name: BASE", "name: &a BASE", "anchors"),
+            ("links:", "links: [", "YAML"),
+            ("links:", "links: !!python/name:os.system\nother:", "YAML"),
+        ],
+    )
+    def test_another_body(self, tmp_path, old, new, complaint):
+        text = yaml.safe_dump(body_of("a", DRIVE, PENDULUM, 0.0), sort_keys=False, default_flow_style=None)
+        assert old in text
+        (tmp_path / "a.body").write_text(text.replace(old, new, 1))
+
+        with pytest.raises(ExportError, match=complaint):
+            read_body(tmp_path / "a.body")
+
+    def test_another_friction(self, tmp_path):
+        for text, complaint in (("[]", "no mapping"), ("format: x", "version 1"), ("a: [", "YAML")):
+            (tmp_path / "a.yaml").write_text(text)
+            with pytest.raises(ExportError, match=complaint):
+                read_friction(tmp_path / "a.yaml")
+
+
+class TestExport:
+    def test_m1_is_written_as_it_is(self, tmp_path):
+        """Ts = Tc; what remains is the customizer's step of 1 ms."""
+        model = load_model("erob80_50", "m1")
+        result = write_choreonoid(model, tmp_path, ServoOptions())
+        friction, gains = read_friction(tmp_path / f"{slug(model.title)}.friction.yaml")
+
+        assert friction.Ts == friction.Tc == model.values["friction_base"]
+        assert friction.Tv == model.values["friction_viscous"]
+        assert gains[2] == pytest.approx(model.values["kt"] * model.control.output_limit)
+        assert result.error_mrad == pytest.approx(0.0, abs=0.01)
+        assert check_choreonoid(model, tmp_path, ServoOptions()).mean_mrad < 1.5
+
+    def test_m6_is_fitted_with_the_seeds_exponent(self, tmp_path):
+        """Ts = K_c + K_c^s, Tc = K_c, w_brk = v_s of the refitted model; error stated and found again."""
+        model = load_model("mx106", "m6")
+        result = write_choreonoid(model, tmp_path, ServoOptions())
+        found = check_choreonoid(model, tmp_path, ServoOptions())
+        friction, _ = read_friction(tmp_path / f"{slug(model.title)}.friction.yaml")
+        text = (tmp_path / README).read_text("utf-8")
+
+        assert friction.Ts > friction.Tc > 0.0
+        assert f"friction_base = {friction.Tc:.6g}" in text
+        assert "Stribeck friction of exponent 1" in text
+        assert f"{result.error_mrad:.2f} mrad on average" in text
+        assert result.error_mrad is not None
+        assert found.mean_mrad < 2.0 * result.error_mrad

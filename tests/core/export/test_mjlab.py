@@ -1,0 +1,179 @@
+"""Export to mjlab: the files, and where mjlab is installed the actuator on MuJoCo Warp itself, on the processor."""
+
+import importlib.util
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export.contract import ServoOptions
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
+from core.export.mujoco_xml import pendulum_inertial
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
+from core.model import build_model
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from tests.core.conftest import PENDULUM
+
+needs_mjlab = pytest.mark.skipif(importlib.util.find_spec("mjlab") is None, reason="mjlab is not installed")
+DT = 0.005
+
+
+def test_the_files_say_what_the_model_says(tmp_path):
+    model = load_model("mx106", "m6")
+
+    result = EXPORTER.write(model, tmp_path, ServoOptions(kp=12.0, supply_voltage=11.5))
+
+    files = {path.name.partition(".")[2]: path for path in result.files}
+    assert {path.name for path in result.files} >= {*PROGRAMS, "README.md"}
+    settings = replace(model.default_settings(12.0), supply_voltage=11.5)
+    assert json.loads(files["servo.json"].read_text()) == servo_numbers(model, settings)
+    scene = ET.parse(files["mjlab.xml"]).getroot()
+    assert scene.find("actuator") is scene.find("option") is scene.find("default") is None
+    compile(files["mjlab.py"].read_text(), "example", "exec")
+    assert result.error_mrad == 0.0
+
+
+def test_a_hostile_name_stays_in_its_folder(tmp_path):
+    model = replace(build_model("mx106", "m2"), name='"""; import os\n../../<evil>')
+    result = EXPORTER.write(model, tmp_path, ServoOptions())
+    assert all(path.parent == tmp_path for path in result.files)
+    for path in result.files:
+        if path.suffix == ".py":
+            compile(path.read_text(), path.name, "exec")
+
+
+def test_a_check_without_mjlab_says_what_to_install(tmp_path):
+    if importlib.util.find_spec("mjlab"):
+        pytest.skip("mjlab is installed")
+    assert EXPORTER.check
+    with pytest.raises(ExportError, match="mjlab is not installed here: pip install mjlab"):
+        EXPORTER.check(load_model("mx106", "m1"), tmp_path, ServoOptions())
+
+
+@needs_mjlab
+@pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), ("erob80_100", "m6")])
+def test_four_worlds_move_as_the_model_does(servo, friction, tmp_path):
+    """Mean distance from the converged motion at 5 ms, each trajectory in a world of its own: under 2 mrad."""
+    model = load_model(servo, friction)
+    EXPORTER.write(model, tmp_path, ServoOptions())
+    bench, settings = default_bench(model), model.default_settings()
+    pendulum, numbers = (next(tmp_path.glob(f"*.{end}")) for end in ("mjlab.xml", "servo.json"))
+    trajectories = [make_trajectory(name) for name in PAPER_TRAJECTORIES]
+
+    actual = simulate_in_mjlab(pendulum, numbers, trajectories, DT, bench.gravity)
+
+    for name, positions in zip(PAPER_TRAJECTORIES, actual, strict=True):
+        run = GridRun(trajectory=name, bench=bench, settings=settings)
+        expected = converged_positions(model, run)[:: round(DT / 1e-4)]
+        assert 1e3 * np.abs(positions[: len(expected)] - expected).mean() < 2.0
+
+
+class Worlds:
+    """A robot of two servo joints on a fixed or floating base, in mjlab; the first joint only holds a light link."""
+
+    def __init__(self, model, *, floating=False, worlds=2, expand=True):
+        import mujoco
+        import torch
+        from mjlab.entity import EntityArticulationInfoCfg, EntityCfg
+        from mjlab.scene import Scene, SceneCfg
+        from mjlab.sim import MujocoCfg, Simulation, SimulationCfg
+
+        self.actuators: Any = program("servobench_mjlab")
+        mass, distance, inertia = (float(x) for x in pendulum_inertial(PENDULUM))
+        self.model = model
+        base = '<freejoint/><inertial pos="0 0 0" mass="1e4" diaginertia="1e4 1e4 1e4"/>' if floating else ""
+        xml = f"""<mujoco><worldbody><body name="base" gravcomp="1">{base}
+          <body name="idle"><joint name="idle" axis="0 -1 0" frictionloss="0.3"/>
+            <inertial pos="0 0 -0.01" mass="0.01" diaginertia="1e-3 1e-3 1e-3"/></body>
+          <body name="link"><joint name="elbow" axis="0 -1 0"/>
+            <inertial pos="0 0 {-distance!r}" mass="{mass!r}" diaginertia="{inertia!r} {inertia!r} {inertia!r}"/></body>
+        </body></worldbody></mujoco>"""
+        numbers = servo_numbers(model, model.default_settings())
+        servo = self.actuators.ServoBenchActuatorCfg(target_names_expr=("elbow",), servo=numbers)
+        robot = EntityCfg(
+            spec_fn=lambda: mujoco.MjSpec.from_string(xml),
+            articulation=EntityArticulationInfoCfg(actuators=(servo,)),
+        )
+        self.scene = Scene(SceneCfg(num_envs=worlds, entities={"robot": robot}), device="cpu")
+        options = SimulationCfg(mujoco=MujocoCfg(timestep=DT))
+        self.sim = Simulation(worlds, options, spec=self.scene.spec, device="cpu")
+        self.scene.initialize(self.sim.mj_model, self.sim.model, self.sim.data)
+        if expand:
+            self.sim.expand_model_fields(self.actuators.MODEL_FIELDS)
+        self.robot = self.scene["robot"]
+        self.servo = self.robot.actuators[0]
+        self.torch = torch
+
+    def run(self, goals, steps):
+        """Elbow positions after each step, (steps, worlds) rad."""
+        positions = []
+        for _ in range(steps):
+            goal = self.torch.tensor([[0.0, goal] for goal in goals])
+            self.robot.set_joint_position_target(goal)
+            self.scene.write_data_to_sim()
+            self.sim.step()
+            self.scene.update(DT)
+            positions.append(self.robot.data.joint_pos[:, 1].clone())
+        return self.torch.stack(positions)
+
+
+@needs_mjlab
+def test_the_load_on_a_floating_base_is_that_on_a_fixed_one():
+    """Friction rows belong to DOFs: with six of a free joint ahead, joint ids point at the wrong ones."""
+    model = load_model("mx106", "m6")
+    worlds = {floating: Worlds(model, floating=floating) for floating in (False, True)}
+
+    positions = {floating: w.run((0.6, -1.2), 150) for floating, w in worlds.items()}
+
+    worlds[False].torch.testing.assert_close(positions[True], positions[False], rtol=0.0, atol=2e-3)
+    for w in worlds.values():
+        gravity = -PENDULUM.gravity_torque * np.sin(positions[False][-1].numpy())
+        np.testing.assert_allclose(w.servo.external_torque[:, 0], gravity, atol=5e-3)
+
+
+@needs_mjlab
+def test_a_joint_held_by_friction_does_not_creep():
+    """Released with a load below its friction: under 0.1 mrad in two seconds."""
+    worlds = Worlds(build_model("mx106", "m1").with_parameters(build_model("mx106", "m1").parameters.with_values(
+        {"friction_base": 1.0})))  # fmt: skip
+    worlds.servo.torque_enable[:] = 0.0
+    worlds.robot.write_joint_state_to_sim(worlds.torch.tensor([[0.0, 0.5]] * 2), worlds.torch.zeros(2, 2))
+
+    positions = worlds.run((0.0, 0.0), 400)
+
+    assert (positions[-1] - 0.5).abs().max() < 1e-4
+
+
+@needs_mjlab
+def test_a_reset_world_starts_anew_and_asking_twice_changes_nothing():
+    worlds = Worlds(load_model("mx106", "m6"))
+    first = worlds.run((0.7, 0.7), 60)
+    worlds.sim.reset(worlds.torch.tensor([1]))
+    worlds.robot.reset(worlds.torch.tensor([1]))
+    # As environments do after a reset, with targets that are not set yet.
+    worlds.scene.write_data_to_sim()
+    worlds.sim.forward()
+
+    second = worlds.run((0.7, 0.7), 60)
+
+    worlds.torch.testing.assert_close(second[:, 1], first[:, 1], rtol=0.0, atol=2e-4)
+    assert (second[:, 0] - first[-1, 0]).abs().max() < 1e-2
+
+
+@needs_mjlab
+def test_worlds_that_share_their_friction_are_refused():
+    with pytest.raises(RuntimeError, match="friction_per_world"):
+        Worlds(load_model("mx106", "m1"), expand=False).run((0.0, 0.0), 1)
+
+
+@needs_mjlab
+def test_the_event_asks_for_the_fields_the_actuator_writes():
+    actuators: Any = program("servobench_mjlab")
+    assert actuators.friction_per_world.model_fields == actuators.MODEL_FIELDS
