@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.actions import ActionSpec
+from bench_gui.compare.arm_tab import ArmTab
 from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.compare.diagram import DiagramPlot
 from bench_gui.compare.errors_tab import ErrorsTab
@@ -36,12 +37,13 @@ from bench_gui.widgets.page import TaskPage
 from core.friction import FRICTION_TITLES
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
-OVERLAY, ERRORS, MODELS, DIAGRAM = range(4)
+OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
 _TABS = (
     ("Overlay", "Measured and simulated motion, and what is left between them"),
     ("Errors", "Errors run by run and by condition, and a heat map"),
     ("Models", "Mean errors of the models as bars"),
     ("Diagram", "Drive and backdrive torques at several speeds"),
+    ("Arm", "Friction models on an arm of two servos, simulated or measured"),
 )
 MOST_FASTER = 5
 FASTEST_STEP = 20.0
@@ -49,7 +51,7 @@ FASTEST_STEP = 20.0
 
 
 class CompareView(TaskPage):
-    """Four views of the same runs and models; only the one in sight asks for anything."""
+    """Four views of the same runs and models, of which only the one in sight asks for anything, and an arm."""
 
     help_page = "compare"
 
@@ -68,18 +70,25 @@ class CompareView(TaskPage):
         self.errors = self.errors_tab.table
         self.models_tab = ModelsTab(comparison)
         self.diagram = DiagramPlot()
+        self.arm = ArmTab(controller)
         self._build_tools()
         self._build_picture()
         self._build_settings()
+        self.arm_button: QPushButton = button(
+            "Compare on an arm", f"{_TABS[ARM][1]}; needs no recordings", lambda: self.tabs.choose(ARM)
+        )
         self.set_empty_state(
             EmptyState(
                 "No recordings to compare",
-                "Record the four trajectories (24 s), or look at the example recorded with a real XL330.",
+                "Record the four trajectories (24 s), look at the example recorded with a real XL330, or see what "
+                "friction models are worth on a simulated arm.",
                 record_four,
                 example,
+                self.arm_button,
             )
         )
         self.errors_tab.run_wanted.connect(self.show_run)
+        self.arm.started.connect(lambda: self.tabs.choose(ARM))
         controller.shelf.changed.connect(self._offer)
         comparison.choice_changed.connect(self._mark)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
@@ -131,6 +140,7 @@ class CompareView(TaskPage):
             self.heat_export.button,
             self.bars_export.button,
             self.diagram_tools.bar,
+            self.arm.tools.bar,
         )
         row = QHBoxLayout()
         row.setSpacing(8)
@@ -149,6 +159,7 @@ class CompareView(TaskPage):
             self.errors_tab,
             self.models_tab,
             self.diagram,
+            self.arm,
         ):
             self._pages.addWidget(page)
         self.centre.addWidget(self._pages, 1)
@@ -170,6 +181,7 @@ class CompareView(TaskPage):
             ERRORS: self.errors_tab.settings,
             MODELS: self.models_tab.settings,
             DIAGRAM: diagram,
+            ARM: self.arm.settings,
         }
         for tab, section in self._tab_settings.items():
             section.setVisible(tab == OVERLAY)
@@ -181,6 +193,8 @@ class CompareView(TaskPage):
             self._sections[origin] = section
             self.settings.addWidget(section)
         self.settings.addStretch(1)
+        self.actions_column.addWidget(self.arm.buttons)
+        self.arm.buttons.hide()
         self.file_button: QPushButton = button("Open model file…", "Compare a model from a file too", self.ask_model)
         self.actions_column.addWidget(self.file_button)
 
@@ -194,6 +208,7 @@ class CompareView(TaskPage):
             self.errors_tab,
             self.models_tab,
             self.diagram,
+            self.arm,
             self.tabs,
             self.overlay_tools,
             self.diagram_tools,
@@ -233,6 +248,7 @@ class CompareView(TaskPage):
             ActionSpec("E&xport plot…", lambda: self._export.ask(), "Ctrl+E", "Write what is visible to a file"),
             ActionSpec("Copy plot as &image", lambda: self._export.copy_image(), "Ctrl+Shift+C"),
             ActionSpec("Export the &error table…", self._export_table),
+            *self.arm.actions_offered(),
         ]
 
     def ask_model(self) -> None:
@@ -252,20 +268,18 @@ class CompareView(TaskPage):
 
     @property
     def _export(self) -> PlotExport:
-        return (self.overlay_tools.export, self.heat_export, self.bars_export, self.diagram_tools.export)[
-            self.tabs.current
-        ]
+        exports = (self.overlay_tools.export, self.heat_export, self.bars_export, self.diagram_tools.export)
+        return (*exports, self.arm.tools.export)[self.tabs.current]
 
     def _toggle_cursors(self) -> None:
-        tools = {OVERLAY: self.overlay_tools, DIAGRAM: self.diagram_tools}.get(self.tabs.current)
+        with_cursors = {OVERLAY: self.overlay_tools, DIAGRAM: self.diagram_tools, ARM: self.arm.tools}
+        tools = with_cursors.get(self.tabs.current)
         if tools is not None:
             tools.cursor_button.toggle()
 
     def _fit(self) -> None:
-        if self.tabs.current == DIAGRAM:
-            self.diagram.chart.fit()
-        else:
-            self.plots.fit()
+        shown = {DIAGRAM: self.diagram.chart, ARM: self.arm.plots}
+        shown.get(self.tabs.current, self.plots).fit()
 
     def _export_table(self) -> None:
         contents = self.errors_tab.table_contents()
@@ -280,6 +294,10 @@ class CompareView(TaskPage):
         self._bars.setCurrentIndex(tab)
         for other, section in self._tab_settings.items():
             section.setVisible(other == tab)
+        self.arm.buttons.setVisible(tab == ARM)
+        self.help_page = "arm" if tab == ARM else "compare"
+        self._show_models()
+        self._show_what_there_is()
         if tab not in (ERRORS, MODELS):
             self._stop_judging()
         self._look()
@@ -289,10 +307,13 @@ class CompareView(TaskPage):
         self._unasked |= {ERRORS, MODELS}
 
     def _runs_changed(self) -> None:
-        self.show_empty(not self._controller.library.runs)
+        self._show_what_there_is()
         self._invalidate()
         if self.isVisible():
             self.entered()
+
+    def _show_what_there_is(self) -> None:
+        self.show_empty(not self._controller.library.runs and self.tabs.current != ARM)
 
     def _invalidate(self) -> None:
         """Other runs or models: everything there is to see is old."""
@@ -318,10 +339,16 @@ class CompareView(TaskPage):
             self._unasked.discard(tab)
             self._undrawn.add(tab)
             comparison = self._controller.comparison
-            (comparison.draw, comparison.judge, comparison.judge, lambda: None)[tab]()
+            (comparison.draw, comparison.judge, comparison.judge, _nothing, _nothing)[tab]()
         if tab in self._undrawn:
             self._undrawn.discard(tab)
-            (self._draw_overlay, self.errors_tab.show_runs, self.models_tab.show_errors, self._draw_diagram)[tab]()
+            (
+                self._draw_overlay,
+                self.errors_tab.show_runs,
+                self.models_tab.show_errors,
+                self._draw_diagram,
+                self.arm.refresh,
+            )[tab]()
         self._say()
 
     def _draw_overlay(self) -> None:
@@ -361,7 +388,9 @@ class CompareView(TaskPage):
         self.progress.setRange(0, max(1, all_of_them))
         self.progress.setValue(known)
         text = ""
-        if not comparison.chosen:
+        if tab == ARM:
+            text = ""
+        elif not comparison.chosen:
             text = "Choose models at the right"
         elif cut:
             last = picture.first + len(picture.recordings)
@@ -387,11 +416,16 @@ class CompareView(TaskPage):
             box.toggled.connect(lambda _: self._choose())
             self._sections[entry.origin].wide(box)
             self.boxes[entry.key] = box
-        for origin, section in self._sections.items():
-            section.setVisible(any(entry.origin == origin for entry in entries))
-        self._hint.setVisible(not any(entry.origin == IDENTIFIED for entry in entries))
+        self._show_models()
         self._colour_boxes()
         self._invalidate()
+
+    def _show_models(self) -> None:
+        """The models to choose from; the arm has its own."""
+        origins = {entry.origin for entry in self._controller.shelf.entries if self.tabs.current != ARM}
+        for origin, section in self._sections.items():
+            section.setVisible(origin in origins)
+        self._hint.setVisible(self.tabs.current != ARM and IDENTIFIED not in origins)
 
     def _title(self, entry: ModelEntry) -> str:
         name = f"{entry.model.friction.upper()}  {FRICTION_TITLES[entry.model.friction]}"
@@ -423,6 +457,10 @@ class CompareView(TaskPage):
         self.plots.set_unit(unit)
         self.speed_step.show_in(unit)
         self._arrived(DIAGRAM)
+
+
+def _nothing() -> None:
+    """These ask for nothing."""
 
 
 def _to_the_right(part: QWidget) -> QWidget:

@@ -19,7 +19,8 @@ velocity (viscous friction, back-EMF, velocity gain) the engine integrates a hal
 Needs mujoco and numpy; numba, where it is installed, makes it some twenty times faster.
 """
 
-# MuJoCo has no types of its native part. pyright: reportAttributeAccessIssue=false
+# MuJoCo has no types of its native part.
+# pyright: reportAttributeAccessIssue=false
 
 from __future__ import annotations
 

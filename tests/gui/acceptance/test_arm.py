@@ -1,0 +1,232 @@
+"""The arm in the window: compared by clicking, stopped, measured; numbers are those of the definitions."""
+
+import csv
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFileDialog
+
+from bench_gui.compare import arm_form, arm_tab
+from bench_gui.compare.arm_form import LINKS_FILE, MEASURED
+from bench_gui.compare.arm_plots import GOAL, PAPER_SHAPE, TRUTH
+from bench_gui.compare.arm_table import ratio_text, rows_of, table_panel
+from bench_gui.compare.arm_work import (
+    ARM_SERVOS,
+    CLOSEST,
+    GAINS,
+    OWN,
+    PERIOD,
+    PUBLISHED,
+    ArmProgress,
+    ArmTrack,
+    ArmView,
+)
+from bench_gui.compare.view import ARM, OVERLAY
+from bench_gui.main_window import COMPARE
+from bench_gui.theme import load_theme
+from bench_gui.units import DEGREES, RADIANS
+from bench_gui.widgets.text_table import Cell
+from bench_gui.work.plot_files import save_plot
+from core.arm import scene, validation
+from tests.gui.test_window import check_names
+
+
+def track(name, friction, origin, error, count=5):
+    angles = np.full((count, 2), 1e-3 * error)
+    return ArmTrack(
+        name=name, friction=friction, origin=origin, angles=angles, tip=angles,
+        joints_mrad=(error, error), tip_mm=0.1 * error,
+    )  # fmt: skip
+
+
+def view_of(path, *tracks, count=5):
+    zero = np.zeros((count, 2))
+    return ArmView(
+        path=path, gain="low, kp 8", time=np.linspace(0.0, 1.0, count), goal=zero, goal_tip=zero, reference=zero,
+        reference_tip=zero, rest=np.zeros((3, 2)), tracks=tracks,
+    )  # fmt: skip
+
+
+CASES = [
+    view_of("Circle", track("m1 closest", "m1", CLOSEST, 20.0), track("m4 published", "m4", PUBLISHED, 4.0)),
+    view_of("Square", track("m1 closest", "m1", CLOSEST, 12.0), track("m4 published", "m4", PUBLISHED, 3.0)),
+]
+
+
+def curve(chart, name):
+    return next(c for c in chart.seen() if c.name == name)
+
+
+@pytest.fixture
+def page(person):
+    """Compare with the arm in sight, reached from the empty page."""
+    person.window.resize(1280, 800)
+    person.window.show_task(COMPARE)
+    compare = person.window.compare
+    assert compare.is_empty
+    person.click(compare.arm_button)
+    assert compare.tabs.current == ARM
+    assert not compare.is_empty
+    return person
+
+
+def choose(page, models, period):
+    """M1 takes seconds to find; paths and gains stay all."""
+    form = page.window.compare.arm.settings
+    for name, box in form.models.items():
+        if box.isChecked() != (name in models):
+            page.click(box)
+    form.period.setValue(period)
+    return form
+
+
+def test_the_seeds_arms_and_gains_are_offered(page):
+    arm = page.window.compare.arm
+    assert {name: known.servos for name, known in scene.ARMS.items()} == ARM_SERVOS
+    assert tuple(GAINS) == tuple(validation.GAINS)
+    assert PERIOD == validation.PERIOD
+    form = arm.settings
+    assert [form.arm.itemText(i) for i in range(form.arm.count())] == [
+        "MX-106, MX-64", "eRob80 1:100, 1:50", "links from a file",
+    ]  # fmt: skip
+    assert form.frictions == ("m1", "m4", "m6")
+    form.arm.setCurrentIndex(1)
+    assert [field.currentText() for field in form.joints] == ["ZeroErr eRob80 1:100 M6", "ZeroErr eRob80 1:50 M6"]
+    check_names(page.window)
+    page.window.show_help()
+    assert page.window._help.current == "arm"
+
+
+def test_what_is_missing_is_said(page, monkeypatch):
+    """Run is disabled with its reason; without MuJoCo the page says how to get it."""
+    arm = page.window.compare.arm
+    form = arm.settings
+    monkeypatch.setattr(arm_form, "find_spec", lambda name: name)
+    for change, reason in (
+        (lambda: form.paths.check(()), "no path"),
+        (lambda: form.truth.setCurrentIndex(form.truth.findData(MEASURED)), "no recording"),
+        (lambda: [box.setChecked(False) for box in form.models.values()], "no model"),
+        (lambda: form.arm.setCurrentIndex(form.arm.findData(LINKS_FILE)), "no links"),
+    ):
+        change()
+        assert not arm.run_button.isEnabled()
+        assert reason in arm.run_button.toolTip()
+    monkeypatch.setattr(arm_form, "find_spec", lambda name: None)
+    arm.refresh()
+    assert "servobench[mujoco]" in arm.empty.text.text()
+    assert not arm.first_button.isEnabled()
+
+
+def test_the_lowest_error_is_marked_and_the_ratio_is_over_all_cases():
+    marked = [[cell.bold for cell in row if isinstance(cell, Cell)] for row in rows_of(CASES)]
+    assert marked == [[False, True], [False, True]]
+    assert ratio_text(CASES) == "M1 closest errs 4.0 to 5.0 times as much as M4 published."
+    own = [view_of("Circle", track("m1", "m1", CLOSEST, 3.0), track("m6", "m6", OWN, 0.5))]
+    assert ratio_text(own) == "M1 errs 6.0 times as much as M6 (the truth itself, at a longer time step)."
+    assert ratio_text([view_of("Circle", track("m4", "m4", OWN, 1.0))]) == ""
+    assert ratio_text([]) == ""
+
+
+def test_what_comes_from_the_process_loads_no_compiler():
+    """Neither the page nor an answer brings numba or MuJoCo into the window's process."""
+    program = (
+        "import pickle, sys\n"
+        "import bench_gui.compare.arm_tab\n"
+        "said = pickle.loads(sys.stdin.buffer.read())\n"
+        "print(said.view.path, [m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
+    )
+    said = pickle.dumps(ArmProgress(0.5, "1 of 2 cases", CASES[0]))
+    done = subprocess.run([sys.executable, "-c", program], input=said, capture_output=True, timeout=120, check=True)
+    assert done.stdout.decode().strip() == "Circle []"
+
+
+def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypatch):
+    """Cases come one by one; a stop keeps them; a row's motion is drawn; a measured arm takes the truth's place."""
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    compare, arm = page.window.compare, page.window.compare.arm
+    choose(page, ("m4", "m6"), 2.0)
+    page.click(arm.run_button)
+    assert not arm.run_button.isEnabled()
+    assert page.controller.busy()
+    page.until(lambda: len(arm.validating.views) >= 2)
+    assert arm.bar.isVisible()
+    page.click(arm.stop_button)
+    assert not arm.validating.active
+    assert arm.status.text().startswith("Stopped")
+    assert not page.controller.busy()
+    views = arm.validating.views
+    assert 2 <= len(views) < 8
+
+    shown = [(view.path, view.gain) for view in views[:2]]
+    assert shown == [("Circle", "low, kp 8"), ("Circle", "high, kp 32")]
+    table = arm.table
+    assert [column.title for column in table.columns] == ["Path", "Gain", "M4 published", "M6"]
+    assert table.rowCount() == len(views)
+    assert [cell.tone for cell in table.rows[1][2:]] == ["", "good"]
+    second = arm.table_view.visualRect(table.index(1, 0)).center()
+    qtbot.mouseClick(arm.table_view.viewport(), Qt.MouseButton.LeftButton, pos=second)
+    view = views[1]
+    plots = arm.plots
+    assert plots.keys == [GOAL, TRUTH, "m4 published", "m6"]
+    drawn = curve(plots.shoulder, "M4 published")
+    np.testing.assert_array_equal(drawn.y, view.tracks[0].angles[:, 0])
+    np.testing.assert_array_equal(curve(plots.plane, "true").x, view.reference_tip[:, 0])
+    error = curve(plots.error, "M4 published")
+    assert np.mean(error.y) == pytest.approx(view.tracks[0].mae_mrad)
+    assert view.tracks[0].joints_mrad == pytest.approx(1e3 * np.abs(view.tracks[0].angles - view.reference).mean(0))
+    assert float(table.rows[1][2].text.split(" / ")[0]) == pytest.approx(view.tracks[0].mae_mrad, rel=5e-3)
+    apart = np.hypot(*(view.tracks[0].tip - view.reference_tip).T)
+    assert view.tracks[0].tip_mm == pytest.approx(1e3 * apart.mean())
+    page.until(lambda: plots.legend.buttons["m4 published"].isVisible())
+    page.click(plots.legend.buttons["m4 published"])
+    assert "M4 published" not in [c.name for chart in (plots.plane, plots.elbow, plots.error) for c in chart.seen()]
+    page.click(plots.legend.buttons["m4 published"])
+    page.controller.set_angle_unit(DEGREES)
+    assert curve(plots.elbow, "true").y == pytest.approx(np.degrees(view.reference[:, 1]))
+    page.controller.set_angle_unit(RADIANS)
+    check_names(page.window)
+    page.window.choose_theme("dark")
+    assert curve(plots.shoulder, "true").colour == load_theme("dark").measured.lower()
+    assert curve(plots.plane, "M6").colour == load_theme("dark").model("m6").lower()
+    written(arm, tmp_path, monkeypatch)
+
+    recording = tmp_path / "arm of mine.csv"
+    columns = np.column_stack([view.time, view.reference, view.goal])
+    np.savetxt(recording, columns, delimiter=",", header="time,q1,q2,goal1,goal2", comments="")
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(recording), ""))
+    arm.settings.kp.setValue(32.0)
+    page.click(arm.measured_button)
+    page.until(lambda: not arm.validating.active)
+    assert arm.validating.problem == ""
+    (again,) = arm.validating.views
+    assert (again.path, again.gain) == ("arm of mine", "kp 32")
+    ours, own = again.tracks
+    assert own.mae_mrad < 0.05 < ours.mae_mrad
+    assert ours.mae_mrad == pytest.approx(view.tracks[0].mae_mrad, rel=0.05)
+    assert curve(plots.shoulder, "measured").y == pytest.approx(view.reference[:, 0])
+    page.click(compare.tabs.buttons[OVERLAY])
+    assert compare.is_empty
+
+
+def written(arm, folder, monkeypatch):
+    """Export the table and the path; in the dark, a picture has the colours of white paper."""
+    monkeypatch.setattr(arm._controller, "save_plot", save_plot)
+    files = [folder / name for name in ("table.csv", "path.csv")]
+    for file, action in zip(files, (arm.table_action, arm.plane_action), strict=True):
+        monkeypatch.setattr(arm_tab, "ask_plot_file", lambda *_, file=file: file)
+        action.trigger()
+    rows = list(csv.DictReader(files[0].open(encoding="utf-8")))
+    views = arm.validating.views
+    assert [float(row["Error [mrad]"]) for row in rows] == [t.mae_mrad for view in views for t in view.tracks]
+    assert len(table_panel(views).rows) == len(rows) == 2 * len(views)
+    path = list(csv.DictReader(files[1].open(encoding="utf-8")))
+    assert len(path) == len(views[1].time)
+    (panel,) = arm.plots.plane_contents("plane").panels
+    assert [c.colour for c in panel.curves if c.name == "true"] == [load_theme("light").measured]
+    (low, high), (bottom, top) = panel.x_range, panel.y_range
+    assert (high - low) / (top - bottom) == pytest.approx(PAPER_SHAPE)
+    assert low <= views[1].reference_tip[:, 0].min() < views[1].reference_tip[:, 0].max() <= high
