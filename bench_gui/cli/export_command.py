@@ -14,6 +14,9 @@ MODEL_TARGETS = (
     "mujoco",
     "mjlab",
     "isaaclab",
+    "drake",
+    "genesis",
+    "usd",
     "urdf",
     "sdformat",
     "webots",
@@ -24,7 +27,7 @@ MODEL_TARGETS = (
     "bam",
 )
 SESSION_TARGETS = ("csv", "bam", "h5")
-WORDS = ("syntax", "friction")
+WORDS = ("syntax", "friction", "drive")
 """Options of targets that are a word; the others are numbers."""
 
 

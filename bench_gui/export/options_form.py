@@ -21,7 +21,7 @@ _SHOWN_PER_SI = {"timestep": 1e3}
 _WORDS = {
     "syntax": ("Syntax", "Oldest version of the program that shall read the files"),
     "friction": ("Friction", "How friction is written"),
-    "precision": ("Precision", "Floating-point numbers of the program"),
+    "drive": ("Drive", "What moves the joint: the servo itself, or the engine's own drive"),
 }
 """Options that are one of some words: caption and tip."""
 

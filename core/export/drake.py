@@ -1,0 +1,182 @@
+"""Export to Drake: a program that puts the servo with friction M1–M6 on the joints of a plant, and a pendulum.
+
+Drake's joints know viscous damping and no other friction; its parsers say so and leave it out. The program
+(`core/export/standalone/servobench_drake.py`, which explains itself) is a system that computes motor and friction
+torque, and nothing is approximated. The pendulum is SDFormat with Drake's own elements `drake:rotor_inertia` and
+`drake:gear_ratio`; read without the program, its joint has the servo's armature, viscous friction and stall torque.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco import bench_title
+from core.export.mujoco_xml import numbers, pendulum_inertial
+from core.export.notes import settings_note
+from core.export.programs import engine, program, require_unchanged
+from core.export.servo_file import servo_numbers, servo_text, standalone_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+PROGRAMS = ("servobench_drake.py", "servobench_servo.py")
+SDF_VERSION = "1.9"
+DRAKE = "http://drake.mit.edu"
+"""Namespace of Drake's elements in SDFormat."""
+JOINT, LINK = "servo", "pendulum"
+LONGEST_STEP = 0.005
+"""Time step up to which the program was measured [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrakeOptions(ServoOptions):
+    """What can be chosen for Drake."""
+
+
+def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> ExportResult:
+    """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "drake")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    servo, pendulum = f"{name}.servo.json", f"{name}.pendulum.sdf"
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        servo: servo_text(model, settings),
+        pendulum: pendulum_text(name, model, bench, settings),
+    }
+    meanings = {
+        PROGRAMS[0]: "puts servos on the joints of a plant; needs drake and numpy, faster with numba",
+        PROGRAMS[1]: "the servo itself, which the program above uses",
+        servo: "numbers of this servo",
+        pendulum: f"pendulum, {printable(bench_title(bench))}, SDFormat {SDF_VERSION} with Drake's elements",
+    }
+    notes = [
+        "Nothing is approximated: friction, control law, motor and command path are the identified ones, computed by "
+        "the program. What remains is the engine's discretisation; the check states it.",
+        "Drake has no joint friction but viscous damping. The pendulum's file holds that, the armature as "
+        "`drake:rotor_inertia` with `drake:gear_ratio` 1, and the stall torque as `effort`; `attach` sets the armature "
+        "and takes damping and limit away, as the program brings its own.",
+        f"For discrete plants with a time step of up to {LONGEST_STEP * 1e3:g} ms. Commands given for a step act half "
+        "a step later on average.",
+        "Torque off is 0 at the input port `enable`, per joint; the motor is then as it was identified, released.",
+        f"The pendulum is meant for a gravity of {bench.gravity:g} m/s², which a file of one model cannot say; Drake's "
+        "own is 9.81.",
+        settings_note(settings),
+    ]
+    readme = readme_section(model, "Drake", meanings, notes, _usage(servo, pendulum))
+    files = write_files(folder, contents, model, "drake", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSettings) -> str:
+    """The pendulum bench with the servo's joint, fixed to the world, as SDFormat."""
+    root = ET.Element("sdf", {"version": SDF_VERSION, "xmlns:drake": DRAKE})
+    body = ET.SubElement(root, "model", name=name)
+    mass, distance, inertia = pendulum_inertial(bench)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    link = ET.SubElement(body, "link", name=LINK)
+    inertial = ET.SubElement(link, "inertial")
+    pose = (distance * math.sin(offset), 0.0, -distance * math.cos(offset), 0.0, 0.0, 0.0)
+    _add(inertial, "pose", *pose)
+    _add(inertial, "mass", mass)
+    tensor = ET.SubElement(inertial, "inertia")
+    for entry in ("ixx", "iyy", "izz"):
+        _add(tensor, entry, inertia)
+    for entry in ("ixy", "ixz", "iyz"):
+        _add(tensor, entry, 0.0)
+    joint = ET.SubElement(body, "joint", name=JOINT, type="revolute")
+    ET.SubElement(joint, "parent").text = "world"
+    ET.SubElement(joint, "child").text = LINK
+    axis = ET.SubElement(joint, "axis")
+    # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
+    _add(axis, "xyz", 0.0, -1.0, 0.0)
+    _add(ET.SubElement(axis, "dynamics"), "damping", model.values["friction_viscous"])
+    _add(ET.SubElement(axis, "limit"), "effort", _stall_torque(model, settings))
+    _add(joint, "drake:rotor_inertia", model.values["armature"])
+    _add(joint, "drake:gear_ratio", 1.0)
+    ET.indent(root)
+    return '<?xml version="1.0"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _add(parent: ET.Element, tag: str, *values: float) -> None:
+    ET.SubElement(parent, tag).text = numbers(*values)
+
+
+def _stall_torque(model: ServoModel, settings: ServoSettings) -> float:
+    own = servo_numbers(model, settings)
+    by_supply = settings.supply_voltage / own["resistance"]
+    current = own["output_limit"]
+    stall = min(current, by_supply) if model.control.law == "current" else current * by_supply
+    return own["torque_constant"] * stall
+
+
+def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check:
+    """Run the exported pendulum with the exported servo in Drake at the options' time step; raises ExportError.
+
+    The commands are those of the middle of each step: a trajectory goes on within it.
+    """
+    engine("pydrake", "Drake", "drake")
+    name, timestep = slug(model.title), options.timestep
+    require_unchanged(folder, PROGRAMS)
+    settings = settings_of(model, options, "drake")
+    bench = options.bench or default_bench(model)
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        path = make_trajectory(trajectory)
+        try:
+            actual = program("servobench_drake").simulate(
+                folder / f"{name}.pendulum.sdf",
+                {JOINT: folder / f"{name}.servo.json"},
+                lambda t, path=path: (float(path.goal(t + 0.5 * timestep)), float(path.torque_enable(t))),
+                path.duration,
+                timestep,
+                bench.gravity,
+            )
+        except (RuntimeError, ValueError) as error:
+            raise ExportError(f"{folder}: Drake does not take the export: {error}") from None
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run)
+        time = 1e-4 * np.arange(len(expected))
+        difference = actual[:, 0] - np.interp(timestep * np.arange(len(actual)), time, expected)
+        errors[trajectory] = 1e3 * float(np.abs(difference).mean())
+    return Check(how=f"run in Drake {version('drake')} with a time step of {timestep * 1e3:g} ms", errors=errors)
+
+
+def _usage(servo: str, pendulum: str) -> str:
+    return f"""\
+In place of `plant.Finalize()`, for revolute and prismatic joints of your robot:
+
+```python
+from servobench_drake import attach
+
+servos = attach(builder, plant, {{"shoulder": "{servo}", "elbow": "{servo}"}})
+builder.ExportInput(servos.GetInputPort("goal"), "goal")  # rad, in the order of the joints
+```
+
+`attach` connects the plant's state and actuation. Where other actuators need torques, connect those to the input port
+`others`. The output ports `motor_torque`, `friction_torque` and `external_torque` tell what happens.
+`python servobench_drake.py {pendulum} {servo}` swings the pendulum, releases it and prints its angle.
+"""
+
+
+EXPORTER = Exporter(
+    target="drake",
+    title="Drake",
+    description="M1–M6, control law and command path as identified: a system between a plant's state and actuation.",
+    options=DrakeOptions,
+    write=write_drake,
+    check=check_drake,
+    engine="Drake",
+    package="pydrake",
+)

@@ -1,0 +1,271 @@
+"""Export to Genesis: a program that puts the servo on an entity's joints, with its numbers and a pendulum.
+
+"servo" is the identified servo with friction M1–M6: the program (`core/export/standalone/servobench_genesis.py`, which
+explains itself) computes control law and motor and sets the joint's friction before each step; nothing is approximated.
+"plain" is Genesis' own position drive on a joint with Coulomb and viscous friction, set once and as fast as Genesis:
+
+    drive = clip(kp·(goal − q) − kv·q̇, ±limit)     joint torque = −(damping + driven damping)·q̇ − frictionloss
+
+The driven damping is the voltage law's back-EMF, k_t²/R, which no limit bounds; releasing the servo takes it away. That
+is seed 004, eqs (12, 13), exactly. The current law loses its limit by the supply voltage. Friction M2–M6 is refitted.
+
+Genesis takes half a minute and more to start. A check runs in a process of its own, the four trajectories side by side.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.apart import positions_apart
+from core.export.approximation import Form, approximate, in_form
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive import Drive
+from core.export.drive import as_model as drive_as_model
+from core.export.drive_fit import fit_drive
+from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
+from core.export.envelope_drive import as_model as envelope_as_model
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.mujoco import bench_title
+from core.export.mujoco_hook import pendulum_scene
+from core.export.mujoco_xml import xml_text
+from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.programs import require_unchanged
+from core.export.servo_file import servo_text, standalone_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES
+
+DRIVES = ("servo", "plain")
+PROGRAM = "servobench_genesis.py"
+PROGRAMS = (PROGRAM, "servobench_torch.py")
+DRIVE_FORMAT, DRIVE_VERSION = "servobench-drive", 1
+DRIVE_NUMBERS = ("kp", "kv", "torque_limit", "armature", "damping", "driven_damping", "frictionloss")
+"""Of a drive's file: N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m."""
+FORM = Form(kept=("error_gain_ratio",))
+PLAIN_FORM = Form(plain_drive=True)
+LONGEST_STEP = 0.005
+"""Time step up to which the program was measured [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenesisOptions(ServoOptions):
+    """What can be chosen for Genesis."""
+
+    drive: str = field(default="servo", metadata={"choices": DRIVES})
+    """"servo": as identified, computed before each step; "plain": the engine's own drive, set once."""
+
+
+def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> ExportResult:
+    """Write the programs, the servo's or drive's numbers, and a pendulum; raises ExportError."""
+    if options.drive not in DRIVES:
+        raise ExportError(f"export to genesis: no drive {options.drive!r}; there are {', '.join(DRIVES)}")
+    settings = settings_of(model, options, "genesis")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    scene, numbers = f"{name}.pendulum.xml", _numbers_file(name, options)
+    if options.drive == "servo":
+        text, error, how = servo_text(model, settings), 0.0, _SERVO_NOTES
+    else:
+        if settings.ki > 0.0:
+            raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
+        drive, error, fidelity = _plain(model, bench, settings)
+        text, how = drive_text(drive), [*fidelity, *_PLAIN_NOTES]
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        numbers: text,
+        scene: xml_text(pendulum_scene(name, model, bench, settings, options.timestep)),
+    }
+    meanings = {
+        PROGRAMS[0]: "puts servos or drives on the joints of an entity; needs genesis-world 1.4",
+        PROGRAMS[1]: "the servo itself in PyTorch, which the program above uses",
+        numbers: f"numbers of this {options.drive.replace('plain', 'drive')}",
+        scene: f"pendulum, {printable(bench_title(bench))}, as MJCF",
+    }
+    notes = [
+        *how,
+        "Genesis does not take gravity from a model's file: the pendulum's is "
+        f"{bench.gravity:g} m/s² along -z, `SimOptions(gravity=...)`.",
+        settings_note(settings),
+    ]
+    readme = readme_section(model, "Genesis", meanings, notes, _usage(numbers, scene, options.drive))
+    files = write_files(folder, contents, model, "genesis", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+
+
+def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], float, list[str]]:
+    """Numbers of the plain drive, its error [mrad], and what to say of it."""
+    if model.control.law == "current":
+        fit = fit_drive(model, bench, settings, PLAIN_FORM, "Genesis")
+        return _drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), fit.error_mrad, list(fit.notes)
+    missing = missing_terms(model, FORM)
+    if missing:
+        fitted = approximate(model, bench, settings, FORM)
+        written, error, notes = fitted.model, fitted.mean_mrad, fit_notes(model, fitted, "Genesis", missing)
+    else:
+        written, error = in_form(model, bench, FORM), 0.0
+        notes = ["Friction M1 and the control law are written exactly; what remains is the engine's discretisation."]
+    servo = envelope_drive_of(written, settings)
+    return _drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
+
+
+def _drive_numbers(servo: Drive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
+    return {
+        "kp": servo.stiffness,
+        "kv": max(servo.damping - back_emf, 0.0),
+        "torque_limit": limit,
+        "armature": servo.armature,
+        "damping": servo.viscous,
+        "driven_damping": back_emf,
+        "frictionloss": servo.friction,
+    }
+
+
+def drive_text(numbers: Mapping[str, float]) -> str:
+    """The file of a plain drive; numbers: DRIVE_NUMBERS."""
+    return json.dumps({"format": DRIVE_FORMAT, "version": DRIVE_VERSION, **numbers}, indent=1, allow_nan=False) + "\n"
+
+
+def read_drive(path: Path) -> dict[str, float]:
+    """Numbers of the drive that a file holds; raises ExportError for any other file."""
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ExportError(f"{path}: cannot be read as a drive: {error}") from None
+    if not isinstance(data, dict) or set(data) != {"format", "version", *DRIVE_NUMBERS}:
+        raise ExportError(f"{path}: not a drive of Genesis")
+    if (data["format"], data["version"]) != (DRIVE_FORMAT, DRIVE_VERSION):
+        raise ExportError(f"{path}: {data['format']!r} of version {data['version']!r} is not a drive of version 1")
+    wrong = [
+        f"{name} = {data[name]!r}"
+        for name in DRIVE_NUMBERS
+        if type(data[name]) not in (int, float) or not (math.isfinite(data[name]) and data[name] >= 0.0)
+    ]
+    if wrong:
+        raise ExportError(f"{path}: a drive with {', '.join(wrong)} is not possible")
+    return {name: float(data[name]) for name in DRIVE_NUMBERS}
+
+
+def as_model(numbers: Mapping[str, float], servo: str) -> tuple[ServoModel, ServoSettings]:
+    """The model that Genesis simulates with a drive, and its settings; servo: a catalogue name."""
+    if numbers["driven_damping"] > 0.0:
+        values = (numbers[name] for name in ("kp", "torque_limit", "frictionloss", "damping", "armature"))
+        kp, limit, friction, viscous, armature = values
+        back_emf = numbers["driven_damping"]
+        drive = EnvelopeDrive(
+            stiffness=kp,
+            damping=numbers["kv"] + back_emf,
+            largest_torque=limit,
+            resistance=back_emf,
+            gradient=0.0,
+            largest_speed=0.0,
+            friction=friction,
+            viscous=viscous,
+            armature=armature,
+        )
+        return envelope_as_model(drive, servo)
+    drive = Drive(
+        stiffness=numbers["kp"],
+        damping=numbers["kv"],
+        torque_limit=numbers["torque_limit"],
+        no_load_speed=0.0,
+        friction=numbers["frictionloss"],
+        viscous=numbers["damping"],
+        armature=numbers["armature"],
+    )
+    return drive_as_model(drive, servo)
+
+
+def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> Check:
+    """Run the exported pendulum in Genesis on the processor, in double precision, at the options' time step.
+
+    A plain drive is read back and simulated here where Genesis is not installed. Raises ExportError.
+    """
+    name = slug(model.title)
+    numbers = folder / _numbers_file(name, options)
+    drive = read_drive(numbers) if options.drive == "plain" else None
+    stride = round(options.timestep / REFERENCE_STEP)
+    if stride < 1 or abs(options.timestep - stride * REFERENCE_STEP) > 1e-9:
+        raise ExportError(f"a check at {options.timestep} s is not possible: not a multiple of {REFERENCE_STEP} s")
+    bench, settings = options.bench or default_bench(model), settings_of(model, options, "genesis")
+    if importlib.util.find_spec("genesis"):
+        require_unchanged(folder, PROGRAMS)
+        files = (folder / f"{name}.pendulum.xml", numbers)
+        angles = positions_apart(PROGRAM, files, PAPER_TRAJECTORIES, options.timestep, "Genesis")
+        how = f"run in Genesis {version('genesis-world')} with a time step of {options.timestep * 1e3:g} ms"
+    elif drive is not None:
+        read, own = as_model(drive, model.servo)
+        tilted = replace(bench, angle_offset=bench.angle_offset + model.values.get("q_offset", 0.0))
+        runs = [GridRun(trajectory=trajectory, bench=tilted, settings=own) for trajectory in PAPER_TRAJECTORIES]
+        angles = [converged_positions(read, run)[::stride] for run in runs]
+        how = f"{numbers.name} read back and simulated here (Genesis is not installed)"
+    else:
+        raise ExportError("Genesis is not installed here: pip install genesis-world")
+    errors = {}
+    for trajectory, positions in zip(PAPER_TRAJECTORIES, angles, strict=True):
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run)[::stride]
+        count = min(len(expected), len(positions))
+        errors[trajectory] = 1e3 * float(np.abs(positions[:count] - expected[:count]).mean())
+    return Check(how=how, errors=errors)
+
+
+def _numbers_file(name: str, options: GenesisOptions) -> str:
+    return f"{name}.{'servo' if options.drive == 'servo' else 'drive'}.json"
+
+
+_SERVO_NOTES = [
+    "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains is "
+    "the engine's discretisation; the check states it.",
+    f"Time steps of up to {LONGEST_STEP * 1e3:g} ms, with one substep. Environments with friction of their own need "
+    "`RigidOptions(batch_dofs_info=True)`.",
+    "Torque off is `enable` 0 in `update` and `step`, per environment and joint.",
+]
+_PLAIN_NOTES = [
+    "`set_drive` sets kp, kv, force range, armature, damping and frictionloss of the joint, once, and makes its "
+    "friction as stiff as Genesis allows, so that it does not creep.",
+    "Torque off is `drive.release()`: a control force of 0 and, with a voltage law, the joint's damping without the "
+    "back-EMF: the motor is an open circuit. In some environments only, it needs `RigidOptions(batch_dofs_info=True)`.",
+]
+
+
+def _usage(numbers: str, scene: str, drive: str) -> str:
+    if drive == "servo":
+        lines = f"""\
+from servobench_genesis import Servos
+
+servos = Servos(scene, robot, {{"shoulder": "{numbers}", "elbow": "{numbers}"}})
+servos.step([0.5, -0.2])  # goals in rad, then scene.step(); or servos.update(...) before your own
+"""
+    else:
+        lines = f"""\
+from servobench_genesis import set_drive
+
+drive = set_drive(scene, robot, {{"shoulder": "{numbers}", "elbow": "{numbers}"}})
+drive.command([0.5, -0.2])  # goals in rad, before scene.step()
+drive.release(["elbow"])  # torque off
+"""
+    return (
+        f"After `scene.build()`:\n\n```python\n{lines}```\n\n"
+        f"`python {PROGRAM} {scene} {numbers}` swings the pendulum, releases it and prints its angle."
+    )
+
+
+EXPORTER = Exporter(
+    target="genesis",
+    title="Genesis",
+    description="M1–M6 as identified, computed before each step; or the best position drive of the engine's own.",
+    options=GenesisOptions,
+    write=write_genesis,
+    check=check_genesis,
+)

@@ -1,0 +1,111 @@
+"""Moves an exported pendulum in PhysX, without a graphics card and without Isaac Sim.
+
+    python servobench_physx.py NAME.pendulum.usda
+
+swings it, releases it, and prints where it is. `move` is the same for commands of your own. It shows how a drive's goal
+is set and how a servo is released: by a largest force of 0.
+
+Needs numpy, ovphysx 0.7 or later, and the schemas it reads: pip install ovphysx physx-usd-schemas newton-usd-schemas.
+PhysX computes in single precision. Its interface has angles in degrees; here they are radians.
+"""
+
+# pyright: reportMissingImports=false
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ovphysx
+import ovstage
+from ovphysx.types import ObjectScope, SimObjectType
+
+__all__ = ["move"]
+
+SCHEMAS = ("PhysxSchema", "OmniUsdPhysicsDeformableSchema")
+
+
+def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray:
+    """Angles of a pendulum before each step, (runs, steps) [rad], the runs side by side, each from rest at 0.
+
+    commands: (runs, steps, 2), goal [rad] and whether the servo is driven (above 0) or released; timestep [s]. Once in
+    a process, as the schemas are registered for good.
+    """
+    package = distribution("physx-usd-schemas")
+    folders = [str(package.locate_file(f"physx_usd_schemas/{name}/resources")) for name in SCHEMAS]
+    ovphysx.PhysX.set_cpu_mode(True)
+    ovstage.population.register_usd_schemas([*folders, str(ovphysx.newton_schema_root())])
+    physx, stage = ovphysx.PhysX(), ovstage.Stage("servobench")
+    try:
+        ovstage.population.open_usd(stage, str(scene), ordinal=1, domains=ovstage.PopulationDomain.PHYSICS)
+        stage.advance_write_floor(ordinal=1).wait()
+        physx.wait_task(physx.attach_ovstage(stage, read_ordinal=1))
+        physx.wait_all()
+        copies = [f"/Pendulum{run}" for run in range(1, len(commands))]
+        if copies:
+            apart = [(10.0 * run, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0) for run in range(1, len(commands))]
+            physx.wait_task(physx.clone("/Pendulum", copies, anchor_transforms=apart))
+        physx.warmup()
+        physx.wait_all()
+        with ovstage.PathDictionary(stage) as paths:
+            joints = _Joints(physx, paths, [f"{root}/Joint" for root in ("/Pendulum", *copies)])
+            return _run(physx, joints, commands, timestep)
+    finally:
+        if physx.is_stage_attached(stage):
+            physx.wait_task(physx.detach_ovstage())
+        stage.destroy()
+        physx.destroy()
+
+
+class _Joints:
+    """Attributes of the pendulums' joints, one number each in the order of the runs."""
+
+    def __init__(self, physx: Any, paths: Any, joints: list[str]) -> None:
+        self._physx, self._paths = physx, paths
+        self._runs = {path: run for run, path in enumerate(joints)}
+
+    def read(self, attribute: str) -> np.ndarray:
+        values = np.full(len(self._runs), np.nan)
+        with self._physx.read_sync(SimObjectType.ARTICULATION_JOINT, [attribute], scope=ObjectScope.ALL) as result:
+            for group in result.groups:
+                for path, tensor in zip(self._paths.get_path_strings(group.prim_list), group.tensors, strict=True):
+                    values[self._runs[path]] = np.asarray(tensor.numpy()).reshape(-1)[0]
+        return values
+
+    def write(self, attribute: str, values: np.ndarray) -> None:
+        with self._physx.write_sync(SimObjectType.ARTICULATION_JOINT, attribute) as session:
+            for group in session.groups:
+                for path, tensor in zip(self._paths.get_path_strings(group.prim_list), group.tensors, strict=True):
+                    tensor.fill_(float(values[self._runs[path]]))
+                session.commit_sync(group)
+
+
+def _run(physx: Any, joints: _Joints, commands: np.ndarray, timestep: float) -> np.ndarray:
+    limits, none = joints.read("jointMaxForce"), np.zeros(len(commands))
+    joints.write("jointPosition", none)
+    joints.write("jointVelocity", none)
+    angles = np.empty(commands.shape[:2])
+    driven = np.ones(len(commands), dtype=bool)
+    for k in range(commands.shape[1]):
+        angles[:, k] = np.radians(joints.read("jointPosition"))
+        if np.any(driven != (commands[:, k, 1] > 0.0)):
+            driven = commands[:, k, 1] > 0.0
+            joints.write("jointMaxForce", np.where(driven, limits, 0.0))
+        joints.write("jointPositionTarget", np.degrees(commands[:, k, 0]))
+        physx.step_sync(timestep)
+    return angles
+
+
+if __name__ == "__main__":
+    if len(sys.argv) not in (2, 5):
+        sys.exit("usage: python servobench_physx.py NAME.pendulum.usda [COMMANDS.npy TIMESTEP ANGLES.npy]")
+    if len(sys.argv) == 5:
+        np.save(sys.argv[4], move(sys.argv[1], np.load(sys.argv[2], allow_pickle=False), float(sys.argv[3])))
+    else:
+        time = 0.001 * np.arange(4000)
+        swing = np.stack((np.sin(4.0 * time), time < 2.0), axis=-1)[None]
+        for moment, angle in zip(time[::100], move(sys.argv[1], swing, 0.001)[0, ::100], strict=True):
+            print(f"{moment:4.1f} s {angle:8.4f} rad")

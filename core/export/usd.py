@@ -1,0 +1,305 @@
+"""Export to USD for PhysX, Isaac Sim and Newton: the servo as a layer that a joint references, and a pendulum.
+
+The servo is UsdPhysics' angular drive with PhysX's performance envelope (`core.export.envelope_drive`), and friction
+and armature of its joint. USD measures angles in degrees: what is per radian here is per degree there.
+
+Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI, which Newton reads. PhysX has a
+static and a dynamic friction; both are the same Coulomb friction here, refitted to the model's own motion for M2–M6. A
+check runs the pendulum in PhysX where it is installed, and reads the layers back where it is not.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.apart import positions_apart
+from core.export.approximation import Form, approximate, in_form
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.mujoco import bench_title
+from core.export.mujoco_xml import pendulum_inertial
+from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.programs import require_unchanged
+from core.export.servo_file import standalone_text
+from core.export.usd_reading import read_layer
+from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES
+
+FORM = Form(kept=("error_gain_ratio",))
+PROGRAM = "servobench_physx.py"
+SERVO_APIS = (
+    "PhysicsDriveAPI:angular",
+    "PhysxDrivePerformanceEnvelopeAPI:angular",
+    "PhysxJointAxisAPI:angular",
+    "NewtonJointAPI",
+)
+DRIVE, ENVELOPE = "drive:angular:physics:", "physxDrivePerformanceEnvelope:angular:"
+AXIS, NEWTON = "physxJointAxis:angular:", "newton:"
+PER_DEGREE = math.pi / 180.0
+ENGINE_PACKAGES = ("ovphysx", "ovstage", "physx_usd_schemas", "newton_usd_schemas")
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsdOptions(ServoOptions):
+    """What can be chosen for USD."""
+
+
+def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportResult:
+    """Write `<name>.servo.usda`, `<name>.pendulum.usda` and a program that moves it; raises ExportError."""
+    settings = settings_of(model, options, "usd")
+    if settings.ki > 0.0:
+        raise ExportError("export to usd: PhysX's drive has no integral gain; leave ki at 0")
+    bench = options.bench or default_bench(model)
+    missing = missing_terms(model, FORM)
+    if missing:
+        approximation = approximate(model, bench, settings, FORM)
+        written, error = approximation.model, approximation.mean_mrad
+        fidelity = fit_notes(model, approximation, "PhysX", missing)
+    else:
+        written, error = in_form(model, bench, FORM), 0.0
+        fidelity = [
+            "Friction M1 and the control law are written as they are; what remains is the engine's "
+            "discretisation, and a motor that brakes at its limit, of which PhysX makes less than it can."
+        ]
+    name = slug(model.title)
+    servo, pendulum = f"{name}.servo.usda", f"{name}.pendulum.usda"
+    contents = {
+        servo: servo_text(envelope_drive_of(written, settings)),
+        pendulum: pendulum_text(servo, model, bench),
+        PROGRAM: standalone_text(PROGRAM),
+    }
+    meanings = {
+        servo: "drive, friction and armature of the servo's joint, to be referenced by a joint of your robot",
+        pendulum: f"articulation of one joint, {printable(bench_title(bench))}, with a scene around it",
+        PROGRAM: "moves the pendulum in PhysX; needs ovphysx, physx-usd-schemas and newton-usd-schemas",
+    }
+    notes = [
+        *fidelity,
+        "USD 1.0 text: UsdPhysics with the schemas PhysxJointAxisAPI and PhysxDrivePerformanceEnvelopeAPI (PhysX 5.6, "
+        "Isaac Sim 5.0 and later) and NewtonJointAPI. Units are metre, kilogram and degree: 1 N·m/rad is written as "
+        "0.0174533 N·m/deg. Newton knows no envelope: there the torque limit does not fall with the speed.",
+        "Envelope, friction and armature act on joints of an articulation only.",
+        "PhysX has one static and one dynamic friction, the same here, and none that depends on load.",
+        "Torque off is a `maxForce` of 0, at run time `jointMaxForce`; the motor is then an open circuit.",
+        settings_note(settings),
+    ]
+    readme = readme_section(model, "USD for PhysX, Isaac Sim and Newton", meanings, notes, _usage(servo, pendulum))
+    files = write_files(folder, contents, model, "usd", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+
+
+def servo_text(servo: EnvelopeDrive) -> str:
+    """The layer of the servo: what is applied to its joint."""
+    values = {
+        f"{DRIVE}stiffness": servo.stiffness * PER_DEGREE,
+        f"{DRIVE}damping": servo.damping * PER_DEGREE,
+        f"{DRIVE}maxForce": servo.largest_torque,
+        f"{DRIVE}targetPosition": 0.0,
+        f"{ENVELOPE}velocityDependentResistance": servo.resistance * PER_DEGREE,
+        f"{ENVELOPE}speedEffortGradient": servo.gradient / PER_DEGREE,
+        **({f"{ENVELOPE}maxActuatorVelocity": servo.largest_speed / PER_DEGREE} if servo.largest_speed else {}),
+        f"{AXIS}armature": servo.armature,
+        f"{AXIS}staticFrictionEffort": servo.friction,
+        f"{AXIS}dynamicFrictionEffort": servo.friction,
+        f"{AXIS}viscousFrictionCoefficient": servo.viscous * PER_DEGREE,
+        f"{NEWTON}armature": servo.armature,
+        f"{NEWTON}friction": servo.friction,
+        f"{NEWTON}damping": servo.viscous * PER_DEGREE,
+    }
+    lines = [f"    float {name} = {_number(value)}" for name, value in values.items()]
+    apis = ", ".join(f'"{api}"' for api in SERVO_APIS)
+    return (
+        f'#usda 1.0\n(\n    defaultPrim = "Servo"\n{_UNITS})\n\ndef "Servo" (\n    prepend apiSchemas = [{apis}]\n)\n'
+        f'{{\n    uniform token {DRIVE}type = "force"\n' + "\n".join(lines) + "\n}\n"
+    )
+
+
+def pendulum_text(servo: str, model: ServoModel, bench: Bench) -> str:
+    """The layer of the pendulum bench, whose joint references the servo's."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
+    return f"""\
+#usda 1.0
+(
+    defaultPrim = "Pendulum"
+{_UNITS})
+
+def PhysicsScene "PhysicsScene"
+{{
+    vector3f physics:gravityDirection = (0, 0, -1)
+    float physics:gravityMagnitude = {_number(bench.gravity)}
+}}
+
+def Xform "Pendulum" (
+    prepend apiSchemas = ["PhysicsArticulationRootAPI", "PhysxArticulationAPI"]
+    kind = "component"
+)
+{{
+    float physxArticulation:sleepThreshold = 0
+    float physxArticulation:stabilizationThreshold = 0
+
+    def Xform "Base" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+    )
+    {{
+        float physics:mass = 1
+        float3 physics:diagonalInertia = (0.001, 0.001, 0.001)
+        quatf physics:principalAxes = (1, 0, 0, 0)
+    }}
+
+    def Xform "Arm" (
+        prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
+    )
+    {{
+        float physics:mass = {_number(mass)}
+        point3f physics:centerOfMass = {_numbers(*(distance * direction))}
+        float3 physics:diagonalInertia = {_numbers(inertia, inertia, inertia)}
+        quatf physics:principalAxes = (1, 0, 0, 0)
+
+        def Sphere "Load"
+        {{
+            double radius = 0.02
+            float3[] extent = [(-0.02, -0.02, -0.02), (0.02, 0.02, 0.02)]
+            double3 xformOp:translate = {_numbers(*(max(bench.length, 0.01) * direction))}
+            uniform token[] xformOpOrder = ["xformOp:translate"]
+        }}
+    }}
+
+    def PhysicsFixedJoint "Mount"
+    {{
+        rel physics:body1 = </Pendulum/Base>
+    }}
+
+    def PhysicsRevoluteJoint "Joint" (
+        prepend references = @./{servo}@
+    )
+    {{
+        rel physics:body0 = </Pendulum/Base>
+        rel physics:body1 = </Pendulum/Arm>
+        uniform token physics:axis = "Y"
+        quatf physics:localRot0 = (0, 1, 0, 0)
+        quatf physics:localRot1 = (0, 1, 0, 0)
+    }}
+}}
+"""
+
+
+def read_servo(path: Path) -> EnvelopeDrive:
+    """The servo that a layer holds; raises ExportError for a layer that breaks its schemas or contradicts itself."""
+    prim = read_layer(path).get("/Servo")
+    if prim is None or prim.apis != SERVO_APIS or prim.attributes.get(f"{DRIVE}type") != "force":
+        raise ExportError(f"{path}: no force drive of a servo in it")
+    value = {name: prim.number(name) for name in prim.attributes if name != f"{DRIVE}type"}
+    wrong = [f"{name} = {number:g}" for name, number in value.items() if number < 0.0]
+    wrong += [f"{name} = {value[name]:g}" for name in (f"{DRIVE}stiffness", f"{DRIVE}maxForce") if value[name] == 0.0]
+    static, dynamic = value[f"{AXIS}staticFrictionEffort"], value[f"{AXIS}dynamicFrictionEffort"]
+    if static < dynamic:
+        wrong.append(f"a static friction of {static:g} N·m below the dynamic one of {dynamic:g}")
+    for newton, physx in (("armature", "armature"), ("friction", "dynamicFrictionEffort"), ("damping", _VISCOUS)):
+        if value[f"{NEWTON}{newton}"] != value[f"{AXIS}{physx}"]:
+            wrong.append(f"{NEWTON}{newton} is not {AXIS}{physx}")
+    speed, gradient = value.get(f"{ENVELOPE}maxActuatorVelocity", 0.0), value[f"{ENVELOPE}speedEffortGradient"]
+    if (speed > 0.0) != (gradient > 0.0):
+        wrong.append("an envelope with one of largest speed and gradient")
+    if wrong:
+        raise ExportError(f"{path}: not possible: {', '.join(wrong)}")
+    return EnvelopeDrive(
+        stiffness=value[f"{DRIVE}stiffness"] / PER_DEGREE,
+        damping=value[f"{DRIVE}damping"] / PER_DEGREE,
+        largest_torque=value[f"{DRIVE}maxForce"],
+        resistance=value[f"{ENVELOPE}velocityDependentResistance"] / PER_DEGREE,
+        gradient=gradient * PER_DEGREE,
+        largest_speed=speed * PER_DEGREE,
+        friction=dynamic,
+        viscous=value[f"{AXIS}{_VISCOUS}"] / PER_DEGREE,
+        armature=value[f"{AXIS}armature"],
+    )
+
+
+def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
+    """Run the pendulum in PhysX where it is installed; read the servo back and simulate it here where it is not.
+
+    Raises ExportError when the folder holds no export of the model.
+    """
+    name = slug(model.title)
+    layer, pendulum = folder / f"{name}.servo.usda", folder / f"{name}.pendulum.usda"
+    servo = read_servo(layer)
+    joint = read_layer(pendulum).get("/Pendulum/Joint")
+    if joint is None or joint.reference != f"./{layer.name}":
+        raise ExportError(f"{pendulum}: no joint of the servo {layer.name} in it")
+    stride = round(options.timestep / REFERENCE_STEP)
+    if stride < 1 or abs(options.timestep - stride * REFERENCE_STEP) > 1e-9:
+        raise ExportError(f"a check at {options.timestep} s is not possible: not a multiple of {REFERENCE_STEP} s")
+    bench = options.bench or default_bench(model)
+    if all(importlib.util.find_spec(package) for package in ENGINE_PACKAGES):
+        require_unchanged(folder, (PROGRAM,))
+        how = f"run in PhysX (ovphysx {version('ovphysx')}) with a time step of {options.timestep * 1e3:g} ms"
+        angles = positions_apart(PROGRAM, (pendulum,), PAPER_TRAJECTORIES, options.timestep, "PhysX")
+    else:
+        read, own = as_model(servo, model.servo)
+        tilted = replace(bench, angle_offset=bench.angle_offset + model.values.get("q_offset", 0.0))
+        how = f"{layer.name} read back and simulated here (PhysX is not installed)"
+        runs = [GridRun(trajectory=trajectory, bench=tilted, settings=own) for trajectory in PAPER_TRAJECTORIES]
+        angles = [converged_positions(read, run)[::stride] for run in runs]
+    errors = {}
+    for trajectory, positions in zip(PAPER_TRAJECTORIES, angles, strict=True):
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings_of(model, options, "usd"))
+        expected = converged_positions(model, run)[::stride]
+        count = min(len(expected), len(positions))
+        errors[trajectory] = 1e3 * float(np.abs(positions[:count] - expected[:count]).mean())
+    return Check(how=how, errors=errors)
+
+
+_VISCOUS = "viscousFrictionCoefficient"
+_UNITS = """\
+    kilogramsPerUnit = 1
+    metersPerUnit = 1
+    upAxis = "Z"
+"""
+
+
+def _number(value: float) -> str:
+    """A number as USD's single precision reads it back."""
+    return str(np.float32(value))
+
+
+def _numbers(*values: float) -> str:
+    return f"({', '.join(_number(value) for value in values)})"
+
+
+def _usage(servo: str, pendulum: str) -> str:
+    return f"""\
+In your robot's layer, on a revolute joint of its articulation:
+
+```usda
+over "elbow" (
+    prepend references = @./{servo}@
+)
+{{
+}}
+```
+
+The goal is `drive:angular:physics:targetPosition`, in degrees. Angles count about the joint's axis. The pendulum is
+`/Pendulum` of `{pendulum}`; `python {PROGRAM} {pendulum}` swings it in PhysX, releases it and prints its angle.
+"""
+
+
+EXPORTER = Exporter(
+    target="usd",
+    title="USD for PhysX, Isaac Sim, Newton",
+    description="The servo as a layer for a joint and a pendulum; exact for M1, the best M1 for M2–M6.",
+    options=UsdOptions,
+    write=write_usd,
+    check=check_usd,
+)

@@ -1,0 +1,279 @@
+"""The export to Drake: a file its parser takes, and a program that is Algorithm 1 with friction M6.
+
+Run in Drake where it is installed; the two-joint arm is held against the same servos in MuJoCo.
+"""
+
+import importlib.util
+import json
+import math
+import sys
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export import drake
+from core.export.drake import DrakeOptions, check_drake, write_drake
+from core.export.files import README, slug
+from core.export.grid import default_bench
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
+from core.model import build_model
+from tests.core.conftest import LAW_MODELS, catalogue_model
+from tests.core.test_export import hostile_names
+
+needs_drake = pytest.mark.skipif(not importlib.util.find_spec("pydrake"), reason="Drake is not installed")
+
+SDF = {
+    "sdf": {"version": str},
+    "sdf/model": {"name": str},
+    "sdf/model/link": {"name": str},
+    "sdf/model/link/inertial": {},
+    "sdf/model/link/inertial/pose": 6,
+    "sdf/model/link/inertial/mass": 1,
+    "sdf/model/link/inertial/inertia": {},
+    **{f"sdf/model/link/inertial/inertia/{entry}": 1 for entry in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")},
+    "sdf/model/joint": {"name": str, "type": str},
+    "sdf/model/joint/parent": str,
+    "sdf/model/joint/child": str,
+    "sdf/model/joint/axis": {},
+    "sdf/model/joint/axis/xyz": 3,
+    "sdf/model/joint/axis/dynamics": {},
+    "sdf/model/joint/axis/dynamics/damping": 1,
+    "sdf/model/joint/axis/limit": {},
+    "sdf/model/joint/axis/limit/effort": 1,
+    "sdf/model/joint/{http://drake.mit.edu}rotor_inertia": 1,
+    "sdf/model/joint/{http://drake.mit.edu}gear_ratio": 1,
+}
+"""SDFormat 1.9 as far as the export uses it: attributes, text, or how many numbers."""
+
+
+def sdf_numbers(path):
+    """Numbers of a file by the path of their element; every element must be of the table."""
+    found = {}
+
+    def walk(element, place):
+        place = f"{place}/{element.tag}".lstrip("/")
+        kind = SDF[place]
+        assert set(element.attrib) == (set(kind) if isinstance(kind, dict) else set())
+        if isinstance(kind, int):
+            found[place] = [float(word) for word in element.text.split()]
+            assert len(found[place]) == kind
+        for child in element:
+            walk(child, place)
+
+    walk(ET.parse(path).getroot(), "")
+    assert len(found) == sum(isinstance(kind, int) for kind in SDF.values())
+    return found
+
+
+def export(folder, model, **options):
+    write_drake(model, folder, DrakeOptions(**options))
+    return folder / f"{slug(model.title)}.pendulum.sdf", folder / f"{slug(model.title)}.servo.json"
+
+
+class TestFiles:
+    @pytest.mark.parametrize("law", LAW_MODELS)
+    def test_the_joint_has_the_servos_numbers(self, tmp_path, law):
+        model = catalogue_model(friction="m1", **LAW_MODELS[law])
+        bench = default_bench(model)
+
+        sdf, servo = export(tmp_path, model)
+
+        joint = {place.removeprefix("sdf/model/joint/"): v for place, v in sdf_numbers(sdf).items() if "joint" in place}
+        v, limit = model.values, model.control.output_limit
+        by_supply = model.supply_voltage / v["R"]
+        assert joint["axis/dynamics/damping"] == [v["friction_viscous"]]
+        assert joint["{http://drake.mit.edu}rotor_inertia"] == [v["armature"]]
+        assert joint["{http://drake.mit.edu}gear_ratio"] == [1.0]
+        stall = v["kt"] * (min(limit, by_supply) if law == "current" else limit * by_supply)
+        assert joint["axis/limit/effort"] == [pytest.approx(stall)]
+        # m·g·d and m·d² + I of the pendulum are the bench's.
+        link = {place.rpartition("/")[2]: value for place, value in sdf_numbers(sdf).items() if "link" in place}
+        (mass,), distance = link["mass"], math.hypot(*link["pose"][:3])
+        assert mass * bench.gravity * distance == pytest.approx(bench.gravity_torque)
+        assert mass * distance**2 + link["iyy"][0] == pytest.approx(bench.inertia)
+        assert json.loads(servo.read_text()) == servo_numbers(model, model.default_settings())
+
+    def test_the_mounting_error_turns_the_load(self, tmp_path):
+        model = catalogue_model("mx106", "m1", values={"q_offset": 0.1})
+        bench = replace(default_bench(model), angle_offset=0.2)
+
+        sdf, _ = export(tmp_path, model, bench=bench)
+
+        x, _, z = sdf_numbers(sdf)["sdf/model/link/inertial/pose"][:3]
+        assert math.atan2(x, -z) == pytest.approx(0.3)
+
+    @settings(max_examples=15)
+    @given(hostile_names)
+    def test_no_name_breaks_a_file(self, tmp_path_factory, name):
+        folder = tmp_path_factory.mktemp("outer") / "inner"
+        model = replace(build_model("mx106", "m1"), name=name)
+
+        sdf, servo = export(folder, model)
+
+        assert sdf_numbers(sdf)
+        assert json.loads(servo.read_text())["law"] == "voltage"
+        assert len(list(folder.iterdir())) == 5
+        assert [path.name for path in folder.parent.iterdir()] == ["inner"]
+        assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 1
+
+    def test_what_is_not_possible_is_refused(self, tmp_path):
+        model = build_model("mx106", "m1")
+        with pytest.raises(ExportError, match="kp = -1"):
+            export(tmp_path, model, kp=-1.0)
+        with pytest.raises(ExportError, match="a supply or time step of 0"):
+            export(tmp_path, model, timestep=0.0)
+
+    def test_without_drake_the_check_says_what_to_install(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pydrake", None)
+        with pytest.raises(ExportError, match="Drake is not installed here: pip install drake"):
+            check_drake(build_model("mx106", "m1"), tmp_path, DrakeOptions())
+
+
+@needs_drake
+class TestInDrake:
+    @pytest.mark.parametrize(("servo", "friction"), [("mx106", "m1"), ("mx106", "m6"), ("erob80_50", "m6")])
+    def test_the_pendulum_moves_as_the_model(self, tmp_path, servo, friction):
+        """0.45 mrad for M6 of the MX-106 at 5 ms, 0.05 at 1 ms."""
+        model = load_model(servo, friction)
+        options = DrakeOptions(timestep=0.005)
+        write_drake(model, tmp_path, options)
+
+        found = check_drake(model, tmp_path, options)
+
+        assert found.mean_mrad < 0.7
+        assert "run in Drake" in found.how
+        assert "5 ms" in found.how
+
+    def test_a_changed_program_or_file_is_refused(self, tmp_path):
+        model = build_model("mx106", "m1")
+        sdf, _ = export(tmp_path, model)
+        sdf.write_text(sdf.read_text().replace("damping", "dampening"))
+        with pytest.raises(ExportError, match="Drake does not take the export"):
+            check_drake(model, tmp_path, DrakeOptions())
+        (tmp_path / drake.PROGRAMS[0]).write_text("print(1)\n")
+        with pytest.raises(ExportError, match="not the program that was exported"):
+            check_drake(model, tmp_path, DrakeOptions())
+
+    def test_what_friction_holds_does_not_creep(self, tmp_path):
+        """Released at 0.3 rad with a gravity torque below the Coulomb friction."""
+        model = catalogue_model("mx106", "m1", values={"friction_base": 0.5, "q_offset": 0.3})
+        sdf, servo = export(tmp_path, model)
+
+        position = program("servobench_drake").simulate(sdf, {"servo": servo}, lambda t: (0.0, 0.0), 2.0, 0.005)
+
+        assert np.abs(position).max() < 1e-12
+
+    def test_an_arm_moves_as_with_the_same_servos_in_mujoco(self):
+        mujoco = pytest.importorskip("mujoco")
+        model = load_model("mx106", "m6")
+        servo = servo_numbers(model, model.default_settings())
+        step = 1e-3
+
+        def command(t):
+            return (math.sin(3.0 * t), 0.7 * math.sin(5.0 * t)), (t < 2.0, t < 2.5)
+
+        in_drake = arm_in_drake(servo, command, step)
+        in_mujoco = arm_in_mujoco(mujoco, servo, command, step)
+
+        assert np.abs(in_mujoco).max() > 0.5
+        assert 1e3 * np.abs(in_drake - in_mujoco).mean() < 0.2
+
+    def test_other_actuators_keep_their_torques(self, tmp_path):
+        hook, plant, builder = arm_plant(1e-3)
+        hook.attach(builder, plant, {"elbow": servo_numbers(*_served())})
+        servos = next(system for system in builder.GetSystems() if isinstance(system, hook.Servos))
+        diagram = builder.Build()
+        root = diagram.CreateDefaultContext()
+        own = servos.GetMyMutableContextFromRoot(root)
+        servos.GetInputPort("goal").FixValue(own, [0.1])
+        servos.GetInputPort("others").FixValue(own, [0.25, 0.0])
+
+        actuation = servos.GetOutputPort("actuation").Eval(own)
+
+        assert actuation[0] == 0.25
+        assert actuation[1] > 0.0
+        names = ("motor_torque", "friction_torque")
+        parts = [servos.GetOutputPort(name).Eval(own)[0] for name in names]
+        assert sum(parts) == pytest.approx(actuation[1])
+
+    def test_what_does_not_fit_is_refused(self):
+        servo = servo_numbers(*_served())
+        hook, plant, builder = arm_plant(1e-3)
+        with pytest.raises(ValueError, match="no joint 'knee'"):
+            hook.attach(builder, plant, {"knee": servo})
+        _, continuous, other = arm_plant(0.0)
+        with pytest.raises(ValueError, match="no time step"):
+            hook.attach(other, continuous, {"elbow": servo})
+        hook.attach(builder, plant, {"elbow": servo})
+        with pytest.raises(ValueError, match="finalized already"):
+            hook.attach(builder, plant, {"shoulder": servo})
+        _, geared, other = arm_plant(1e-3, '<drake:controller_gains p="1" d="1"/>')
+        with pytest.raises(ValueError, match="controller gains"):
+            hook.attach(other, geared, {"elbow": servo})
+
+
+LENGTH, MASS, INERTIA = 0.12, 0.25, 2e-4
+
+
+def _served():
+    model = build_model("mx106", "m1")
+    return model, model.default_settings()
+
+
+def arm_plant(step, extra=""):
+    """Program, plant and builder of an arm with two links, each turning about -y."""
+    parsing, framework = (importlib.import_module(f"pydrake.{m}") for m in ("multibody.parsing", "systems.framework"))
+    plants = importlib.import_module("pydrake.multibody.plant")
+    links = "".join(
+        f'<link name="{name}"><pose>0 0 {-LENGTH * i} 0 0 0</pose><inertial><pose>0 0 {-LENGTH / 2} 0 0 0</pose>'
+        f"<mass>{MASS}</mass><inertia><ixx>{INERTIA}</ixx><iyy>{INERTIA}</iyy><izz>{INERTIA}</izz></inertia>"
+        f'</inertial></link><joint name="{joint}" type="revolute"><parent>{parent}</parent><child>{name}</child>'
+        f"<axis><xyz>0 -1 0</xyz><dynamics><damping>9</damping></dynamics></axis>{extra}</joint>"
+        for i, (joint, parent, name) in enumerate([("shoulder", "world", "upper"), ("elbow", "upper", "lower")])
+    )
+    builder = framework.DiagramBuilder()
+    plant, _ = plants.AddMultibodyPlantSceneGraph(builder, step)
+    sdf = f'<sdf version="1.9" xmlns:drake="http://drake.mit.edu"><model name="arm">{links}</model></sdf>'
+    parsing.Parser(plant).AddModelsFromString(sdf, "sdf")
+    return program("servobench_drake"), plant, builder
+
+
+def arm_in_drake(servo, command, step):
+    analysis = importlib.import_module("pydrake.systems.analysis")
+    hook, plant, builder = arm_plant(step)
+    plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, -9.80665])
+    servos = hook.attach(builder, plant, {"shoulder": servo, "elbow": servo})
+    simulator = analysis.Simulator(builder.Build())
+    root = simulator.get_mutable_context()
+    own, state = servos.GetMyMutableContextFromRoot(root), plant.GetMyContextFromRoot(root)
+    positions = np.empty((3000, 2))
+    for k in range(len(positions)):
+        positions[k] = plant.GetPositions(state)
+        goals, enable = command(k * step)
+        servos.GetInputPort("goal").FixValue(own, np.array(goals))
+        servos.GetInputPort("enable").FixValue(own, np.array(enable, dtype=float))
+        simulator.AdvanceTo((k + 1) * step)
+    return positions
+
+
+def arm_in_mujoco(mujoco, servo, command, step):
+    inertial = f'<inertial pos="0 0 {-LENGTH / 2}" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>'
+    model = mujoco.MjModel.from_xml_string(
+        f'<mujoco><option timestep="{step}" gravity="0 0 -9.80665"/><worldbody><body>'
+        f'<joint name="shoulder" axis="0 -1 0"/>{inertial}<body pos="0 0 {-LENGTH}">'
+        f'<joint name="elbow" axis="0 -1 0"/>{inertial}</body></body></worldbody><actuator>'
+        '<motor joint="shoulder"/><motor joint="elbow"/></actuator></mujoco>'
+    )
+    data = mujoco.MjData(model)
+    servos = program("servobench_mujoco").attach(model, data, {"shoulder": servo, "elbow": servo})
+    positions = np.empty((3000, 2))
+    for k in range(len(positions)):
+        positions[k] = data.qpos
+        servos.step(*command(k * step))
+    return positions

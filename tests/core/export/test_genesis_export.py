@@ -1,0 +1,196 @@
+"""The export to Genesis: numbers that read back, and a pendulum that moves there as the model does.
+
+Run in Genesis where it is installed, which takes some minutes; every run is a process of its own.
+"""
+
+import importlib.util
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from core.catalogue import load_model
+from core.errors import ExportError
+from core.export import genesis
+from core.export.files import README, slug
+from core.export.genesis import (
+    DRIVE_NUMBERS,
+    GenesisOptions,
+    check_genesis,
+    drive_text,
+    read_drive,
+    write_genesis,
+)
+from core.export.grid import default_bench
+from core.export.servo_file import STANDALONE, servo_numbers
+from core.model import build_model
+from tests.core.conftest import catalogue_model
+from tests.core.test_export import hostile_names
+
+needs_genesis = pytest.mark.skipif(not importlib.util.find_spec("genesis"), reason="Genesis is not installed")
+numbers = st.floats(0.0, 1e6)
+drives = st.fixed_dictionaries(dict.fromkeys(DRIVE_NUMBERS, numbers))
+
+
+def file_of(model, folder, kind):
+    return folder / f"{slug(model.title)}.{kind}"
+
+
+@pytest.fixture
+def no_genesis(monkeypatch):
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "genesis" else found(name))
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plain")
+    model = load_model("mx106", "m1")
+    options = GenesisOptions(drive="plain")
+    return model, folder, options, write_genesis(model, folder, options)
+
+
+class TestServo:
+    def test_the_files_are_the_servo_and_its_bench(self, tmp_path):
+        model = load_model("mx106", "m6")
+        bench = default_bench(model)
+
+        result = write_genesis(model, tmp_path, GenesisOptions())
+
+        assert result.error_mrad == 0.0
+        written = json.loads(file_of(model, tmp_path, "servo.json").read_text())
+        assert written == servo_numbers(model, model.default_settings())
+        body = ET.parse(file_of(model, tmp_path, "pendulum.xml")).find("worldbody/body")
+        inertial = body.find("inertial").attrib
+        mass, distance = float(inertial["mass"]), math.hypot(*map(float, inertial["pos"].split()))
+        assert mass * distance * bench.gravity == pytest.approx(bench.gravity_torque)
+        assert body.find("joint").attrib["name"] == "servo"
+        assert f"{bench.gravity:g} m/s²" in (tmp_path / README).read_text("utf-8")
+
+    @settings(max_examples=15)
+    @given(hostile_names)
+    def test_no_name_breaks_a_file(self, tmp_path_factory, name):
+        folder = tmp_path_factory.mktemp("outer") / "inner"
+        model = replace(build_model("mx106", "m1"), name=name)
+
+        write_genesis(model, folder, GenesisOptions())
+
+        assert json.loads(file_of(model, folder, "servo.json").read_text())["law"] == "voltage"
+        assert ET.parse(file_of(model, folder, "pendulum.xml")).getroot().tag == "mujoco"
+        assert len(list(folder.iterdir())) == 5
+        assert [path.name for path in folder.parent.iterdir()] == ["inner"]
+        assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 1
+
+    def test_what_is_not_possible_is_refused(self, tmp_path):
+        model = build_model("mx106", "m1")
+        with pytest.raises(ExportError, match="no drive 'fast'; there are servo, plain"):
+            write_genesis(model, tmp_path, GenesisOptions(drive="fast"))
+        with pytest.raises(ExportError, match="integral gain"):
+            write_genesis(model, tmp_path, GenesisOptions(drive="plain", ki=1.0))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_without_genesis_the_check_says_what_to_install(self, tmp_path, no_genesis):
+        with pytest.raises(ExportError, match="pip install genesis-world"):
+            check_genesis(build_model("mx106", "m1"), tmp_path, GenesisOptions())
+
+
+class TestPlain:
+    @given(drives)
+    def test_a_drive_reads_back_bit_for_bit(self, tmp_path_factory, drive):
+        path = tmp_path_factory.mktemp("drive") / "drive.json"
+        path.write_text(drive_text(drive))
+
+        assert read_drive(path) == drive
+
+    def test_the_program_expects_these_numbers(self):
+        text = (STANDALONE / genesis.PROGRAM).read_text("utf-8")
+        names = re.search(r"DRIVE_NUMBERS = \((.+)\)", text)[1]
+        assert names.replace('"', "").split(", ") == list(DRIVE_NUMBERS)
+
+    def test_names_are_those_of_genesis_setters(self, plain):
+        """kp, kv, armature, damping, frictionloss and ± the limit: `set_dofs_…` of RigidEntity."""
+        model, folder, *_ = plain
+        written = json.loads(file_of(model, folder, "drive.json").read_text())
+        v = model.values
+
+        assert written["frictionloss"] == v["friction_base"]
+        assert written["damping"] == v["friction_viscous"]
+        assert written["armature"] == v["armature"]
+        assert written["kv"] == pytest.approx(0.0, abs=1e-12)
+        assert written["driven_damping"] == pytest.approx(v["kt"] ** 2 / v["R"])
+        stall = model.supply_voltage * v["kt"] / v["R"]
+        assert written["torque_limit"] == pytest.approx(stall * model.control.output_limit)
+
+    def test_read_back_a_voltage_law_is_the_model(self, plain, no_genesis):
+        model, folder, options, result = plain
+
+        found = check_genesis(model, folder, options)
+
+        assert "not installed" in found.how
+        assert result.error_mrad == 0.0
+        assert found.mean_mrad < 1e-9
+
+    def test_read_back_a_current_law_is_what_was_stated(self, tmp_path, no_genesis):
+        model, options = load_model("erob80_50", "m1"), GenesisOptions(drive="plain")
+        result = write_genesis(model, tmp_path, options)
+
+        found = check_genesis(model, tmp_path, options)
+
+        assert "limit by the supply voltage" in result.notes[0]
+        assert found.mean_mrad < 1.0
+
+    @pytest.mark.parametrize(
+        ("before", "after", "reason"),
+        [
+            ('"kp": ', '"kp": -', "a drive with kp = -"),
+            ('"kv"', '"speed"', "not a drive of Genesis"),
+            ('"version": 1', '"version": 2', "of version 2"),
+            ('"damping": ', '"damping": true, "x": ', "not a drive"),
+            ('"armature": ', '"armature": NaN, "armature": "', "cannot be read"),
+            ("{", "[", "cannot be read"),
+        ],
+    )
+    def test_another_file_is_refused(self, plain, tmp_path, before, after, reason):
+        text = file_of(plain[0], plain[1], "drive.json").read_text()
+        assert before in text
+        path = tmp_path / "drive.json"
+        path.write_text(text.replace(before, after, 1))
+        with pytest.raises(ExportError, match=re.escape(reason)):
+            read_drive(path)
+
+
+@needs_genesis
+class TestInGenesis:
+    def test_friction_m6_moves_as_the_model(self, tmp_path):
+        """0.49 mrad at 5 ms: 0.4, 0.06, 0.01 and, released, 1.5."""
+        model, options = load_model("mx106", "m6"), GenesisOptions(timestep=0.005)
+        write_genesis(model, tmp_path, options)
+
+        found = check_genesis(model, tmp_path, options)
+
+        assert "run in Genesis" in found.how
+        assert found.mean_mrad < 0.7
+
+    def test_the_plain_drive_moves_as_the_model(self, plain):
+        model, folder, *_ = plain
+
+        found = check_genesis(model, folder, GenesisOptions(drive="plain", timestep=0.002))
+
+        assert found.mean_mrad < 1.0
+
+    def test_what_genesis_cannot_read_is_refused(self, tmp_path):
+        model, options = catalogue_model("mx106", "m1"), GenesisOptions(timestep=0.005)
+        write_genesis(model, tmp_path, options)
+        servo = file_of(model, tmp_path, "servo.json")
+        servo.write_text(servo.read_text().replace('"kp": ', '"kp": -'))
+
+        with pytest.raises(ExportError, match="Genesis did not run it: ValueError"):
+            check_genesis(model, tmp_path, options)
+        (tmp_path / genesis.PROGRAM).write_text("print(1)\n")
+        with pytest.raises(ExportError, match="not the program that was exported"):
+            check_genesis(model, tmp_path, options)
