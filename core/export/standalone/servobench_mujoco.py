@@ -24,6 +24,7 @@ Needs mujoco and numpy; numba, where it is installed, makes it some twenty times
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -32,15 +33,17 @@ import mujoco
 import numpy as np
 from servobench_servo import (
     DELAY,
+    FIELDS,
     KV_FRICTION,
     RELEASE_DELAY,
     SLEWED,
     SOURCE,
     STATE,
-    Bank,
     compiled,
     drive,
     late,
+    load_servo,
+    named,
     static_friction,
 )
 
@@ -51,8 +54,10 @@ STAGGERED = 0.5
 """Steps by which velocities stand before positions."""
 SMALLEST_BUDGET = 1e-12
 """A budget of 0 would take the joint's row out of the constraints [N·m]."""
-TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, INERTIA, GEAR = range(len(STATE), len(STATE) + 8)
-"""What is kept of each joint, behind the servo's own state."""
+MEMORY = len(FIELDS)
+"""A joint's row: the servo's numbers, from here on its state, and what is kept of the joint."""
+TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, INERTIA, GEAR, GOAL, ENABLE = range(len(STATE), len(STATE) + 10)
+"""Places behind the servo's state."""
 DOF, ADDRESS, MOTOR, ROW = range(4)
 """Where a joint is in the engine's arrays; the last is where its friction was in the last step's constraints."""
 
@@ -72,7 +77,6 @@ class Servos:
 
     def __init__(self, model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> None:
         self.names = tuple(joints)
-        self.bank = Bank(list(joints.values()), model.opt.timestep, STAGGERED)
         self._model, self._data = model, data
         ids = [_joint(model, name) for name in self.names]
         motors = [_motor(model, i, name) for i, name in zip(ids, self.names, strict=True)]
@@ -81,26 +85,33 @@ class Servos:
         self._places[:, DOF] = self._dofs
         self._places[:, ADDRESS] = [model.jnt_qposadr[i] for i in ids]
         self._places[:, MOTOR] = [motor for motor, _ in motors]
+        self._rows = np.zeros((len(ids), MEMORY + ENABLE + 1))
+        self._memory = self._rows[:, MEMORY:]
+        self._commands = self._memory[:, GOAL:].T
+        for row, servo in zip(self._rows, joints.values(), strict=True):
+            row[:MEMORY] = load_servo(servo)
+        step = model.opt.timestep
+        longest = self._rows[:, [DELAY, RELEASE_DELAY]].max(initial=0.0)
+        self._past = np.zeros((len(ids), 2, math.ceil(longest / step + STAGGERED) + 2))
         model.dof_armature[self._dofs] = self.numbers["armature"]
         model.dof_damping[self._dofs] = 0.0
         model.dof_frictionloss[self._dofs] = self.numbers["friction_base"] + SMALLEST_BUDGET
         model.dof_solref[self._dofs] = SOLREF
         model.dof_solimp[self._dofs] = SOLIMP
         mujoco.mj_setConst(model, mujoco.MjData(model))
-        self._memory = np.zeros((len(ids), len(STATE) + 8))
         self._memory[:, INERTIA] = model.dof_M0[self._dofs]
         self._memory[:, GEAR] = [gear for _, gear in motors]
-        self._commands = np.zeros((2, len(ids)))
-        self._fields = (
-            data.qpos, data.qvel, data.ctrl, model.dof_damping, model.dof_frictionloss, data.qfrc_smooth,
-            data.qfrc_constraint,
+        self._head = np.zeros(1, dtype=np.int64)
+        self._fixed = (
+            self._rows, self._places, self._past, self._head, step, data.qpos, data.qvel, data.ctrl,
+            model.dof_damping, model.dof_frictionloss, data.qfrc_smooth, data.qfrc_constraint,
         )  # fmt: skip
         self.reset()
 
     @property
     def numbers(self) -> np.ndarray:
         """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`."""
-        return self.bank.numbers
+        return named(self._rows)
 
     @property
     def motor_torque(self) -> np.ndarray:
@@ -134,21 +145,18 @@ class Servos:
 
         To be called before every step.
         """
-        data, bank = self._data, self.bank
+        data = self._data
         now = data.time
         if now < self._time:
             self.reset()
         self._time = now
-        self._commands[0] = goals
-        self._commands[1] = enable
-        bank.head = (bank.head + 1) % bank.past.shape[2]
+        commands = self._commands
+        commands[0] = goals
+        commands[1] = enable
         if self._fresh:
-            bank.past[:] = self._commands.T[:, :, None]
+            self._past[:] = commands.T[:, :, None]
             self._fresh = False
-        _update(
-            bank.rows, self._memory, self._places, bank.past, self._commands, bank.head, bank.lead, bank.step,
-            *self._fields, data.efc_force, data.efc_id, data.ne, data.nf,
-        )  # fmt: skip
+        _update(*self._fixed, data.efc_force, data.efc_id, data.ne, data.nf)
 
     def step(self, goals: Any, enable: Any = 1.0, steps: int = 1) -> None:
         """Update and step the simulation, `steps` times with the same commands."""
@@ -187,16 +195,18 @@ def _motor(model: Any, joint: int, name: str) -> tuple[int, float]:
 
 def _make_update(source: int) -> Any:
     def update(
-        rows, memory, places, past, commands, head, lead, step,
-        qpos, qvel, ctrl, damping, frictionloss, smooth, constraint, efc_force, efc_id, equalities, frictions,
+        rows, places, past, heads, step, qpos, qvel, ctrl, damping, frictionloss, smooth, constraint,
+        efc_force, efc_id, equalities, frictions,
     ):  # fmt: skip
         if source == 0:  # never; naming it here puts it into what the compiled function is kept under
             return
+        head = (heads[0] + 1) % past.shape[2]
+        heads[0] = head
         for j in range(rows.shape[0]):
-            p, own, place = rows[j], memory[j], places[j]
+            p, own, place = rows[j], rows[j, MEMORY:], places[j]
             dof = place[DOF]
-            past[j, 0, head] = commands[0, j]
-            past[j, 1, head] = commands[1, j]
+            past[j, 0, head] = own[GOAL]
+            past[j, 1, head] = own[ENABLE]
             velocity = qvel[dof]
             before = own[VELOCITY]
             rate = velocity - before
@@ -208,9 +218,9 @@ def _make_update(source: int) -> Any:
                 place[ROW] = row
             friction = efc_force[row] if row < end else 0.0
             external = smooth[dof] - own[OWN] + own[DAMPING] * before + constraint[dof] - friction
-            goal = late(past[j, 0], head, p[DELAY] / step + lead)
-            enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
-            torque, slope = drive(p, own, qpos[place[ADDRESS]], velocity, goal, enable, step, lead)
+            goal = late(past[j, 0], head, p[DELAY] / step + STAGGERED)
+            enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + STAGGERED)
+            torque, slope = drive(p, own, qpos[place[ADDRESS]], velocity, goal, enable, step, STAGGERED)
             budget = static_friction(p, torque - 0.5 * slope * rate, external, velocity + 0.5 * rate)
             slope += p[KV_FRICTION]
             stiffness = slope * step / own[INERTIA]

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["FIELDS", "Bank", "applied_friction", "drive", "late", "load_servo", "static_friction"]
+__all__ = ["FIELDS", "Bank", "applied_friction", "drive", "late", "load_servo", "named", "static_friction"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -90,6 +90,11 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if wrong:
         raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: not possible")
     return np.array([float(data[field]) for field in FIELDS])
+
+
+def named(rows: np.ndarray) -> np.ndarray:
+    """The numbers of servos by name, structured (servos,), as a view of rows (servos, len(FIELDS) or more)."""
+    return rows[:, : len(FIELDS)].view([(field, "f8") for field in FIELDS])[:, 0]
 
 
 @compiled
@@ -216,9 +221,13 @@ def late(past, head, steps):
     """A command as it was `steps` steps ago, between steps linearly; past: (n,), a ring whose newest entry is head."""
     length = past.shape[0]
     whole = min(math.ceil(steps), length - 1)
-    older = past[(head - whole) % length]
-    newer = past[(head - max(whole - 1, 0)) % length]
-    return older + min(max(whole - steps, 0.0), 1.0) * (newer - older)
+    older = head - whole
+    newer = min(older + 1, head)
+    if older < 0:
+        older += length
+    if newer < 0:
+        newer += length
+    return past[older] + min(max(whole - steps, 0.0), 1.0) * (past[newer] - past[older])
 
 
 class Bank:
@@ -234,7 +243,7 @@ class Bank:
         Raises ValueError for a file that is not a servo.
         """
         self.rows = np.array([load_servo(servo) for servo in servos]).reshape(len(servos), len(FIELDS))
-        self.numbers = self.rows.view([(field, "f8") for field in FIELDS])[:, 0]
+        self.numbers = named(self.rows)
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead
         self.step = step

@@ -239,10 +239,10 @@ def _pitch(data):
 
 def _load_of_the_last_step(servos):
     """Ask for the load without moving the servo: an update on a copy of its memory."""
-    memory, past, head = servos._memory.copy(), servos.bank.past.copy(), servos.bank.head
+    kept = servos._rows.copy(), servos._past.copy(), servos._head.copy()
     servos.update(0.0)
     load = servos.external_torque[0]
-    servos._memory[:], servos.bank.past[:], servos.bank.head = memory, past, head
+    servos._rows[:], servos._past[:], servos._head[:] = kept
     return load
 
 
