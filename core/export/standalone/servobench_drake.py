@@ -27,6 +27,10 @@ swings it, releases it, and prints where it is. Not for continuous plants (time 
 
 # pyright: reportMissingImports=false
 
+# Drake's types know fewer overloads than Drake.
+# pyright: reportCallIssue=false, reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportMissingModuleSource=false
+
 from __future__ import annotations
 
 import math
@@ -46,6 +50,7 @@ from servobench_servo import (
     KV_FRICTION,
     RELEASE_DELAY,
     SLEWED,
+    SOURCE,
     STATE,
     Bank,
     compiled,
@@ -266,27 +271,34 @@ def _actuator(plant: Any, joint: Any, name: str) -> Any:
     return found[0]
 
 
-@compiled
-def _drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
-    """Of each joint: motor torque, the new velocity's share of its slope, torque and such share without the friction's
-    static part, budget of that part."""
-    count = rows.shape[0]
-    motor, slopes, smooth, damping, budget = (
-        np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count),
-    )  # fmt: skip
-    for j in range(count):
-        p, velocity = rows[j], velocities[j]
-        goal = late(past[j, 0], head, p[DELAY] / step + lead)
-        enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
-        torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step)
-        budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
-        stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
-        share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
-        motor[j] = torque
-        slopes[j] = share * slope
-        smooth[j] = torque - p[KV_FRICTION] * velocity
-        damping[j] = share * (slope + p[KV_FRICTION])
-    return motor, slopes, smooth, damping, budget
+def _make_drives(source: int) -> Any:
+    def drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
+        """Of each joint: motor torque, the new velocity's share of its slope, torque and such share without the static
+        part of its friction, budget of that part."""
+        if source == 0:  # never; naming it here puts it into what the compiled function is kept under
+            raise ValueError
+        count = rows.shape[0]
+        motor, slopes, smooth, damping, budget = (
+            np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count),
+        )  # fmt: skip
+        for j in range(count):
+            p, velocity = rows[j], velocities[j]
+            goal = late(past[j, 0], head, p[DELAY] / step + lead)
+            enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
+            torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step, lead)
+            budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
+            stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
+            share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
+            motor[j] = torque
+            slopes[j] = share * slope
+            smooth[j] = torque - p[KV_FRICTION] * velocity
+            damping[j] = share * (slope + p[KV_FRICTION])
+        return motor, slopes, smooth, damping, budget
+
+    return compiled(drives)
+
+
+_drives = _make_drives(SOURCE)
 
 
 @compiled
