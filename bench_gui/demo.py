@@ -103,7 +103,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
     files = save_identification(found, results)
     show(0.88, "exporting")
     best = found.recommended.model
-    for target in ("json", "bam", "mujoco"):
+    for target in ("json", "bam", "mujoco", "mujoco-hook"):
         files += export_model(best, target, folder / "export" / target).files
     show(0.93, "report")
     report = write_report(

@@ -279,8 +279,8 @@ class ExportView(TaskPage):
         self.check_button.setEnabled(what and there and idle)
         self.check_button.setText("Checking…" if exporting.checking else f"Check in {engine}" if engine else "Check")
         self.check_button.setToolTip(
-            f"{engine} is not installed here; the README of an export says how to get it"
-            if not there
+            f"{engine} is not installed here: pip install '{target.install}'"
+            if target is not None and not there
             else f"Read the files back{' into ' + engine if engine else ''}, simulate the four trajectories with them "
             "and compare the motion"
         )

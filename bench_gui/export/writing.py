@@ -37,6 +37,8 @@ class ExportTarget:
     """Name of the program that does it; empty: it is done here by the target's rules."""
     engine_there: bool = False
     """Whether that program is installed."""
+    install: str = ""
+    """What pip installs to get it."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,7 @@ def export_targets() -> list[ExportTarget]:
                 exporter.check is not None,
                 exporter.engine,
                 not exporter.package or importlib.util.find_spec(exporter.package) is not None,
+                exporter.install,
             )
         )
     return found

@@ -101,3 +101,5 @@ class Exporter:
     """Name of the program `check` runs; empty when the files are read back and simulated here."""
     package: str = ""
     """Import name that running it needs; empty when nothing is needed."""
+    install: str = ""
+    """What pip installs to get it."""

@@ -179,4 +179,5 @@ EXPORTER = Exporter(
     check=check_drake,
     engine="Drake",
     package="pydrake",
+    install="drake",
 )

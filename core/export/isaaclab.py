@@ -209,4 +209,5 @@ EXPORTER = Exporter(
     write=write_isaaclab,
     check=check_isaaclab,
     package="torch",
+    install="torch",
 )

@@ -203,4 +203,5 @@ EXPORTER = Exporter(
     check=check_mjlab,
     engine="mjlab",
     package="mjlab",
+    install="mjlab",
 )

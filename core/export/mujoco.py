@@ -174,4 +174,5 @@ EXPORTER = Exporter(
     check=check_mujoco,
     engine="MuJoCo",
     package="mujoco",
+    install="servobench[mujoco]",
 )

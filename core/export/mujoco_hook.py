@@ -209,4 +209,5 @@ EXPORTER = Exporter(
     check=check_hook,
     engine="MuJoCo",
     package="mujoco",
+    install="servobench[mujoco]",
 )

@@ -360,4 +360,5 @@ EXPORTER = Exporter(
     check=check_urdf,
     engine="MuJoCo",
     package="mujoco",
+    install="servobench[mujoco]",
 )

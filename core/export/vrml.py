@@ -63,7 +63,7 @@ def read_vrml(path: Path, schema: Schema, header: str) -> list[Node]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ExportError(f"{path}: too large for an export")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExportError(f"{path}: cannot be read as a world: {error}") from None
     first, _, rest = text.partition("\n")

@@ -66,6 +66,7 @@ class Tour:
         self.place()
         self.identify()
         self.compare()
+        self.compare_on_an_arm()
         self.export()
         self.go_wrong()
         self.emulate()
@@ -163,7 +164,7 @@ class Tour:
         self.save("identify_warnings")
 
     def compare(self) -> None:
-        """All four tabs."""
+        """The tabs of recordings."""
         from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS
         from bench_gui.main_window import COMPARE
 
@@ -177,8 +178,19 @@ class Tour:
             self.run_for(0.5)
             self.save(name)
 
+    def compare_on_an_arm(self) -> None:
+        """The seed's Dynamixel arm with M1, M4 and M6."""
+        from bench_gui.compare.view import ARM
+
+        page = self.window.compare
+        self.click(page.tabs.buttons[ARM])
+        self.click(page.arm.run_button)
+        self.until(lambda: page.arm.validating.active, "arm")
+        self.until(lambda: not page.arm.validating.active, "arm compared")
+        self.save("arm")
+
     def export(self) -> None:
-        """A scene for MuJoCo, written."""
+        """A servo for MuJoCo, written."""
         from bench_gui.main_window import EXPORT
 
         exporting, page = self.controller.exporting, self.window.export

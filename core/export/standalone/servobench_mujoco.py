@@ -65,7 +65,8 @@ DOF, ADDRESS, MOTOR, ROW = range(4)
 def attach(model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
     """Put servos on joints: name of a hinge or slide joint to the servo's file, or that file's content.
 
-    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'.
+    Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'; the
+    model's time step must stay what it is.
     Raises ValueError for a joint or file that does not fit.
     """
     return Servos(model, data, joints)

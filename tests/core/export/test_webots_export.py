@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
@@ -64,6 +64,7 @@ def exported(tmp_path_factory):
 class TestText:
     @settings(max_examples=100)
     @given(numbers, st.text(st.characters(exclude_categories=["Cs"])), st.booleans(), vectors, st.lists(vectors))
+    @example(0.0, "\r\n", False, (0.0, 0.0, 0.0), [])
     def test_every_value_comes_back(self, tmp_path_factory, number, text, yes, place, places):
         path = tmp_path_factory.getbasetemp() / "round.wbt"
         inner = Node("A", {"word": text, "turn": (*place, number)})
