@@ -13,7 +13,7 @@ from pathlib import Path
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form, approximate, in_form
-from core.export.contract import Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import default_bench
 from core.export.mujoco_check import check_mujoco
@@ -28,6 +28,7 @@ from core.export.mujoco_xml import (
     xml_text,
 )
 from core.export.notes import fit_notes, missing_terms, settings_note, step_notes
+from core.export.programs import mujoco_engine
 from core.model import ServoModel
 from core.recording import ServoSettings
 
@@ -90,6 +91,15 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
 def bench_title(bench: Bench) -> str:
     """How a README names a pendulum."""
     return f"{bench.mass:g} kg at {bench.length:g} m"
+
+
+def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Check:
+    """Run the exported scene at 0.1 ms; raises ExportError, also where the installed MuJoCo reads another syntax."""
+    version = str(mujoco_engine().__version__)
+    installed = tuple(int(part) for part in version.split(".")[:2])
+    if options.syntax == "3.7" and not (3, 7) <= installed < (3, 12):
+        raise ExportError(f"syntax 3.7 is for {VERSIONS['3.7']}, and {version} is installed here: it cannot be checked")
+    return check_mujoco(model, folder, options)
 
 
 def _require_possible(options: MujocoOptions) -> None:
@@ -171,7 +181,7 @@ EXPORTER = Exporter(
     description="The servo as a default class and a pendulum scene; exact for M1, the best M1 for M2–M6.",
     options=MujocoOptions,
     write=write_mujoco,
-    check=check_mujoco,
+    check=check_written,
     engine="MuJoCo",
     package="mujoco",
     install="servobench[mujoco]",

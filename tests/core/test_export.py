@@ -21,7 +21,7 @@ from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
 from core.errors import ExportError
-from core.export import export_model, exporters
+from core.export import check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
 from core.export.contract import ServoOptions
 from core.export.drive import as_model, check_drive, drive_of
@@ -507,6 +507,8 @@ class TestSyntaxes:
         assert kp == pytest.approx(8.0 * model.control.error_gain * model.supply_voltage)
         assert (ki, kd) == (0.0, pytest.approx(0.0, abs=1e-12))
         assert limit == pytest.approx(model.supply_voltage * model.control.output_limit)
+        with pytest.raises(ExportError, match=r"is for MuJoCo 3\.7 to"):
+            check_export(model, "mujoco", tmp_path, syntax="3.7", kp=8.0)
 
     def test_lugre_is_stribeck_friction_of_exponent_two(self, tmp_path):
         """Coulomb, static and Stribeck's velocity are the refit's; at 0.1 ms the error is about the stated one."""

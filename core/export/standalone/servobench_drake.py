@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with friction M1–M6 on the joints of a Drake plant.
 
     from servobench_drake import attach

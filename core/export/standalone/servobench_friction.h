@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* servobench_friction.h: an identified servo in C, for firmware and simulators of your own.
  *
  * C99 and C++; header only; no allocation, no globals, nothing but <math.h>. Numbers are float; define

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Identified servos in Genesis: with friction M1–M6 at run time, or as Genesis' own position drive.
 
     from servobench_genesis import Servos, set_drive

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with identified friction (M1–M6) as actuators of Isaac Lab.
 
     actuators = {

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with identified friction (M1–M6) as actuators of mjlab, on MuJoCo Warp.
 
     actuators=(ServoBenchActuatorCfg(target_names_expr=("elbow",), servo="elbow.servo.json"),)     # in the articulation

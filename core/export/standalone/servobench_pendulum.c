@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A pendulum on the servo, simulated by Algorithm 1 of the theory, with and without feed-forward compensation.
  *
  * Prints time, wanted position, position without and with compensation (s, rad) as comma separated values. Build it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Moves an exported pendulum in PhysX, without a graphics card and without Isaac Sim.
 
     python servobench_physx.py NAME.pendulum.usda

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A servo as numbers and a few functions: control law, motor, command path and friction M1–M6, step by step.
 
 Stand-alone: needs numpy; with numba the functions are compiled. Read servos with `load_servo`, keep them in a `Bank`

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Servos with identified friction (M1–M6) for batched simulators: PyTorch, N environments × J joints.
 
     servo = TorchServo(["shoulder.servo.json", "elbow.servo.json"], num_envs=4096, timestep=0.005, device="cuda")
