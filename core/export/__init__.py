@@ -32,8 +32,10 @@ from core.export import (
     webots,
     webots_servo_export,
 )
-from core.export.contract import Check, Exporter, ExportResult
-from core.export.files import state_check
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import add_notes, state_check
+from core.export.grid import default_bench
+from core.export.notes import step_notes
 from core.model import ServoModel
 
 __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
@@ -70,7 +72,14 @@ def export_model(model: ServoModel, target: str, folder: Path | str, **options: 
     model the target cannot hold, and a folder that cannot be written.
     """
     exporter = _exporter(target)
-    return exporter.write(model, Path(folder), _options(exporter, options))
+    chosen = _options(exporter, options)
+    result = exporter.write(model, Path(folder), chosen)
+    if not isinstance(chosen, ServoOptions):
+        return result
+    notes = step_notes(model, chosen.bench or default_bench(model), settings_of(model, chosen, target))
+    if notes:
+        add_notes(Path(folder), model, target, notes)
+    return dataclasses.replace(result, notes=(*result.notes, *notes))
 
 
 def check_export(model: ServoModel, target: str, folder: Path | str, **options: Any) -> Check:

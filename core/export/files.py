@@ -16,7 +16,7 @@ from core.errors import ExportError
 from core.model import ServoModel
 
 README = "README.md"
-CHECK_TITLE = "## Check"
+USE_TITLE, CHECK_TITLE = "## Use", "## Check"
 LONGEST_SLUG = 60
 LONGEST_TITLE = 120
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(10))}
@@ -78,6 +78,18 @@ def state_check(folder: Path, model: ServoModel, target: str, statement: str) ->
         raise ExportError(f"{readme}: cannot add the check: {error}") from None
 
 
+def add_notes(folder: Path, model: ServoModel, target: str, notes: Sequence[str]) -> None:
+    """Add what is to know of every target to the section of an export; raises ExportError."""
+    readme, key = folder / README, f"{slug(model.title)}.{target}"
+    try:
+        before = readme.read_text("utf-8", errors="replace")
+        known, use, rest = _sections(before)[1][key].partition(USE_TITLE)
+        listed = "".join(f"- {note}\n" for note in notes)
+        write_atomically(readme, _encoded(_with_section(before, key, f"{known.rstrip()}\n{listed}\n{use}{rest}")))
+    except (OSError, KeyError) as error:
+        raise ExportError(f"{readme}: cannot add to the export: {error}") from None
+
+
 def readme_section(
     model: ServoModel, what: str, files: Mapping[str, str], notes: Sequence[str], usage: str = ""
 ) -> str:
@@ -90,7 +102,7 @@ def readme_section(
         f"# {printable(model.title)}: {what}\n\n"
         f"Servo {printable(model.servo)}, friction {model.friction.upper()}, identified with integrator "
         f"{model.integrator} at {model.dt * 1e3:g} ms in {model.substeps} part(s){origin}.\n\n"
-        f"{listed}\n## To know\n\n{CONVENTIONS}{known}" + (f"\n## Use\n\n{usage.rstrip()}\n" if usage else "")
+        f"{listed}\n## To know\n\n{CONVENTIONS}{known}" + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
     )
 
 

@@ -27,7 +27,7 @@ from core.export.mujoco_xml import (
     servo_element,
     xml_text,
 )
-from core.export.notes import fit_notes, missing_terms, settings_note, step_notes
+from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import mujoco_engine
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -69,7 +69,6 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     name = slug(model.title)
     notes = [
         *_fidelity_notes(model, missing, approximation, options),
-        *step_notes(model, bench, settings),
         *_command_notes(written, settings, options),
     ]
     servo_file, scene_file = f"{name}.servo.xml", f"{name}.pendulum.xml"

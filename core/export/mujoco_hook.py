@@ -21,7 +21,6 @@ from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, read_setup, xml_text
-from core.export.notes import step_notes
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
 from core.model import ServoModel
@@ -63,7 +62,6 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
     notes = [
         "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains "
         "is the engine's discretisation; the check states it.",
-        *step_notes(model, bench, settings),
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; both can be changed at run "
         'time, `servos.numbers["kp"]` per rad of the position error.',
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",

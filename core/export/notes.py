@@ -5,6 +5,8 @@ far that is from the identified model.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -69,15 +71,20 @@ def settings_note(settings: ServoSettings) -> str:
 
 def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list[str]:
     """How far the converged motion, which is exported, is from the model's at its own step; nothing when it is near."""
-    differences, stride = [], 50
-    for run in bench_grid(bench, settings):
-        converged = converged_positions(model, run)[::stride]
-        own = own_positions(model, run, stride * REFERENCE_STEP * np.arange(len(converged), dtype=np.float64))
-        differences.append(float(np.abs(own - converged).mean()))
-    mean = 1e3 * float(np.mean(differences))
+    mean = _step_difference(replace(model, name="", provenance={}).to_json_text(), bench, settings)
     if mean < WORTH_A_NOTE:
         return []
     return [
         f"The model was identified at {model.dt * 1e3 / model.substeps:g} ms with integrator {model.integrator}; "
         f"simulated so, its motion differs by {mean:.2f} mrad from its converged one, which is what is exported."
     ]
+
+
+@lru_cache(maxsize=32)
+def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> float:
+    model, differences, stride = ServoModel.from_json_text(text), [], 50
+    for run in bench_grid(bench, settings):
+        converged = converged_positions(model, run)[::stride]
+        own = own_positions(model, run, stride * REFERENCE_STEP * np.arange(len(converged), dtype=np.float64))
+        differences.append(float(np.abs(own - converged).mean()))
+    return 1e3 * float(np.mean(differences))
