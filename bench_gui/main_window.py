@@ -55,12 +55,13 @@ from drivers.recorder import Phase, RunResult
 if TYPE_CHECKING:
     from bench_gui.compare.view import CompareView
     from bench_gui.connect.view import BenchView
+    from bench_gui.explore.view import ExploreView
     from bench_gui.export.view import ExportView
     from bench_gui.help.window import HelpWindow
     from bench_gui.identify.view import IdentifyView
     from bench_gui.place.view import PlaceView
 
-BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT = range(6)
+BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT, EXPLORE = range(7)
 TASKS = [
     ("Bench", "bench", "Connect the servo, set up the pendulum"),
     ("Record", "record", "Record motion"),
@@ -68,6 +69,7 @@ TASKS = [
     ("Identify", "identify", "Find the parameters of friction and motor"),
     ("Compare", "compare", "See simulated over measured motion"),
     ("Export", "export", "Hand a model to another program"),
+    ("Explore", "explore", "Try stiction, compliant actuators, learning and the Webots servo"),
 ]
 SMALLEST = (1180, 640)
 AFTER_PAINT = 30
@@ -179,6 +181,11 @@ class MainWindow(QMainWindow):
         return cast("ExportView", self.page(EXPORT))
 
     @property
+    def explore(self) -> ExploreView:
+        """Exploring."""
+        return cast("ExploreView", self.page(EXPLORE))
+
+    @property
     def pages(self) -> list[TaskPage]:
         """All of them, in the order of the rail."""
         return [self.page(number) for number in range(len(TASKS))]
@@ -216,9 +223,13 @@ class MainWindow(QMainWindow):
             from bench_gui.compare.view import CompareView
 
             return CompareView(controller, *self._suppliers())
-        from bench_gui.export.view import ExportView
+        if number == EXPORT:
+            from bench_gui.export.view import ExportView
 
-        return ExportView(controller)
+            return ExportView(controller)
+        from bench_gui.explore.view import ExploreView
+
+        return ExploreView(controller)
 
     def _make_next(self) -> None:
         """Make one more page; a turn of the event loop between two keeps the window alive."""

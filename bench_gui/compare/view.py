@@ -26,7 +26,6 @@ from bench_gui.compare.errors_tab import ErrorsTab
 from bench_gui.compare.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry
 from bench_gui.compare.models_tab import ModelsTab
 from bench_gui.compare.plots import ComparePlots
-from bench_gui.compare.tabs import Segments
 from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
@@ -34,6 +33,7 @@ from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, button, describe, label, tool, whole
 from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tabs import Segments
 from core.friction import FRICTION_TITLES
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))

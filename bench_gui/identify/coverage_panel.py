@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.compare.tabs import Segments
 from bench_gui.controller import Controller
 from bench_gui.identify.checking import Checking
 from bench_gui.identify.chosen import chosen_material, chosen_runs, latest_model
@@ -31,6 +30,7 @@ from bench_gui.units import fixed, milliradians
 from bench_gui.widgets.fields import button, label, restyle
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.coverage.findings import ordered
 

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.compare.tabs import Segments
 from bench_gui.controller import Controller
 from bench_gui.identify import crossvalidation_tables as tables
 from bench_gui.identify.chosen import chosen_runs
@@ -29,6 +28,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, restyle
 from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from core.errors import ServoBenchError
 

@@ -1,0 +1,17 @@
+"""Compliance."""
+
+from __future__ import annotations
+
+from bench_gui.controller import Controller
+from bench_gui.explore.tab import ExploreTab
+
+
+class ComplianceTab(ExploreTab):
+    """Compliance."""
+
+    title = "Compliance"
+    tip = "Compliance"
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller

@@ -1,0 +1,41 @@
+"""The shape of a tab of Explore: its picture in the middle, its settings and buttons beside it."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.theme import Theme
+
+
+class ExploreTab(QWidget):
+    """Fill `body`; put the settings into `settings` and the buttons that are always in sight into `buttons`."""
+
+    title = ""
+    tip = ""
+    """What it shows, in one line."""
+    help_page = "explore"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(0, 0, 0, 0)
+        self.body.setSpacing(8)
+        self.settings = QWidget()
+        self.settings_column = QVBoxLayout(self.settings)
+        self.settings_column.setContentsMargins(0, 0, 0, 0)
+        self.settings_column.setSpacing(14)
+        self.buttons = QWidget()
+        self.buttons_column = QVBoxLayout(self.buttons)
+        self.buttons_column.setContentsMargins(0, 0, 0, 0)
+        self.buttons_column.setSpacing(8)
+
+    def entered(self) -> None:
+        """The tab has come into sight: what it shows first is computed now, not before."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of it, for the menus and the command palette."""
+        return []
