@@ -58,12 +58,12 @@ class ServoSpec:
         """[rad]"""
         return 2.0 * math.pi / self.encoder_counts_per_turn
 
-    def parameters(self, friction: str, command_path: tuple[str, ...] = ()) -> ParameterSet:
+    def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
         """Parameters of a model of this servo with start values and bounds from its ratings."""
         return ParameterSet(
             [
                 *motor_parameters(self.motor, self.control.bridge),
-                *friction_parameters(friction, self.stall_torque, self.no_load_speed),
+                *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
                 *command_path_parameters(command_path, self.no_load_speed),
             ]
         )

@@ -1,5 +1,9 @@
 """Friction budgets M1–M6 (seed 004, eqs 3, 6–10): parameters, plain formulas, and their place in the kernel's row.
 
+How a budget acts is its contact. A rigid one stops the shaft with whatever it takes up to the budget (seed 004,
+Algorithm 1). An elastoplastic one (seed 001) gives before it slips, by a spring and a damper, with the budget's parts
+as F_C, F_S, v_S and D of its friction function; it is free of drift and chatter at any step.
+
 The formulas here are the readable reference, one per equation; the kernel computes M6 only, of which M1–M5 are
 special points (M3 and M4 have K_m = K_e = K_l). Tests hold the two against each other.
 """
@@ -7,13 +11,13 @@ special points (M3 and M4 have K_m = K_e = K_l). Tests hold the two against each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
-from core.kernel.layout import Slot
+from core.kernel.layout import Contact, Slot
 from core.parameters import Parameter
 
 FRICTION_MODELS = ("m1", "m2", "m3", "m4", "m5", "m6")
@@ -27,6 +31,17 @@ FRICTION_TITLES = {
     "m6": "Quadratic",
 }
 
+CONTACTS = {
+    "rigid": Contact.RIGID,
+    "elastoplastic": Contact.STRIBECK,
+    "elastoplastic_rational": Contact.RATIONAL,
+}
+CONTACT_TITLES = {
+    "rigid": "Rigid",
+    "elastoplastic": "Elastoplastic",
+    "elastoplastic_rational": "Elastoplastic, rational",
+}
+
 QUADRATIC_GATES = ("larger_torque", "opposing")
 """Readings of M6's quadratic term. "larger_torque": seed 004 as written, K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where
 |τ_m| < |τ_e|. "opposing": the same, but only where the two torques oppose, as the published parameters were fitted."""
@@ -36,6 +51,9 @@ _STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
 _DIRECTIONAL = ("load_friction_motor", "load_friction_external")
 _DIRECTIONAL_STRIBECK = ("load_friction_motor_stribeck", "load_friction_external_stribeck")
 _QUADRATIC = ("load_friction_motor_quad", "load_friction_external_quad")
+
+BRISTLE = ("bristle_stiffness", "bristle_damping")
+"""Parameters of an elastoplastic contact."""
 
 FRICTION_TERMS: dict[str, tuple[str, ...]] = {
     "m1": _BASE,
@@ -113,6 +131,28 @@ _TERMS: dict[str, _Term] = {
         "quadratic friction by external torque",
         (Slot.LOAD_EXTERNAL_QUAD,),
     ),
+    "bristle_stiffness": _Term(
+        "K",
+        "N·m/rad",
+        20.0,
+        1000.0,
+        1,
+        0,
+        "stiffness of the contact before it slips",
+        (Slot.BRISTLE_STIFFNESS,),
+        lower=1.0,
+    ),
+    "bristle_damping": _Term(
+        "B",
+        "N·m·s/rad",
+        0.5,
+        20.0,
+        1,
+        0,
+        "damping of the contact before it slips",
+        (Slot.BRISTLE_DAMPING,),
+        lower=0.01,
+    ),
 }
 
 
@@ -124,14 +164,30 @@ def require_friction_model(model: str) -> str:
     return name
 
 
-def friction_parameters(model: str, torque_scale: float, speed_scale: float) -> list[Parameter]:
-    """Parameters of a model with bounds scaled to the servo.
+def require_contact(contact: str) -> str:
+    """Return the contact's name in lower case; raises ModelError when there is none."""
+    name = str(contact).lower()
+    if name not in CONTACTS:
+        raise ModelError(f"no contact {contact!r}; there are {', '.join(CONTACTS)}")
+    return name
 
-    torque_scale: stall torque [N·m]; speed_scale: no-load speed [rad/s].
+
+def contact_terms(contact: str) -> tuple[str, ...]:
+    """Parameters that a contact has beside its budget's."""
+    return () if require_contact(contact) == "rigid" else BRISTLE
+
+
+def friction_parameters(model: str, torque_scale: float, speed_scale: float, contact: str = "rigid") -> list[Parameter]:
+    """Parameters of a model and its contact with bounds scaled to the servo.
+
+    torque_scale: stall torque [N·m]; speed_scale: no-load speed [rad/s]. An elastoplastic contact needs a Stribeck
+    exponent of at least 1 (eq. 14 of seed 001), and its rational function has none: there it is held at 1.
     """
     parameters = []
-    for name in FRICTION_TERMS[require_friction_model(model)]:
+    for name in (*FRICTION_TERMS[require_friction_model(model)], *contact_terms(contact)):
         term = _TERMS[name]
+        if name == "alpha" and contact != "rigid":
+            term = replace(term, lower=1.0)
         scale = torque_scale**term.torque_power * speed_scale**term.speed_power
         parameters.append(
             Parameter(
@@ -144,6 +200,8 @@ def friction_parameters(model: str, torque_scale: float, speed_scale: float) -> 
                 description=term.description,
             )
         )
+    if contact == "elastoplastic_rational":
+        parameters = [replace(p, value=1.0, frozen=True) if p.name == "alpha" else p for p in parameters]
     return parameters
 
 
@@ -151,6 +209,33 @@ def friction_slots(name: str) -> tuple[Slot, ...]:
     """Slots of the kernel's row that a friction parameter fills; empty for any other parameter."""
     term = _TERMS.get(name)
     return term.slots if term else ()
+
+
+def steepest_fall(alpha: ArrayLike) -> NDArray[np.float64]:
+    """Largest slope of 1 − exp(−s^α): 1 at α = 1, infinite below (eqs 14 and 31 of seed 001 for any exponent)."""
+    exponent = np.asarray(alpha, dtype=np.float64)
+    power = np.maximum(exponent - 1.0, 0.0) / exponent
+    return np.where(exponent < 1.0, np.inf, exponent * power**power * np.exp(-power))
+
+
+def needed_damping(values: Mapping[str, ArrayLike], contact: str, load: float) -> NDArray[np.float64]:
+    """Least bristle damping B [N·m·s/rad] at which the friction function is one, at any step (seed 001, eqs 14, 49).
+
+    values by parameter name, which broadcast; load: largest motor and external torque [N·m], at which F_S − F_C is
+    largest. The function must not fall more steeply than 1/Z = K·T + B, which B alone grants for every T; 0 where it
+    never falls.
+    """
+    if "dtheta_stribeck" not in values:
+        return np.zeros(())
+    p = {name: np.asarray(value, dtype=np.float64) for name, value in values.items()}
+    nothing = np.zeros(())
+    both = p.get("load_friction_motor_stribeck", nothing) + p.get("load_friction_external_stribeck", nothing)
+    by_load = np.maximum(2.0 * p.get("load_friction_stribeck", nothing), both)
+    quadratic = np.maximum(p.get("load_friction_motor_quad", nothing), p.get("load_friction_external_quad", nothing))
+    breaking = p["friction_stribeck"] + by_load * load + quadratic * load**2
+    fall = steepest_fall(p["alpha"]) if contact == "elastoplastic" else 1.0
+    falling = np.where(breaking > 0.0, breaking * fall / p["dtheta_stribeck"] - p["friction_viscous"], 0.0)
+    return np.maximum(falling, 0.0)
 
 
 def lift_friction(values: Mapping[str, float], source: str, target: str) -> dict[str, float]:

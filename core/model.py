@@ -19,13 +19,25 @@ from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_r
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import ModelError, ServoBenchError
-from core.friction import FRICTION_TERMS, QUADRATIC_GATES, friction_slots, require_friction_model
-from core.kernel.layout import Slot, bind, empty_rows
+from core.friction import (
+    BRISTLE,
+    CONTACT_TITLES,
+    CONTACTS,
+    FRICTION_TERMS,
+    QUADRATIC_GATES,
+    contact_terms,
+    friction_slots,
+    needed_damping,
+    require_contact,
+    require_friction_model,
+)
+from core.kernel.layout import Contact, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 
 FORMAT = "servobench-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""2 has the contact; a model with a rigid one is still written as 1, which older programs read."""
 INTEGRATORS = ("algorithm1", "bam")
 """Algorithm 1 of seed 004, and the variant whose position uses the velocity after the update."""
 
@@ -56,6 +68,8 @@ class ServoModel:
     """Nominal [V], used where a recording has none."""
     parameters: ParameterSet
     """Motor, angle offset, friction, and the command path terms in use."""
+    contact: str = "rigid"
+    """How the friction acts before it slips: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     """What the values were identified with, and the default to simulate with."""
@@ -68,6 +82,7 @@ class ServoModel:
 
     def __post_init__(self) -> None:
         require_friction_model(self.friction)
+        require_contact(self.contact)
         if any(0xD800 <= ord(letter) <= 0xDFFF for letter in self.name):
             raise ModelError("the model's name holds half a character (a lone surrogate)")
         if self.quadratic_gate not in QUADRATIC_GATES:
@@ -78,7 +93,7 @@ class ServoModel:
             raise ModelError(f"a step of {self.dt} s in {self.substeps} parts is not possible")
         if not (math.isfinite(self.supply_voltage) and self.supply_voltage > 0):
             raise ModelError(f"a supply of {self.supply_voltage} V is not possible")
-        needed = ("kt", "R", "armature", *FRICTION_TERMS[self.friction])
+        needed = ("kt", "R", "armature", *FRICTION_TERMS[self.friction], *contact_terms(self.contact))
         missing = [name for name in needed if name not in self.parameters]
         if missing:
             raise ModelError(f"{self.title}: parameters missing: {', '.join(missing)}")
@@ -87,14 +102,41 @@ class ServoModel:
                 raise ModelError(f"{self.title}: no such parameter: {name}")
             if name != "q_offset" and parameter.value < 0:
                 raise ModelError(f"{self.title}: {name} = {parameter.value} is negative")
-        for name in ("kt", "R", "armature"):
+        for name in ("kt", "R", "armature", *contact_terms(self.contact)):
             if not self.parameters[name].value > 0:
                 raise ModelError(f"{self.title}: {name} must be positive")
+        self._require_continuous_contact()
+
+    def _require_continuous_contact(self) -> None:
+        """Refuse a bristle whose friction jumps where it begins to slip (seed 001, eq. 14)."""
+        if self.contact == "rigid":
+            return
+        values = self.values
+        needed = _needed_damping(values, self.contact, self.servo)
+        if values["bristle_damping"] >= needed * (1.0 - 1e-9):
+            return
+        if math.isinf(needed):
+            raise ModelError(
+                f"{self.title}: with alpha = {values['alpha']:g}, less than 1, friction falls infinitely steeply at "
+                'rest; raise alpha to 1 or choose the contact "elastoplastic_rational"'
+            )
+        load = load_servo(self.servo).stall_torque
+        raise ModelError(
+            f"{self.title}: friction would jump where it begins to slip: at {load:g} N·m it falls faster than "
+            f"bristle_damping = {values['bristle_damping']:.4g} N·m·s/rad allows; raise bristle_damping to at least "
+            f"{needed:.4g}, or dtheta_stribeck or friction_viscous, or lower the friction that is extra at rest"
+        )
 
     @property
     def title(self) -> str:
         """How a person calls it."""
-        return self.name or f"{self.servo} {self.friction.upper()}"
+        contact = "" if self.contact == "rigid" else f" {CONTACT_TITLES[self.contact].lower()}"
+        return self.name or f"{self.servo} {self.friction.upper()}{contact}"
+
+    @property
+    def kernel_contact(self) -> Contact:
+        """Which compiled step computes its friction."""
+        return CONTACTS[self.contact]
 
     @property
     def command_path(self) -> tuple[str, ...]:
@@ -107,7 +149,13 @@ class ServoModel:
         return self.parameters.numbers()
 
     def with_parameters(self, parameters: ParameterSet) -> ServoModel:
-        """Return the model at other values."""
+        """Return the model at other values; a bristle with too little damping for them is given what they need."""
+        if self.contact != "rigid":
+            damping = parameters["bristle_damping"]
+            needed = _needed_damping(parameters.numbers(), self.contact, self.servo)
+            if damping.value < needed < math.inf:
+                raised = _widened(damping, needed)
+                parameters = ParameterSet([raised if p is damping else p for p in parameters.values()])
         return replace(self, parameters=parameters)
 
     def default_settings(self, kp: float | None = None) -> ServoSettings:
@@ -130,11 +178,14 @@ class ServoModel:
         if self.integrator == "bam":
             rows[:, Slot.VELOCITY_AFTER] = 1.0
             rows[:, Slot.VELOCITY_LIMIT] = BAM_VELOCITY_LIMIT
-        columns = {p.name: i for i, p in enumerate(self.parameters.free)}
-        for name, parameter in self.parameters.items():
-            value: Any = parameter.value
-            if matrix is not None and name in columns:
-                value = matrix[:, columns[name]]
+        values: dict[str, Any] = dict(self.values)
+        if matrix is not None:
+            values |= {p.name: matrix[:, i] for i, p in enumerate(self.parameters.free)}
+        if self.contact != "rigid":
+            # Candidates of a search are moved to where their law is one, as `with_parameters` does.
+            needed = needed_damping(values, self.contact, load_servo(self.servo).stall_torque)
+            values["bristle_damping"] = np.maximum(values["bristle_damping"], needed)
+        for name, value in values.items():
             if name == "error_gain_ratio":
                 rows[:, [Slot.KP, Slot.KI, Slot.KD]] *= np.reshape(value, (-1, 1))
                 continue
@@ -158,10 +209,11 @@ class ServoModel:
         """Plain data, our format."""
         return {
             "format": FORMAT,
-            "version": FORMAT_VERSION,
+            "version": 1 if self.contact == "rigid" else FORMAT_VERSION,
             "name": self.name,
             "servo": self.servo,
             "friction": self.friction,
+            **({} if self.contact == "rigid" else {"contact": self.contact}),
             "quadratic_gate": self.quadratic_gate,
             "integrator": self.integrator,
             "dt": self.dt,
@@ -202,6 +254,7 @@ class ServoModel:
             name=str(data.get("name", "")),
             servo=load_servo(data["servo"]).name,
             friction=str(data["friction"]),
+            contact=str(data.get("contact", "rigid")),
             quadratic_gate=str(data["quadratic_gate"]),
             integrator=str(data["integrator"]),
             dt=float(data["dt"]),
@@ -240,6 +293,7 @@ def build_model(
     friction: str,
     *,
     command_path: tuple[str, ...] = (),
+    contact: str = "rigid",
     quadratic_gate: str = "larger_torque",
     integrator: str = "algorithm1",
     dt: float = 0.005,
@@ -253,12 +307,36 @@ def build_model(
         friction=name,
         control=spec.control,
         supply_voltage=spec.supply_voltage,
-        parameters=spec.parameters(name, command_path),
+        parameters=spec.parameters(name, command_path, contact),
+        contact=require_contact(contact),
         quadratic_gate=quadratic_gate,
         integrator=integrator,
         dt=dt,
         substeps=substeps,
     )
+
+
+def with_contact(model: ServoModel, contact: str) -> ServoModel:
+    """The same friction with another contact: a bristle is the catalogue's, and gone from a rigid one.
+
+    Raises ModelError for no such contact, and for friction that an elastoplastic one cannot have.
+    """
+    name = require_contact(contact)
+    budget = {key: p for key, p in model.parameters.items() if key not in BRISTLE}
+    bristle = load_servo(model.servo).parameters(model.friction, contact=name)
+    added = [model.parameters.get(key, bristle[key]) for key in contact_terms(name)]
+    rigid = replace(model, contact="rigid", parameters=ParameterSet(list(budget.values())))
+    if name == "rigid":
+        return rigid
+    wanted = ParameterSet([*budget.values(), *added])
+    damping = max(wanted["bristle_damping"].value, _needed_damping(wanted.numbers(), name, model.servo))
+    if math.isfinite(damping):
+        wanted = ParameterSet([_widened(p, damping) if p.name == "bristle_damping" else p for p in wanted.values()])
+    return replace(model, contact=name, parameters=wanted)
+
+
+def _needed_damping(values: Mapping[str, Any], contact: str, servo: str) -> float:
+    return float(needed_damping(values, contact, load_servo(servo).stall_torque))
 
 
 def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
@@ -295,7 +373,9 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
 
 
 def model_to_bam(model: ServoModel) -> dict[str, Any]:
-    """Flat parameters as Rhoban/bam reads them; raises ModelError for command path terms it does not have."""
+    """Flat parameters as Rhoban/bam reads them; raises ModelError for a contact or a command path it does not have."""
+    if model.contact != "rigid":
+        raise ModelError(f"{model.title}: Rhoban/bam has no elastoplastic contact; identify with a rigid one")
     backward = {ours: theirs for theirs, ours in _BAM_COMMAND_PATH.items()}
     lost = [name for name in model.command_path if name not in backward]
     if lost:

@@ -71,7 +71,7 @@ def _run(
     steps = len(time) * n
     out = np.empty((len(time), len(OUTPUTS)))
     nothing = np.zeros(steps)
-    rollout_kernel(model.control.kernel_law)(
+    rollout_kernel(model.control.kernel_law, model.kernel_contact)(
         model.bound_row(bench, settings, h),
         initial_state(position, velocity),
         np.repeat(goal, n),
@@ -185,7 +185,7 @@ class Stepper:
         self._substeps = substeps
         self._row = model.bound_row(bench, settings, self._h)
         self._nominal_supply = settings.supply_voltage
-        self._kernel = rollout_kernel(model.control.kernel_law)
+        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact)
         delay = float(self._row[[Slot.DELAY, Slot.RELEASE_DELAY]].max())
         self._past = history_steps(delay, self._h) + substeps
         self._inputs = np.zeros((6, self._past + substeps))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sessions import Session
 
 INTEGRATOR_CHOICES = ("algorithm1", "bam")
+CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
@@ -54,6 +55,16 @@ def friction_models(text: str) -> tuple[str, ...]:
     if wrong or not names:
         raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_CHOICES)}")
     return names
+
+
+def add_contact(parser: argparse.ArgumentParser) -> None:
+    """Offer --contact."""
+    parser.add_argument(
+        "--contact",
+        choices=CONTACT_CHOICES,
+        default="rigid",
+        help="how friction acts before it slips: a rigid budget, or a bristle free of drift and chatter (%(default)s)",
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:

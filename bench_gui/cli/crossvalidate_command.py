@@ -7,7 +7,15 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_prior, add_recordings, comma_list, friction_models, positive_int, runs_from
+from bench_gui.cli.arguments import (
+    add_contact,
+    add_prior,
+    add_recordings,
+    comma_list,
+    friction_models,
+    positive_int,
+    runs_from,
+)
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from bench_gui.identify.crossvalidation import COMMAND_PATHS, CONDITIONS, SUMMARY
 
@@ -40,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials", type=positive_int, metavar="N", help="evaluations per model and fold; default: by parameters"
     )
+    add_contact(parser)
     add_prior(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
     parser.add_argument(
@@ -72,6 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
         servo=recordings[0].settings.servo,
         models=arguments.model,
         command_path=tuple(arguments.path_terms or ()),
+        contact=arguments.contact,
         trials=arguments.trials,
         prior=1e-3 * arguments.prior,
         seed=arguments.seed,

@@ -6,6 +6,7 @@ import argparse
 
 from bench_gui.cli.arguments import (
     INTEGRATOR_CHOICES,
+    add_contact,
     add_prior,
     add_recordings,
     comma_list,
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="larger_torque",
         help="reading of M6's quadratic term (%(default)s)",
     )
+    add_contact(parser)
     parser.add_argument(
         "--fix", action="append", default=[], metavar="NAME=VALUE", help="hold a parameter at a value; may be repeated"
     )
@@ -126,6 +128,7 @@ def run(arguments: argparse.Namespace) -> int:
         polish=not arguments.no_polish,
         refine=arguments.refine,
         run_offsets=arguments.run_offsets,
+        contact=arguments.contact,
         quadratic_gate=arguments.gate,
         integrator=arguments.integrator,
         substeps=arguments.substeps,

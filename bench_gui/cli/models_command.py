@@ -63,7 +63,9 @@ def _show(arguments: argparse.Namespace) -> int:
         f"{model.title}: {model.servo}, {model.friction.upper()}, {model.control.law} law, {model.supply_voltage:g} V"
     )
     step = f"{model.dt * 1e3:g} ms in {model.substeps}"
-    print(f"integrator {model.integrator}, step {step}, quadratic term: {model.quadratic_gate}")
+    print(
+        f"integrator {model.integrator}, step {step}, quadratic term: {model.quadratic_gate}, contact: {model.contact}"
+    )
     print_table(
         ["parameter", "symbol", "value", "unit", "lower", "upper", "meaning"],
         [

@@ -34,6 +34,7 @@ class FitSettings:
     repeats: int = 1
     seed: int = 0
     metric: str = "mae"
+    contact: str = "rigid"
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1
@@ -59,7 +60,7 @@ class FitSettings:
 
     def parameters(self, servo: str) -> ParameterSet:
         """Everything these models of a servo let a search move, with the catalogue's values and bounds."""
-        return tunable_parameters(servo, self.models, self.terms)
+        return tunable_parameters(servo, self.models, self.terms, self.contact)
 
     def request(self, servo: str, placed: Sequence[PlacedPoint] = ()) -> IdentificationRequest:
         """As the identification takes it; placed: every point there is. Raises ServoBenchError for what cannot be."""
@@ -72,6 +73,7 @@ class FitSettings:
             seed=self.seed,
             validation=self.validation,
             metric=self.metric,
+            contact=self.contact,
             quadratic_gate=self.quadratic_gate,
             integrator=self.integrator,
             substeps=self.substeps,

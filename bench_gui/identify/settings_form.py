@@ -30,7 +30,7 @@ from bench_gui.identify.settings import FitSettings
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole
-from core.friction import FRICTION_MODELS, FRICTION_TITLES
+from core.friction import CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import COARSEST_GRID
 
 if TYPE_CHECKING:
@@ -104,6 +104,13 @@ class SettingsForm(QWidget):
             self.models[name] = box
             grid.addWidget(box, place, 0)
         section.wide(holder)
+        self.contact = self._choice(
+            "Contact",
+            "How friction acts before it slips: rigid takes what it needs up to its budget; elastoplastic gives first, "
+            "by a spring and a damper that are identified too, and neither drifts nor chatters",
+            CONTACT_TITLES,
+        )
+        section.row("Contact", self.contact)
         return section
 
     def _search(self) -> Section:
@@ -255,6 +262,7 @@ class SettingsForm(QWidget):
             ("what is held out", self.validation),
             ("metric", self.error_metric),
             ("integrator", self.integrator),
+            ("contact", self.contact),
             ("quadratic term", self.gate),
             ("supply voltage", self.supply),
         ):
@@ -287,6 +295,7 @@ class SettingsForm(QWidget):
             for combo, value in (
                 (self.error_metric, settings.metric),
                 (self.integrator, settings.integrator),
+                (self.contact, settings.contact),
                 (self.gate, settings.quadratic_gate),
                 (self.supply, settings.supply),
             ):
@@ -416,6 +425,7 @@ class SettingsForm(QWidget):
             repeats=self.repeats.value(),
             seed=self.seed.value(),
             metric=self.error_metric.currentData(),
+            contact=self.contact.currentData(),
             quadratic_gate=self.gate.currentData(),
             integrator=self.integrator.currentData(),
             substeps=self.substeps.value(),
@@ -442,7 +452,7 @@ class SettingsForm(QWidget):
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
             self.prior, self.seed, self.substeps, self.refine, self.run_offsets, self.dt, self.threads,
-            self.error_metric, self.integrator, self.gate, self.supply, self.start,
+            self.error_metric, self.contact, self.integrator, self.gate, self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]
         try:

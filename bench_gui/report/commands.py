@@ -24,6 +24,7 @@ def identify_command(
     for option, value, usual in (
         ("--repeats", request.repeats, every.repeats),
         ("--metric", request.metric, every.metric),
+        ("--contact", request.contact, every.contact),
         ("--gate", request.quadratic_gate, every.quadratic_gate),
         ("--integrator", request.integrator, every.integrator),
         ("--substeps", request.substeps, every.substeps),

@@ -93,6 +93,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("metric", request.metric),
         ("integrator", f"{model.integrator}, dt {model.dt * 1e3:g} ms, substeps {model.substeps}"),
         ("supply", request.supply),
+        ("contact", model.contact),
         ("quadratic term", model.quadratic_gate),
         ("command path", ", ".join(request.command_path) or "none"),
         ("searched from", "a known model and the catalogue's values" if request.start else "the catalogue's values"),

@@ -35,8 +35,8 @@ from core.export import (
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import add_notes, state_check
 from core.export.grid import default_bench
-from core.export.notes import step_notes
-from core.model import ServoModel
+from core.export.notes import contact_notes, step_notes
+from core.model import ServoModel, with_contact
 
 __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
 
@@ -68,15 +68,20 @@ def exporters() -> Mapping[str, Exporter]:
 def export_model(model: ServoModel, target: str, folder: Path | str, **options: Any) -> ExportResult:
     """Write a model for a target into a folder, which is created; files of the same name are replaced.
 
-    options: the fields of the exporter's `options` dataclass. Raises ExportError for an unknown target or option, a
+    options: the fields of the exporter's `options` dataclass. A contact that the target cannot hold is written as a
+    rigid one, and the README says what that costs. Raises ExportError for an unknown target or option, a
     model the target cannot hold, and a folder that cannot be written.
     """
     exporter = _exporter(target)
     chosen = _options(exporter, options)
-    result = exporter.write(model, Path(folder), chosen)
-    if not isinstance(chosen, ServoOptions):
-        return result
-    notes = step_notes(model, chosen.bench or default_bench(model), settings_of(model, chosen, target))
+    held = model if model.contact in exporter.contacts else with_contact(model, "rigid")
+    result = exporter.write(held, Path(folder), chosen)
+    drives = isinstance(chosen, ServoOptions)
+    bench = (chosen.bench if drives else None) or default_bench(model)
+    settings = settings_of(model, chosen, target) if drives else model.default_settings()
+    notes = contact_notes(model, held, bench, settings)
+    if drives:
+        notes += step_notes(model, bench, settings)
     if notes:
         add_notes(Path(folder), model, target, notes)
     return dataclasses.replace(result, notes=(*result.notes, *notes))

@@ -73,7 +73,11 @@ class Form:
 
     def holds(self, model: ServoModel) -> bool:
         """Whether the model's own friction can be written as it is."""
-        return model.friction == self.friction and (model.friction == "m1" or model.values["alpha"] == self.alpha)
+        return (
+            model.contact == "rigid"
+            and model.friction == self.friction
+            and (model.friction == "m1" or model.values["alpha"] == self.alpha)
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,6 +145,7 @@ def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
     return replace(
         model,
         friction="m2" if form.friction == "m2" else "m1",
+        contact="rigid",
         parameters=ParameterSet([*own, *missing]),
         control=control,
         provenance={},
@@ -230,7 +235,8 @@ class _Search:
         self._setups = np.array(
             [setup_row(start.control, run.bench, own, FIT_STEP) for run, own in zip(runs, settings, strict=True)]
         )
-        self._kernel = population_kernel(start.control.kernel_law, any(start.needs_full_step(own) for own in settings))
+        full = any(start.needs_full_step(own) for own in settings)
+        self._kernel = population_kernel(start.control.kernel_law, full, start.kernel_contact)
 
     def _errors(self, rows: Array) -> Array:
         """Mean absolute error of each candidate over all runs [rad]."""

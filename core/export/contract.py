@@ -97,6 +97,8 @@ class Exporter:
     check: Callable[[ServoModel, Path, Any], Check] | None = None
     """Reads the files of `write` back and simulates the four trajectories with the same options; raises ExportError.
     None: the file is this program's own or another identification tool's, not an engine's."""
+    contacts: tuple[str, ...] = ("rigid",)
+    """Contacts that the target can hold, see `core.friction.CONTACTS`; other models are written with a rigid one."""
     engine: str = ""
     """Name of the program `check` runs; empty when the files are read back and simulated here."""
     package: str = ""

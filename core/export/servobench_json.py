@@ -8,6 +8,7 @@ from pathlib import Path
 from core.errors import ExportError
 from core.export.contract import Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
+from core.friction import CONTACTS
 from core.model import ServoModel
 
 
@@ -33,4 +34,5 @@ EXPORTER = Exporter(
     description="The model with units, bounds and provenance, read back bit for bit.",
     options=JsonOptions,
     write=write_json,
+    contacts=tuple(CONTACTS),
 )

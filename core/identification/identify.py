@@ -435,6 +435,7 @@ class _Job:
             "trials": budget,
             "recordings": list(batch.ids),
             "data_hash": request.data_hash,
+            **({"contact": request.contact} if request.contact != "rigid" else {}),
             **({"prior": request.prior} if request.prior else {}),
             **({"points": [point.uid for point in request.points]} if request.points else {}),
         }

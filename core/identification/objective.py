@@ -121,7 +121,7 @@ class Batch:
         self._position = np.concatenate([run.position for run in runs]).astype(np.float64)
         self._velocity = np.concatenate([measured_velocity(run) for run in runs])
         full = any(model.needs_full_step(run.settings) for run in runs)
-        self._kernel = population_kernel(model.control.kernel_law, full)
+        self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact)
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0

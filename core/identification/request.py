@@ -13,7 +13,7 @@ from typing import Any
 from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import load_servo
 from core.errors import IdentificationError, InputError
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_friction_model
+from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
 from core.identification.split import DEFAULT_RULE
 from core.identification.start import started
 from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
@@ -52,6 +52,8 @@ _POSITIVE = (
     "pwm_period",
     "dtheta_stribeck",
     "alpha",
+    "bristle_stiffness",
+    "bristle_damping",
     "error_gain_ratio",
     "goal_slew",
 )
@@ -82,6 +84,8 @@ class IdentificationRequest:
     those of the search."""
     run_offsets: bool = False
     """Whether the values are polished with an angle and a supply of its own for each run, see `with_offsets`."""
+    contact: str = "rigid"
+    """How friction acts before it slips, the same for all models, see `core.friction.CONTACTS`."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "algorithm1"
     substeps: int = 1
@@ -109,6 +113,7 @@ class IdentificationRequest:
     def __post_init__(self) -> None:
         wanted = tuple(m for m in FRICTION_MODELS if m in {require_friction_model(name) for name in self.models})
         object.__setattr__(self, "models", wanted)
+        object.__setattr__(self, "contact", require_contact(self.contact))
         if not wanted:
             raise IdentificationError("no model to identify was named; choose at least one")
         for name, value in (("trials", self.trials), ("repeats", self.repeats), ("threads", self.threads)):
@@ -142,7 +147,7 @@ class IdentificationRequest:
         self._check_parameters()
 
     def _check_parameters(self) -> None:
-        known = tunable_parameters(self.servo)
+        known = tunable_parameters(self.servo, contact=self.contact)
         for what, names in (
             ("frozen", [name for name, _ in self.frozen]),
             ("bounded", [name for name, _, _ in self.bounds]),
@@ -219,7 +224,10 @@ def _range_in_words(low: float, high: float, included: bool) -> str:
 
 
 def tunable_parameters(
-    servo: str, models: Sequence[str] = FRICTION_MODELS, command_path: Sequence[str] = COMMAND_PATH_TERMS
+    servo: str,
+    models: Sequence[str] = FRICTION_MODELS,
+    command_path: Sequence[str] = COMMAND_PATH_TERMS,
+    contact: str = "rigid",
 ) -> ParameterSet:
     """Every parameter that identifying these models with these terms can move, the richest model's first.
 
@@ -228,7 +236,7 @@ def tunable_parameters(
     spec = load_servo(servo)
     found: dict[str, Parameter] = {}
     for friction in sorted(models, reverse=True):
-        for name, parameter in spec.parameters(friction, tuple(command_path)).items():
+        for name, parameter in spec.parameters(friction, tuple(command_path), contact).items():
             found.setdefault(name, parameter)
     return ParameterSet(list(found.values()))
 
@@ -243,6 +251,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
         request.servo,
         friction,
         command_path=request.command_path,
+        contact=request.contact,
         quadratic_gate=request.quadratic_gate,
         integrator=request.integrator,
         substeps=request.substeps,

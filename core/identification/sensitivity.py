@@ -70,7 +70,7 @@ class Differences:
     @classmethod
     def at(cls, model: ServoModel, vector: Array, difference: float) -> Differences:
         """About values (p,) of a model's free parameters; difference: as a share of the catalogue's bounds."""
-        catalogue = tunable_parameters(model.servo)
+        catalogue = tunable_parameters(model.servo, contact=model.contact)
         widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
         low, high = model.parameters.bounds().T
         below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)

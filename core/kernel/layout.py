@@ -45,6 +45,8 @@ class Slot(IntEnum):
     INERTIA = 31  # of the load [kg·m²]
     GRAVITY_TORQUE = 32  # at a horizontal arm [N·m]
     RELEASE_DELAY = 33  # of switching the torque [s]
+    BRISTLE_STIFFNESS = 34  # K [N·m/rad], elastoplastic contacts only
+    BRISTLE_DAMPING = 35  # B [N·m·s/rad], elastoplastic contacts only
 
 
 ROW = len(Slot)
@@ -88,6 +90,14 @@ class Law(IntEnum):
     COAST = 2
 
 
+class Contact(IntEnum):
+    """How friction acts at rest: as a budget, or by seed 001's bristle with one of two functions."""
+
+    RIGID = 0
+    STRIBECK = 1
+    RATIONAL = 2
+
+
 def empty_rows(count: int) -> np.ndarray:
     """Rows with every term off, shape (count, ROW): unit motor, no friction, no command path."""
     rows = np.zeros((count, ROW))
@@ -100,4 +110,6 @@ def empty_rows(count: int) -> np.ndarray:
     rows[:, Slot.PWM_PERIOD] = 1.0
     rows[:, Slot.OUTPUT_LIMIT] = 1.0
     rows[:, Slot.VELOCITY_LIMIT] = 1e4
+    rows[:, Slot.BRISTLE_STIFFNESS] = 1.0
+    rows[:, Slot.BRISTLE_DAMPING] = 1.0
     return rows

@@ -11,8 +11,9 @@ from functools import cache
 
 import numpy as np
 
+from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
-from core.kernel.layout import Law, Setup, Slot
+from core.kernel.layout import Contact, Law, Setup, Slot
 from core.kernel.step import make_step
 
 LANES = 16
@@ -21,17 +22,18 @@ LANES = 16
 SUMS = 4
 """Numbers per candidate that leave the kernel: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
 
-_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus")
+_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection")
 _INPUT = ("goal", "enable")
 _SUM = ("abs", "square", "v_abs", "v_square")
-_DERIVED = ("inverse_r", "inertia", "inverse_inertia", "inverse_vs", "slew_step", "lag_share")
+_BRISTLE = ("spring", "decay", "gain", "inverse_z", "scale", "stribeck_speed", "level", "slope")
+"""What `bristle_constants` returns."""
+_DERIVED = ("inverse_r", "inertia", "inverse_inertia", "inverse_vs", "slew_step", "lag_share", *_BRISTLE)
 _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
 _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 
 
-@cache
-def population_kernel(law: Law, full: bool):
-    """Return the compiled kernel of one control law.
+def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID):
+    """Return the compiled kernel of one control law and contact.
 
     kernel(rows, setups, chosen, first, samples, resets, goal, enable, supply, position, velocity, substeps, sums,
     motions): rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)),
@@ -44,16 +46,24 @@ def population_kernel(law: Law, full: bool):
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
     """
-    variant = fingerprint(law, full)
+    return _population_kernel(law, full, contact)
+
+
+@cache
+def _population_kernel(law: Law, full: bool, contact: Contact):
+    variant = fingerprint(law, full, contact)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
     q_, v_, slewed_, output_ = _AT["q"], _AT["v"], _AT["slewed"], _AT["output"]
-    integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
+    integral_, error_, bus_, deflection_ = _AT["integral"], _AT["error"], _AT["bus"], _AT["deflection"]
     goal_, enable_ = _AT["goal"], _AT["enable"]
     abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
     inverse_r_, inertia_, inverse_inertia_ = _AT["inverse_r"], _AT["inertia"], _AT["inverse_inertia"]
     inverse_vs_, slew_step_, lag_share_ = _AT["inverse_vs"], _AT["slew_step"], _AT["lag_share"]
+    spring_, decay_, gain_, inverse_z_, scale_, speed_, level_, slope_ = (_AT[name] for name in _BRISTLE)
+    bristle_ = _AT[_BRISTLE[0]]
+    bristles = len(_BRISTLE)
     kt_, r_, offset_, gravity_ = (
         _AT[s.name] for s in (Slot.TORQUE_CONSTANT, Slot.RESISTANCE, Slot.ANGLE_OFFSET, Slot.GRAVITY_TORQUE)
     )
@@ -89,8 +99,10 @@ def population_kernel(law: Law, full: bool):
     gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
     armature_slot, offset_slot = Slot.ARMATURE, Slot.ANGLE_OFFSET
     delay_slot, release_slot = Slot.DELAY, Slot.RELEASE_DELAY
-    vs_slot, slew_slot, lag_slot, r_slot = (
+    viscous_slot, stiffness_slot, damping_slot = Slot.FRICTION_VISCOUS, Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING
+    vs_slot, alpha_slot, slew_slot, lag_slot, r_slot = (
         Slot.STRIBECK_VELOCITY,
+        Slot.STRIBECK_EXPONENT,
         Slot.GOAL_SLEW,
         Slot.PWM_LAG,
         Slot.RESISTANCE,
@@ -148,6 +160,17 @@ def population_kernel(law: Law, full: bool):
                 f[inertia_ + at] = inertia
                 f[inverse_inertia_ + at] = 1.0 / inertia
                 f[inverse_vs_ + at] = 1.0 / row[vs_slot]
+                constants = bristle_constants(
+                    row[viscous_slot],
+                    row[vs_slot],
+                    row[alpha_slot],
+                    row[stiffness_slot],
+                    row[damping_slot],
+                    h,
+                    h / inertia,
+                )
+                for i in range(bristles):
+                    f[bristle_ + np.uint64(i * LANES) + at] = constants[i]
                 f[slew_step_ + at] = row[slew_slot] * h
                 f[lag_share_ + at] = 1.0
                 if row[lag_slot] > 0.0:
@@ -165,6 +188,7 @@ def population_kernel(law: Law, full: bool):
                 f[integral_ + at] = 0.0
                 f[error_ + at] = 0.0
                 f[bus_ + at] = 0.0
+                f[deflection_ + at] = 0.0
                 f[abs_ + at] = 0.0
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
@@ -208,9 +232,9 @@ def population_kernel(law: Law, full: bool):
                                 enable[newer] - enable[older]
                             )
                         for lane in range(zero, lanes):
-                            q, v, slewed, output, integral, error, bus, _, _, _, _, _ = step(
+                            q, v, slewed, output, integral, error, bus, deflection, _, _, _, _, _ = step(
                                 f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
-                                f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
+                                f[integral_ + lane], f[error_ + lane], f[bus_ + lane], f[deflection_ + lane],
                                 f[goal_ + lane], f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
@@ -221,9 +245,12 @@ def population_kernel(law: Law, full: bool):
                                 f[ki_ + lane], f[kd_ + lane], f[slew_step_ + lane], f[dead_band_ + lane],
                                 f[lag_share_ + lane], f[sag_ + lane], f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
+                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[inverse_z_ + lane],
+                                f[scale_ + lane], f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
+                            f[deflection_ + lane] = deflection
                             f[slewed_ + lane] = slewed
                             f[output_ + lane] = output
                             f[integral_ + lane] = integral
@@ -231,8 +258,8 @@ def population_kernel(law: Law, full: bool):
                             f[bus_ + lane] = bus
                     else:
                         for lane in range(zero, lanes):
-                            q, v, _, _, _, _, _, _, _, _, _, _ = step(
-                                f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
+                            q, v, _, _, _, _, _, deflection, _, _, _, _, _ = step(
+                                f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0, f[deflection_ + lane],
                                 held_goal, held_enable, held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
@@ -242,9 +269,12 @@ def population_kernel(law: Law, full: bool):
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
                                 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
+                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[inverse_z_ + lane],
+                                f[scale_ + lane], f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
+                            f[deflection_ + lane] = deflection
             for lane in range(LANES):
                 sums[recording, block * LANES + lane, 0] = f[abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
@@ -253,4 +283,4 @@ def population_kernel(law: Law, full: bool):
             if block == blocks - 1:
                 kept += count
 
-    return compiled(kernel, make_step(law, full))
+    return compiled(kernel, make_step(law, full, contact))

@@ -5,15 +5,16 @@ from functools import cache
 
 import numpy as np
 
+from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
-from core.kernel.layout import Law, Slot
+from core.kernel.layout import Contact, Law, Slot
 from core.kernel.step import make_step
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then what the motor did in step k (N·m, A, 1, V, V or A)."""
 
-STATE = 7
-"""q, v, slewed goal, output, integral, error, supply current."""
+STATE = 8
+"""q, v, slewed goal, output, integral, error, supply current, bristle's deflection."""
 
 
 def initial_state(position: float, velocity: float) -> np.ndarray:
@@ -29,9 +30,8 @@ def history_steps(delay: float, h: float) -> int:
     return math.ceil(delay / h)
 
 
-@cache
-def rollout_kernel(law: Law):
-    """Return the compiled kernel of one control law, command path included.
+def rollout_kernel(law: Law, contact: Contact = Contact.RIGID):
+    """Return the compiled kernel of one control law and contact, command path included.
 
     kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
     row (ROW,); state (STATE,) read and left at the end; goal, enable, supply, hand, torque, torque_mode
@@ -39,11 +39,16 @@ def rollout_kernel(law: Law):
     out (n, len(OUTPUTS)). torque_mode > 0 commands `torque` [N·m] instead of the position law. Releases the
     global interpreter lock.
     """
-    variant = fingerprint(law, True)
+    return _rollout_kernel(law, contact)
+
+
+@cache
+def _rollout_kernel(law: Law, contact: Contact):
+    variant = fingerprint(law, True, contact)
     (
         KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
         BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
-        RELEASE,
+        RELEASE, STIFFNESS, DAMPING,
     ) = tuple(Slot)  # fmt: skip
 
     def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
@@ -57,9 +62,12 @@ def rollout_kernel(law: Law):
         release_whole = math.ceil(row[RELEASE] / h)
         release_steps = int(release_whole)
         release_share = 1.0 - (release_whole - row[RELEASE] / h)
+        spring, decay, gain, inverse_z, scale, _, level, slope = bristle_constants(
+            row[KVIS], row[VS], row[ALPHA], row[STIFFNESS], row[DAMPING], h, h / inertia
+        )
         last = goal.shape[0] - 1
-        q, v, slewed, output, integral, error, bus = (
-            state[0], state[1], state[2], state[3], state[4], state[5], state[6],
+        q, v, slewed, output, integral, error, bus, deflection = (
+            state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7],
         )  # fmt: skip
         for k in range(out.shape[0]):
             out[k, 0] = q
@@ -72,15 +80,16 @@ def rollout_kernel(law: Law):
                 newer = min(max(i - release_steps + 1, 0), last)
                 older = max(i - release_steps, 0)
                 late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
-                q, v, slewed, output, integral, error, bus, tm, current, duty, volts, control = step(
-                    q, v, slewed, output, integral, error, bus,
+                q, v, slewed, output, integral, error, bus, deflection, tm, current, duty, volts, control = step(
+                    q, v, slewed, output, integral, error, bus, deflection,
                     late_goal, late_enable, supply[i], hand[i], torque[i], torque_mode[i],
                     h, 1.0 / h, row[KT], row[R], 1.0 / row[R], inertia, 1.0 / inertia, row[GRAVITY], row[OFFSET],
                     row[KC], row[KVIS], row[KM], row[KE], row[KCS], row[KMS], row[KES], row[KMQ], row[KEQ],
                     1.0 / row[VS], row[ALPHA], row[GATE],
                     row[KP], row[KV], row[LIMIT], row[AFTER], row[GUARD],
                     row[KI], row[KD], row[SLEW] * h, row[BAND], lag_share, row[SAG], row[BRAKING],
-                    row[L], row[PERIOD],
+                    row[L], row[PERIOD], spring, decay, gain, inverse_z, scale,
+                    row[VS], level, slope,
                 )  # fmt: skip
                 if sub == 0:
                     out[k, 2] = tm
@@ -95,5 +104,6 @@ def rollout_kernel(law: Law):
         state[4] = integral
         state[5] = error
         state[6] = bus
+        state[7] = deflection
 
-    return compiled(kernel, make_step(law, True))
+    return compiled(kernel, make_step(law, True, contact))

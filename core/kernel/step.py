@@ -3,18 +3,17 @@
 Order and meaning follow Algorithm 1 of seed 004; line numbers in comments are its. Everything is branch-free, so that
 LLVM can put candidates into SIMD lanes: a choice is a select between two values that are both computed.
 
-`make_step(law, full)` returns the step for one control law; `full=False` leaves the command path and the integral
-and derivative gains out, for the plain models that need none of them.
+`make_step(law, full, contact)` returns the step for one control law and contact; `full=False` leaves the command path
+and the integral and derivative gains out, for the plain models that need none of them.
 """
 
 from functools import cache
 
 from numba import njit
 
-from core.kernel.layout import Law
-from core.kernel.mathops import FASTMATH, LN_2, LOG2_E, exp2, log2, sine
-
-INLINE = {"fastmath": FASTMATH, "error_model": "numpy", "forceinline": True}
+from core.kernel.bristle import INLINE, make_bristle
+from core.kernel.layout import Contact, Law
+from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, sine
 
 _TINY = 1e-300
 
@@ -26,17 +25,23 @@ def clip(x, limit):
 
 
 @njit(**INLINE)
+def dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate):
+    """Friction of M6 at this load [N·m]: F_C, and F_S − F_C beyond it at rest (seed 004 eq. 10 without speed)."""
+    am = abs(tm)
+    ae = abs(te)
+    quad = keq * te * te if am > ae else (kmq * tm * tm if ae > am else 0.0)
+    quad = quad * (1.0 - gate) if tm * te >= 0.0 else quad
+    return kc + abs(km * tm - ke * te), kcs + abs(kms * tm - kes * te) + quad
+
+
+@njit(**INLINE)
 def friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate):
     """Friction budget τ_f^m of M6 [N·m], seed 004 eq. (10); M1–M5 by their zeros."""
     speed = abs(v)
     exponent = exp2(alpha * log2(max(speed * inverse_vs, _TINY)))
     stribeck = exp2(-LOG2_E * exponent)
-    am = abs(tm)
-    ae = abs(te)
-    quad = keq * te * te if am > ae else (kmq * tm * tm if ae > am else 0.0)
-    quad = quad * (1.0 - gate) if tm * te >= 0.0 else quad
-    at_rest = kcs + abs(kms * tm - kes * te) + quad
-    return kv * speed + kc + abs(km * tm - ke * te) + stribeck * at_rest
+    sliding, at_rest = dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
+    return kv * speed + sliding + stribeck * at_rest
 
 
 @njit(**INLINE)
@@ -74,25 +79,28 @@ def coast_current(duty, supply, emf, resistance, inductance, period):
 
 
 @cache
-def make_step(law: Law, full: bool):
-    """Return the compiled step of one control law.
+def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID):
+    """Return the compiled step of one control law and contact.
 
     The step takes the state, this step's inputs and the candidate's numbers and returns the next state:
-    (q, v, slewed goal, output, integral, error, supply current) and, of this step, (motor torque, motor current,
-    duty cycle, supply voltage, control). Units: rad, rad/s, rad, duty or A, duty or A, rad, A; N·m, A, 1, V, and V
-    or A. The control is what the law asks for, whether or not the torque is enabled.
+    (q, v, slewed goal, output, integral, error, supply current, bristle's deflection) and, of this step, (motor
+    torque, motor current, duty cycle, supply voltage, control). Units: rad, rad/s, rad, duty or A, duty or A, rad, A,
+    rad; N·m, A, 1, V, and V or A. The control is what the law asks for, whether or not the torque is enabled.
     """
     voltage = law == Law.VOLTAGE
     current_law = law == Law.CURRENT
+    rigid = contact == Contact.RIGID
+    bristle = make_bristle(contact)
 
     @njit(**INLINE)
     def step(
-        q, v, slewed, output, integral, error, bus_current,
+        q, v, slewed, output, integral, error, bus_current, deflection,
         goal, enable, supply, hand_torque, torque_command, torque_mode,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
         kp, kv_feedback, output_limit, velocity_after, velocity_limit,
         ki, kd, slew_step, dead_band, lag_share, sag, braking, inductance, period,
+        spring, decay, gain, inverse_z, scale, stribeck_speed, level, slope,
     ):  # fmt: skip
         # Line 1: the servo's control law and motor, with the command path in front of them.
         if full:
@@ -134,15 +142,25 @@ def make_step(law: Law, full: bool):
             bus_current = max(duty * current, 0.0)
         # Line 2: the bench; a hand may add its torque.
         te = -gravity_torque * sine(q + angle_offset) + hand_torque
-        # Lines 4–6: budget, torque to stop, applied friction.
-        budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
-        to_stop = inertia * inverse_h * v + tm + te
-        net = tm + te - clip(to_stop, budget)
+        if rigid:
+            # Lines 4–6: budget, torque to stop, applied friction.
+            budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
+            to_stop = inertia * inverse_h * v + tm + te
+            net = tm + te - clip(to_stop, budget)
+        else:
+            sliding, at_rest = dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
+            friction, deflection = bristle(
+                v + h * inverse_inertia * (tm + te), deflection, sliding, at_rest, alpha,
+                spring, decay, gain, inverse_z, scale, stribeck_speed, level, slope,
+            )  # fmt: skip
+            net = tm + te - friction
         # Lines 7–9: integration; "bam" integrates the velocity after the update.
         a = net * inverse_inertia
         new_v = clip(v + a * h, velocity_limit)
         moving = v + velocity_after * (new_v - v)
         new_q = q + (moving * h + 0.5 * a * h * h)
-        return new_q, new_v, slewed, output, integral, error, bus_current, tm, current, duty, supply, control
+        return (
+            new_q, new_v, slewed, output, integral, error, bus_current, deflection, tm, current, duty, supply, control,
+        )  # fmt: skip
 
     return step

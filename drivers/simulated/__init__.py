@@ -1,8 +1,9 @@
 """The simulated servo: a catalogue servo with known parameters on a simulated bench, no hardware needed.
 
 Address: `simulated[:NAME][?option=value&…]`, e.g. `simulated:mx106?model=m3&seed=7&clock=virtual`. NAME is a
-catalogue servo, the MX-106 unless given. Options: `model` (m1…m6 or a model file), `seed`, `clock` (real, virtual),
-`speed` (of the real clock, e.g. 8 for an accelerated bench) and the imperfections by name.
+catalogue servo, the MX-106 unless given. Options: `model` (m1…m6 or a model file), `contact` (rigid, elastoplastic,
+elastoplastic_rational), `seed`, `clock` (real, virtual), `speed` (of the real clock, e.g. 8 for an accelerated bench)
+and the imperfections by name.
 """
 
 from drivers.simulated.form import family, scan

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.catalogue import ServoSpec, load_model, servos, shipped_models
+from core.friction import CONTACT_TITLES
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.simulated.source import DEFAULT_NAME, FASTEST, SLOWEST
@@ -35,6 +36,14 @@ def family() -> Family:
                 kind="choice",
                 choices=tuple((f"M{number}", f"m{number}") for number in range(1, 7)),
                 default=TRUTH,
+            ),
+            AddressField(
+                name="contact",
+                title="Contact",
+                tip="How its friction acts before it slips: a rigid budget, or a bristle that gives first",
+                kind="choice",
+                choices=tuple((title, name) for name, title in CONTACT_TITLES.items()),
+                default="rigid",
             ),
             AddressField(
                 name="seed",

@@ -73,10 +73,12 @@ def from_address(address: ServoAddress) -> SimulatedSource:
     imperfections: dict[str, float] = {}
     try:
         spec = load_servo(address.parts[0] if address.parts and address.parts[0] else DEFAULT_NAME)
-        model, clock, speed, seed = None, "real", 1.0, 0
+        model, contact, clock, speed, seed = None, "rigid", "real", 1.0, 0
         for name, value in address.options:
             if name == "model":
                 model = _model(spec.name, value)
+            elif name == "contact":
+                contact = value
             elif name == "clock":
                 clock = value
             elif name == "speed":
@@ -86,10 +88,14 @@ def from_address(address: ServoAddress) -> SimulatedSource:
             elif name in numbers:
                 imperfections[name] = float(value)
             else:
-                known = ", ".join(("model", "clock", "speed", "seed", *sorted(numbers)))
+                known = ", ".join(("model", "contact", "clock", "speed", "seed", *sorted(numbers)))
                 raise AddressError(f"no option {name!r}; there are {known}")
         if model is None:
             model = load_model(spec.name, "m6")
+        if contact != "rigid":
+            from core.model import with_contact
+
+            model = with_contact(model, contact)
         return SimulatedSource(
             name=spec.name,
             model=model,

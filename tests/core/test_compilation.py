@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from core.kernel.compilation import fingerprint
-from core.kernel.layout import Law
+from core.kernel.layout import Contact, Law
 
 USE = """
 import sys
@@ -52,6 +52,6 @@ def test_a_second_process_compiles_nothing(use, tmp_path):
 
 
 def test_no_two_variants_share_a_number():
-    numbers = [fingerprint(law, full) for law, full in product(Law, (False, True))]
+    numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact)]
     assert len(set(numbers)) == len(numbers)
     assert min(numbers) > 0

@@ -206,6 +206,8 @@ def test_empty_rows_are_a_unit_motor_with_every_term_off():
         "PWM_PERIOD",
         "OUTPUT_LIMIT",
         "VELOCITY_LIMIT",
+        "BRISTLE_STIFFNESS",
+        "BRISTLE_DAMPING",
     }
 
 

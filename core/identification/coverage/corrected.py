@@ -85,7 +85,7 @@ class CorrectedRun:
         self._enable = np.repeat(run.torque_enable.astype(np.float64), n)
         self._volts = np.repeat(supply_of(run, supply), n)
         self._nothing = np.zeros(len(self._goal))
-        self._kernel = rollout_kernel(model.control.kernel_law)
+        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact)
 
     @property
     def samples(self) -> int:

@@ -72,7 +72,7 @@ def torque_residual(
     goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
     enable = np.repeat(run.torque_enable.astype(np.float64), n)
     volts, nothing = np.repeat(supply_of(run, supply), n), np.zeros(len(goal))
-    kernel, out = rollout_kernel(model.control.kernel_law), np.empty((1, len(OUTPUTS)))
+    kernel, out = rollout_kernel(model.control.kernel_law, model.kernel_contact), np.empty((1, len(OUTPUTS)))
     state = initial_state(float(measured[0]), float(velocity[0]))
     predicted, motor = np.empty(len(measured)), np.empty(len(measured))
     for k in range(len(measured)):

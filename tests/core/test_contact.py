@@ -1,0 +1,291 @@
+"""Elastoplastic contacts in the kernel, seed 001 with the budgets of seed 004, against scalar laws and mechanics."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from numba import njit
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.errors import ModelError
+from core.export import export_model
+from core.friction import CONTACTS, needed_damping, steepest_fall
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.objective import Batch
+from core.kernel.bristle import bristle_constants, make_bristle
+from core.kernel.layout import Contact
+from core.model import ServoModel, build_model, model_to_bam, with_contact
+from core.recording import Recording
+from core.simulation import Stepper, simulate_trajectory, with_integration
+from core.stiction.budget import law_of_budget
+from core.stiction.implicit import friction_function, implicit_friction
+from core.stiction.laws import Rational, Stribeck
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
+BENCH = Bench(mass=1.0, length=0.15)
+STEP, MOBILITY = 1e-3, 0.02
+"""h [s] and h/J [rad/(s·N·m)] of the comparison with the scalar laws."""
+VALID = 0.9
+"""Largest u·max(−E′) drawn; the kernel's search is good to 1e-10·v_S up to there, see `stribeck_slip`."""
+
+
+@cache
+def compiled(contact):
+    friction = make_bristle(contact)
+
+    @njit(error_model="numpy")
+    def run(free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping, out):
+        for i in range(len(free)):
+            constants = bristle_constants(viscous[i], speed[i], alpha[i], stiffness[i], damping[i], STEP, MOBILITY)
+            out[i] = friction(free[i], deflection[i], sliding[i], breaking[i], alpha[i], *constants)
+
+    return run
+
+
+def draws(contact, count, random):
+    """Valid parameters and states of order one: F_C, F_S − F_C, D, v_S, α, K, B, free velocity, deflection."""
+    sliding, viscous = random.uniform(0.0, 2.0, (2, count))
+    speed, damping = random.uniform(0.05, 2.0, (2, count))
+    stiffness = 10.0 ** random.uniform(0.0, 4.0, count)
+    alpha = random.uniform(1.0, 5.0, count) if contact == Contact.STRIBECK else np.ones(count)
+    z = 1.0 / (stiffness * STEP + damping) + MOBILITY
+    most = VALID * speed * (1.0 + z * viscous) / (z * steepest_fall(alpha))
+    breaking = most * random.uniform(0.0, 1.0, count)
+    deflection = random.uniform(-1.0, 1.0, count) * (sliding + breaking) / stiffness
+    free = random.uniform(-3.0, 3.0, count) * z * (sliding + breaking)
+    return free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping
+
+
+@pytest.mark.parametrize("contact", [Contact.STRIBECK, Contact.RATIONAL])
+def test_the_kernels_friction_is_the_implicit_function_of_the_scalar_law(contact):
+    """y = Φ_Z(x), eq. (16), with the joint's mobility added to Z and x = v + h/J·τ + Z_b·K·e (eq. 13)."""
+    values = draws(contact, 400, np.random.default_rng(1))
+    found = np.empty((400, 2))
+    compiled(contact)(*values, found)
+    for i, (free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping) in enumerate(
+        zip(*values, strict=True)
+    ):
+        common = {"coulomb": sliding, "static": sliding + breaking, "breakaway_speed": speed, "viscous": viscous}
+        law = Stribeck(exponent=alpha, **common) if contact == Contact.STRIBECK else Rational(**common)
+        bristle = 1.0 / (stiffness * STEP + damping)
+        z = bristle + MOBILITY
+        wished = free + bristle * stiffness * deflection
+        expected = implicit_friction(law.row, z, wished)
+        assert found[i, 0] == pytest.approx(expected, rel=1e-9, abs=1e-10)
+        # Eq. (18).
+        assert found[i, 1] == pytest.approx(bristle * (damping * deflection + found[i, 0] * STEP), rel=1e-12)
+
+
+@pytest.mark.parametrize("contact", [Contact.STRIBECK, Contact.RATIONAL])
+def test_the_implicit_equation_holds_for_a_million_valid_draws(contact):
+    """|y − Φ(x − Z·y)|, eq. (11), wherever it slips; parameters and torques are of order one."""
+    count = 1_000_000
+    values = draws(contact, count, np.random.default_rng(2))
+    free, deflection, sliding, breaking, viscous, speed, alpha, stiffness, damping = values
+    found = np.empty((count, 2))
+    compiled(contact)(*values, found)
+    bristle = 1.0 / (stiffness * STEP + damping)
+    z = bristle + MOBILITY
+    slip = free + bristle * stiffness * deflection - z * found[:, 0]
+    # Closer to sticking, the slip is a difference of equal numbers and Φ's jump at 0 hides in its rounding.
+    slips = np.abs(slip) > 1e-12 * speed
+    share = np.abs(slip) / speed
+    extra = np.exp(-(share**alpha)) if contact == Contact.STRIBECK else 1.0 / (1.0 + share)
+    expected = np.sign(slip) * (sliding + breaking * extra) + viscous * slip
+    residual = np.abs(found[:, 0] - expected)[slips]
+    assert slips.mean() > 0.3
+    assert np.quantile(residual, 0.999) < 1e-12
+    assert residual.max() < 1e-9
+    assert np.all(np.abs(found[~slips, 0]) <= (sliding + breaking)[~slips] * (1.0 + 1e-12))
+
+
+@pytest.mark.parametrize("friction", ["m1", "m2", "m3", "m4", "m5", "m6"])
+@pytest.mark.parametrize("contact", ELASTOPLASTIC)
+def test_one_step_of_any_budget_is_the_law_of_that_moment(friction, contact):
+    """F_C, F_S by this step's torques (seed 004, eqs 3, 6–10), then one implicit step of J·v̇ = τ_m + τ_e − f."""
+    model = with_contact(
+        replace(load_model("mx64", friction), quadratic_gate="larger_torque"), contact_of(friction, contact)
+    )
+    values, h = model.values, 1e-3
+    shape = "rational" if model.contact.endswith("rational") else "stribeck"
+    inertia = BENCH.inertia + values["armature"]
+    bristle = 1.0 / (values["bristle_stiffness"] * h + values["bristle_damping"])
+    z = bristle + h / inertia
+    for position, velocity, torque in ((0.9, 0.0, 0.4), (0.2, 3.0, -0.5), (-1.2, -0.02, 1.5), (0.4, 0.0, 0.0)):
+        stepper = Stepper(model, BENCH, model.default_settings(), h, position=position, velocity=velocity)
+        stepper.step(0.0, motor_torque=torque)
+        external = -BENCH.gravity_torque * np.sin(position + values["q_offset"])
+        law = law_of_budget(friction, values, torque, external, shape=shape)
+        free = velocity + h / inertia * (torque + external)
+        expected = free - h / inertia * implicit_friction(law.row, z, free)
+        assert stepper.velocity == pytest.approx(expected, rel=1e-7, abs=1e-10)
+
+
+def contact_of(friction, contact):
+    """The contact this published model can have: an exponent below 1 leaves only the rational one."""
+    values = load_model("mx64", friction).values
+    return "elastoplastic_rational" if values.get("alpha", 1.0) < 1.0 else contact
+
+
+@pytest.mark.parametrize("contact", ELASTOPLASTIC)
+def test_a_stuck_servo_neither_drifts_nor_chatters(contact):
+    """Released at an angle where gravity is less than F_S, it gives K·e = τ_e and stays there to the last bit."""
+    model = with_contact(load_model("mx106", "m2"), contact)
+    stepper = Stepper(model, BENCH, model.default_settings(), 0.005, position=0.04)
+    for _ in range(4000):
+        stepper.step(0.0, False)
+    settled = stepper.position
+    torque = BENCH.gravity_torque * np.sin(settled + model.values["q_offset"])
+    assert 0.04 - settled == pytest.approx(torque / model.values["bristle_stiffness"], rel=2e-3)
+    for _ in range(2000):
+        stepper.step(0.0, False)
+        assert abs(stepper.position - settled) < 1e-12
+
+
+@pytest.mark.parametrize("contact", ELASTOPLASTIC)
+def test_halving_the_step_halves_the_error(contact):
+    model = with_contact(load_model("mx106", "m6"), contact)
+    path, settings = make_trajectory("sin_sin"), model.default_settings()
+
+    def positions(substeps):
+        return simulate_trajectory(with_integration(model, substeps=substeps), path, BENCH, settings, 0.005).position
+
+    fine = positions(160)
+    errors = [np.abs(positions(n) - fine).mean() for n in (4, 8, 16)]
+    assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.15)
+    assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.2)
+
+
+@pytest.mark.parametrize("friction", ["m1", "m4", "m6"])
+def test_a_stiff_bristle_is_the_rigid_budget(friction):
+    """K → ∞ leaves Φ_Z with Z = h/J: Algorithm 1 of seed 004 with the budget at the new velocity."""
+    rigid = load_model("mx106", friction)
+    model = with_contact(rigid, "elastoplastic")
+    stiff = {"bristle_stiffness": 1e9, "bristle_damping": 1e6}
+    parameters = [
+        replace(p, value=stiff.get(p.name, p.value), upper=max(p.upper, 1e10)) for p in model.parameters.values()
+    ]
+    model = replace(model, parameters=type(model.parameters)(parameters))
+    path, settings = make_trajectory("lift_and_drop"), rigid.default_settings()
+    motions = [
+        simulate_trajectory(with_integration(m, substeps=50), path, BENCH, settings, 0.005).position
+        for m in (rigid, model)
+    ]
+    assert np.abs(motions[0] - motions[1]).mean() < 2e-3
+
+
+def test_a_friction_that_jumps_is_refused_with_the_values_to_change():
+    model = with_contact(load_model("mx106", "m4"), "elastoplastic")
+    needed = float(needed_damping(model.values, model.contact, load_servo("mx106").stall_torque))
+    low = [
+        replace(p, value=0.9 * needed, lower=0.0) if p.name == "bristle_damping" else p
+        for p in model.parameters.values()
+    ]
+    with pytest.raises(ModelError, match=f"raise bristle_damping to at least {needed:.4g}, or dtheta_stribeck"):
+        replace(model, parameters=type(model.parameters)(low))
+    # A search's candidate is moved to where its law is one.
+    moved = model.with_parameters(type(model.parameters)(low))
+    assert moved.values["bristle_damping"] == pytest.approx(needed)
+    with pytest.raises(ModelError, match="less than 1, friction falls infinitely steeply"):
+        with_contact(load_model("mx64", "m6"), "elastoplastic")
+    with pytest.raises(ModelError, match="no contact 'sticky'; there are rigid, elastoplastic"):
+        with_contact(model, "sticky")
+
+
+def test_the_needed_damping_is_the_steepest_fall_of_the_friction_function():
+    """Eqs (14), (31), (49): B ≥ max(−Φ′), by numerical differentiation at the largest load."""
+    values = {**load_model("mx64", "m5").values}
+    load, speeds = load_servo("mx64").stall_torque, np.linspace(1e-6, 10.0, 200_001)
+    for contact, shape in (("elastoplastic", "stribeck"), ("elastoplastic_rational", "rational")):
+        law = law_of_budget("m5", values, load, -load, shape=shape)
+        torque = np.array([friction_function(law.row, v) for v in speeds])
+        fall = -np.min(np.diff(torque) / np.diff(speeds))
+        assert float(needed_damping(values, contact, load)) == pytest.approx(fall, rel=1e-3)
+
+
+def test_candidates_of_a_search_have_a_law_wherever_they_are():
+    model = build_model("mx64", "m6", contact="elastoplastic")
+    low, high = model.parameters.bounds().T
+    matrix = np.random.default_rng(3).uniform(low, high, (64, len(low)))
+    for row, vector in zip(model.rows(matrix), matrix, strict=True):
+        moved = model.with_parameters(model.parameters.with_vector(vector))
+        assert moved.rows()[0] == pytest.approx(row, rel=1e-12)
+
+
+def test_a_file_keeps_the_contact_and_rigid_files_stay_what_they_were(tmp_path):
+    rigid = load_model("mx106", "m4")
+    assert '"version": 1' in rigid.to_json_text()
+    assert "contact" not in rigid.to_json()
+    for contact in ELASTOPLASTIC:
+        model = with_contact(rigid, contact)
+        again = ServoModel.from_json_text(model.to_json_text())
+        assert again == model
+        assert again.to_json()["version"] == 2
+        assert with_contact(again, "rigid") == rigid
+    assert with_contact(rigid, "elastoplastic").title.endswith("M4 elastoplastic") or rigid.name
+    with pytest.raises(ModelError, match="no elastoplastic contact"):
+        model_to_bam(with_contact(rigid, "elastoplastic"))
+
+
+@pytest.mark.parametrize("servo", sorted(servos()))
+def test_every_shipped_model_can_have_the_rational_contact(servo):
+    for friction in shipped_models(servo):
+        assert with_contact(load_model(servo, friction), "elastoplastic_rational").contact == "elastoplastic_rational"
+
+
+def recordings(model):
+    """Noise-free, four trajectories × two loads, at 1 ms."""
+    made = []
+    for mass in (0.5, 1.5):
+        bench, settings = Bench(mass=mass, length=0.15), model.default_settings()
+        for name in PAPER_TRAJECTORIES:
+            path = make_trajectory(name)
+            motion = simulate_trajectory(model, path, bench, settings, 0.001)
+            channels = {
+                "time": motion.time,
+                "goal_position": motion.goal_position,
+                "torque_enable": path.torque_enable(motion.time),
+                "position": motion.position,
+            }
+            made.append(
+                Recording(id=f"{name}_{mass}", trajectory=name, bench=bench, settings=settings, channels=channels)
+            )
+    return made
+
+
+def test_a_planted_bristle_is_identified():
+    """Truth is simulated and recovered: friction within 2 %, the bristle within 10 %."""
+    published = load_model("mx106", "m2")
+    truth = with_contact(replace(published, integrator="algorithm1", dt=0.001), "elastoplastic")
+    planted = {"bristle_stiffness": 90.0, "bristle_damping": 2.0, "alpha": 1.3}
+    truth = truth.with_parameters(truth.parameters.with_values(planted))
+    runs = recordings(truth)
+    held = ("kt", "R", "armature", "q_offset")
+    request = IdentificationRequest(
+        servo="mx106",
+        models=("m2",),
+        contact="elastoplastic",
+        validation="none",
+        trials=6000,
+        frozen=tuple((name, truth.values[name]) for name in held),
+    )
+    found = identify(request, runs).results[0].model
+    assert found.contact == "elastoplastic"
+    assert Batch(found, runs).scores().mae.mean() < 2e-5
+    for name in ("friction_viscous", "friction_stribeck", "dtheta_stribeck"):
+        assert found.values[name] == pytest.approx(truth.values[name], rel=0.02), name
+    for name in ("bristle_stiffness", "bristle_damping"):
+        assert found.values[name] == pytest.approx(planted[name], rel=0.1), name
+
+
+def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path):
+    model = with_contact(load_model("mx106", "m2"), "elastoplastic")
+    result = export_model(model, "json", tmp_path / "own")
+    assert ServoModel.read(next(p for p in result.files if p.suffix == ".json")).contact == "elastoplastic"
+    result = export_model(model, "c", tmp_path / "c")
+    note = next(text for text in result.notes if "elastoplastic" in text)
+    assert "mrad" in note
+    assert note in (tmp_path / "c" / "README.md").read_text("utf-8")
