@@ -21,7 +21,7 @@ import yaml
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form
-from core.export.choreonoid_friction import ElastoplasticFriction, friction_constants, simulate_choreonoid
+from core.export.choreonoid_friction import ChoreonoidFriction, friction_constants, simulate_choreonoid
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
@@ -196,14 +196,14 @@ def read_body(path: Path) -> Body:
     )
 
 
-def read_friction(path: Path) -> tuple[ElastoplasticFriction, tuple[float, float, float]]:
+def read_friction(path: Path) -> tuple[ChoreonoidFriction, tuple[float, float, float]]:
     """Constants and gains (kp, kd, limit) of a friction file; raises ExportError."""
     data = _load(path)
     constants, gains = data.get("friction"), data.get("drive")
     if data.get("format") != FRICTION_FORMAT or data.get("version") != 1:
         raise ExportError(f"{path}: not a {FRICTION_FORMAT} of version 1")
-    names = ElastoplasticFriction.__dataclass_fields__
-    friction = ElastoplasticFriction(**_floats(path, constants, tuple(names)))
+    names = ChoreonoidFriction.__dataclass_fields__
+    friction = ChoreonoidFriction(**_floats(path, constants, tuple(names)))
     drive = _floats(path, gains, tuple(GAIN_UNITS))
     return friction, (drive["kp"], drive["kd"], drive["limit"])
 
@@ -229,7 +229,7 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     return Check(how=how, errors=errors)
 
 
-def _friction_of(friction: ElastoplasticFriction, drive: Drive) -> dict[str, Any]:
+def _friction_of(friction: ChoreonoidFriction, drive: Drive) -> dict[str, Any]:
     return {
         "format": FRICTION_FORMAT,
         "version": 1,

@@ -1,12 +1,12 @@
 """Elastoplastic friction of seed 001 for Choreonoid: its constants from a fitted servo, and the law as a simulation.
 
-A body customizer computes friction from a joint's velocity alone. Seed 001 gives it as a bristle, Kf·e + Bf·ė, that
-slips at the Stribeck curve Φ(ω) = Tv·ω + (Tc + (Ts − Tc)·exp(−|ω|/w))·sgn ω, in closed form by Lambert's W (eqs 17, 18,
-27, 28, 30). With Z = 1/(Kf·dt + Bf) and D = 1 + Z·Tv the two branches of eq. (30) meet only if
+A body customizer computes friction from a joint's velocity alone, by `core.stiction` with Stribeck's function of α = 1.
+Constants have the names that they have in public code for Choreonoid. With Z = 1/(Kf·dt + Bf) and D = 1 + Z·Tv they are
+sound only if
 
     u = Z·(Ts − Tc)/(w·D) ≤ 1,
 
-which is eq. (14) at ω → 0, solved for Z: `ElastoplasticFriction` refuses anything else.
+see `core.stiction.bristle`: `ChoreonoidFriction` refuses anything else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from core.errors import ExportError
+from core.stiction.bristle import Bristle, examine
+from core.stiction.implicit import elastoplastic_step
+from core.stiction.laws import Stribeck
 
 Array = NDArray[np.float64]
 
@@ -30,7 +33,7 @@ MARGIN = 1.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class ElastoplasticFriction:
+class ChoreonoidFriction:
     """Constants of a joint's friction, under seed 001's names."""
 
     Ts: float
@@ -53,25 +56,31 @@ class ElastoplasticFriction:
         positive = (self.w_brk, self.Kf, self.Bf, self.dt)
         if not all(math.isfinite(v) and v >= 0.0 for v in values) or min(positive) <= 0.0 or self.Ts < self.Tc:
             raise ExportError(f"friction needs Ts ≥ Tc ≥ 0 and positive w_brk, Kf, Bf, dt: {self}")
-        if self.u > 1.0:
+        if not examine(self.law, self.bristle).sound:
             raise ExportError(
                 f"friction with u = {self.u:.3g} > 1 jumps where it begins to slip; raise Kf·dt + Bf or w_brk"
             )
 
     @property
-    def Z(self) -> float:
-        """1/(Kf·dt + Bf), eq. (12) [rad/s per N·m]"""
-        return 1.0 / (self.Kf * self.dt + self.Bf)
+    def law(self) -> Stribeck:
+        """Φ, eq. (21)."""
+        return Stribeck(static=self.Ts, coulomb=self.Tc, breakaway_speed=self.w_brk, viscous=self.Tv)
+
+    @property
+    def bristle(self) -> Bristle:
+        """Spring, damper and step."""
+        return Bristle(stiffness=self.Kf, damping=self.Bf, step=self.dt)
 
     @property
     def u(self) -> float:
         """Z·(Ts − Tc)/(w·D), at most 1."""
-        return self.Z * (self.Ts - self.Tc) / (self.w_brk * (1.0 + self.Z * self.Tv))
+        z = self.bristle.Z
+        return z * (self.Ts - self.Tc) / (self.w_brk * (1.0 + z * self.Tv))
 
 
 def friction_constants(
     static: float, coulomb: float, viscous: float, breakaway_speed: float, inertia: float, step: float
-) -> ElastoplasticFriction:
+) -> ChoreonoidFriction:
     """Constants for a joint that turns an inertia [kg·m²] at a step [s].
 
     Kf = (SOFTNESS/dt)²·inertia and Bf = 2·√(Kf·inertia): a bristle as stiff as the step allows with room, critically
@@ -84,40 +93,11 @@ def friction_constants(
     stiffest = inertia / step
     speed = max(breakaway_speed, MARGIN * stribeck / (stiffest + viscous))
     damping = max(damping, MARGIN * stribeck / speed - viscous - stiffness * step)
-    return ElastoplasticFriction(Ts=static, Tc=coulomb, Tv=viscous, w_brk=speed, Kf=stiffness, Bf=damping, dt=step)
-
-
-@njit(error_model="numpy")
-def lambert_w0(x):
-    """Principal branch of Lambert's W for −1/e ≤ x ≤ 0; less is taken for −1/e, which rounding may ask for."""
-    root = math.sqrt(max(2.0 * (1.0 + math.e * x), 0.0))
-    if root < 1e-7:
-        return root - 1.0
-    w = root * (1.0 + root * (-1.0 / 3.0 + root * 11.0 / 72.0)) - 1.0 if x < -0.2 else x * (1.0 - x * (1.0 - 1.5 * x))
-    for _ in range(6):
-        # Halley's step on w·exp(w) − x.
-        exponential = math.exp(w)
-        difference = w * exponential - x
-        w -= difference / (exponential * (w + 1.0) - (w + 2.0) * difference / (2.0 * w + 2.0))
-    return w
-
-
-@njit(error_model="numpy")
-def friction_torque(constants, wished):
-    """Friction torque [N·m] at the hypothetical velocity ω* [rad/s], eq. (30); constants: Ts, Tc, Tv, w, Kf, Bf, dt."""
-    static, coulomb, viscous, speed, stiffness, damping, step = constants
-    z = 1.0 / (stiffness * step + damping)
-    magnitude = abs(wished)
-    if magnitude <= z * static:
-        return wished / z
-    d = 1.0 + z * viscous
-    psi = -z * (static - coulomb) / (speed * d) * math.exp((z * coulomb - magnitude) / (speed * d))
-    torque = -speed / z * lambert_w0(psi) + (coulomb + viscous * magnitude) / d
-    return math.copysign(torque, wished)
+    return ChoreonoidFriction(Ts=static, Tc=coulomb, Tv=viscous, w_brk=speed, Kf=stiffness, Bf=damping, dt=step)
 
 
 def simulate_choreonoid(
-    friction: ElastoplasticFriction, gains: tuple[float, float, float], pendulum: tuple[float, float, float],
+    friction: ChoreonoidFriction, gains: tuple[float, float, float], pendulum: tuple[float, float, float],
     goal: Array, enable: Array,
 ) -> Array:  # fmt: skip
     """Positions before each step, from rest at 0, (n,) rad.
@@ -126,24 +106,23 @@ def simulate_choreonoid(
     offset [rad]; goal, enable (n,). Torques are held for a step, over which the simulator's integration is exact.
     """
     out = np.empty(len(goal))
-    _simulation()(np.array(astuple(friction)), gains, pendulum, goal, np.asarray(enable, dtype=np.float64), out)
+    driven = np.asarray(enable, dtype=np.float64)
+    _simulation()(friction.law.row, friction.bristle.row, gains, pendulum, goal, driven, out)
     return out
 
 
 @cache
 def _simulation():
     @njit(nogil=True, error_model="numpy")
-    def run(constants, gains, pendulum, goal, enable, out):
+    def run(law, bristle, gains, pendulum, goal, enable, out):
         kp, kd, limit = gains
         inertia, gravity_torque, offset = pendulum
-        stiffness, damping, step = constants[4], constants[5], constants[6]
-        z = 1.0 / (stiffness * step + damping)
+        step = bristle[2]
         position = velocity = deflection = 0.0
         for k in range(len(goal)):
             out[k] = position
             drive = min(max(kp * (goal[k] - position) - kd * velocity, -limit), limit) * enable[k]
-            friction = friction_torque(constants, velocity + z * stiffness * deflection)
-            deflection = z * (damping * deflection + friction * step)
+            friction, deflection = elastoplastic_step(law, bristle, deflection, velocity)
             acceleration = (drive - gravity_torque * math.sin(position + offset) - friction) / inertia
             position += step * velocity + 0.5 * step * step * acceleration
             velocity += step * acceleration

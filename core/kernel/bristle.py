@@ -7,7 +7,7 @@ decides. Eliminating both velocities leaves one equation for the friction y,
     y = Φ(x − Z·y),   x = v + h/J·(τ_m + τ_e) + K·e/(K·h + B),   Z = 1/(K·h + B) + h/J,
 
 which is eq. (11) with the joint's own inertia in series with the bristle. Algorithm 1 of seed 001 takes the velocity at
-the beginning of the step instead (Z without h/J), which needs (K·h + B)·h < 2·J to stay stable; here any stiffness and
+the beginning of the step instead (Z without h/J), which is stable only for K·h² + 2·B·h < 4·J; here any stiffness and
 any step are.
 
 With the slip velocity w = x − Z·y, s = w/v_S, u = Z·(F_S − F_C)/(v_S·(1 + Z·D)) and

@@ -1,0 +1,373 @@
+"""Stiction without chattering (elastoplastic friction by implicit Euler): its curves, its step, what others do instead.
+
+Laws are stribeck, rational (with stiction) and coulomb (without), with published constants; change them with --static,
+--coulomb, --speed, --viscous, --alpha, and the bristle behind them with --stiffness, --damping, --timestep. Constants
+that do not go together are refused with what to change.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.terminal import add_json, print_json, print_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from core.stiction.joint import JointMotion
+    from core.stiction.laws import FrictionLaw
+
+STRIBECK = "stribeck"
+LAW_CHOICES = (STRIBECK, "rational", "coulomb")
+CSV_FORMAT = ".9g"
+SHORT_HOLD = 60.0
+"""Of the picture and the table of a hold [s]."""
+FIELDS = {
+    "static": "static",
+    "coulomb": "coulomb",
+    "speed": "breakaway_speed",
+    "viscous": "viscous",
+    "alpha": "exponent",
+}
+"""Argument → field of a law."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench stiction`."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    step = tasks.add_parser("step", help="a joint's step to 90°: stops short with stiction, or slips again and again")
+    _add_common(step)
+    _add_timestep(step)
+    step.add_argument("--integral", action="store_true", help="with the integral term and its gains")
+    step.add_argument("--duration", type=positive_float, metavar="S", help="default: 6 s, with the integral term 60 s")
+    step.set_defaults(run_task=_step)
+
+    chatter = tasks.add_parser("chatter", help="a joint at rest under a torque, with elastoplastic and other friction")
+    _add_common(chatter, default=STRIBECK)
+    _add_timestep(chatter)
+    _add_torque(chatter)
+    chatter.set_defaults(run_task=_chatter)
+
+    slip = tasks.add_parser("stickslip", help="a joint pulled by a spring: how often it slips, by time step")
+    _add_common(slip, default=STRIBECK, laws=LAW_CHOICES[:2])
+    slip.set_defaults(run_task=_stickslip)
+
+    hold = tasks.add_parser("hold", help="how far a held joint moves in an hour")
+    _add_common(hold)
+    _add_timestep(hold)
+    _add_torque(hold)
+    hold.add_argument("--hours", type=positive_float, default=1.0, metavar="H", help="simulated time (%(default)s)")
+    hold.set_defaults(run_task=_hold)
+
+    curves = tasks.add_parser(
+        "curves", help="friction over velocity and its implicit form; whether constants are sound"
+    )
+    _add_common(curves)
+    _add_timestep(curves)
+    curves.add_argument(
+        "--fastest", type=positive_float, default=0.3, metavar="V", help="end of the curves, rad/s (%(default)s)"
+    )
+    curves.set_defaults(run_task=_curves)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked."""
+    return int(arguments.run_task(arguments) or 0)
+
+
+def _add_common(
+    parser: argparse.ArgumentParser, *, default: str | None = None, laws: Sequence[str] = LAW_CHOICES
+) -> None:
+    """default: the law, or None for all of them."""
+    parser.add_argument("--law", choices=laws, default=default, help="(%(default)s)" if default else "default: all")
+    parser.add_argument("--static", type=not_negative, metavar="F_S", help="friction at rest, N·m")
+    parser.add_argument("--coulomb", type=not_negative, metavar="F_C", help="friction in motion, N·m")
+    parser.add_argument("--speed", type=positive_float, metavar="V_S", help="breakaway speed, rad/s")
+    parser.add_argument("--viscous", type=not_negative, metavar="D", help="viscous friction, N·m·s/rad")
+    parser.add_argument("--alpha", type=positive_float, metavar="A", help="exponent of stribeck, 1 or more")
+    parser.add_argument("--stiffness", type=positive_float, metavar="K", help="of the bristle, N·m/rad; default: 5000")
+    parser.add_argument("--damping", type=positive_float, metavar="B", help="of the bristle, N·m·s/rad; default: 50")
+    parser.add_argument("--inertia", type=positive_float, metavar="M", help="of the joint, kg·m²; default: 0.185")
+    parser.add_argument("--csv", metavar="FILE", help="write curves or motions")
+    parser.add_argument("--figure", metavar="FILE", help="write a picture: .svg, .png or .pdf")
+    add_json(parser)
+
+
+def _add_timestep(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--timestep", type=positive_float, metavar="T", help="s; default: 0.001")
+
+
+def _add_torque(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--torque", type=positive_float, default=0.9, metavar="TAU", help="N·m (%(default)s)")
+
+
+def _laws(arguments: argparse.Namespace, base: Mapping[str, FrictionLaw]) -> dict[str, FrictionLaw]:
+    """Chosen laws with what was changed; raises InputError for a change that none of them knows."""
+    from dataclasses import fields, replace
+
+    from core.errors import InputError
+
+    names = (arguments.law,) if arguments.law else tuple(base)
+    changes = {field: getattr(arguments, name) for name, field in FIELDS.items()}
+    asked = {field: value for field, value in changes.items() if value is not None}
+    laws, known = {}, set()
+    for name in names:
+        mine = {field.name for field in fields(base[name])}
+        known |= mine
+        laws[name] = replace(base[name], **{field: value for field, value in asked.items() if field in mine})
+    for name, field in FIELDS.items():
+        if field in asked and field not in known:
+            raise InputError(f"--{name} has no meaning for {' and '.join(names)}: leave it out or choose another --law")
+    return laws
+
+
+def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
+    from core.stiction.published import DAMPING, STIFFNESS
+
+    return arguments.stiffness or STIFFNESS, arguments.damping or DAMPING
+
+
+def _joint_numbers(arguments: argparse.Namespace) -> dict[str, float]:
+    from core.stiction.published import INERTIA, STEP
+
+    return {"inertia": arguments.inertia or INERTIA, "step": arguments.timestep or STEP}
+
+
+def _step(arguments: argparse.Namespace) -> int:
+    from math import degrees
+
+    from bench_gui.report.stiction import step_figure
+    from core.stiction.experiments import (
+        INTEGRAL,
+        INTEGRAL_DURATION,
+        PLAIN,
+        PLAIN_DURATION,
+        elastoplastic,
+        step_response,
+    )
+    from core.stiction.published import LAWS, SEED_RESTS
+
+    drive = INTEGRAL if arguments.integral else PLAIN
+    duration = arguments.duration or (INTEGRAL_DURATION if arguments.integral else PLAIN_DURATION)
+    stiffness, damping = _bristle_numbers(arguments)
+    numbers = _joint_numbers(arguments)
+    laws = _laws(arguments, LAWS)
+    found = {
+        name: step_response(elastoplastic(law, stiffness, damping), drive, duration, **numbers)
+        for name, law in laws.items()
+    }
+    rows = [
+        {
+            "law": name,
+            "rest_deg": degrees(response.rest),
+            "published_rest_deg": SEED_RESTS[name] if law == LAWS[name] and not arguments.integral else None,
+            "stop_time": response.stop_time,
+            "held_torque": response.held_torque,
+            "slips": len(response.slips),
+            "breakaway_torques": list(response.breakaway_torques),
+        }
+        for (name, response), law in zip(found.items(), laws.values(), strict=True)
+    ]
+    files = _files(arguments, _motion_columns({n: r.motion for n, r in found.items()}), lambda: step_figure(found))
+    if arguments.json:
+        print_json({**numbers, "integral": arguments.integral, "laws": rows, "files": files})
+        return 0
+    print(f"step from 0° to 90°, {'with' if arguments.integral else 'without'} the integral term")
+    if arguments.integral:
+        headings = ["law", "last angle/°", "slips", "breaks away at/N·m"]
+        cells = [[r["law"], r["rest_deg"], r["slips"], _range(r["breakaway_torques"])] for r in rows]
+    else:
+        headings = ["law", "rests at/°", "published/°", "stops after/s", "held torque/N·m"]
+        keys = ("law", "rest_deg", "published_rest_deg", "stop_time", "held_torque")
+        cells = [[row[key] for key in keys] for row in rows]
+    print_table(headings, cells)
+    return _told(files)
+
+
+def _chatter(arguments: argparse.Namespace) -> int:
+    from bench_gui.report.stiction import chatter_figure
+    from core.stiction.experiments import alternatives, holding
+    from core.stiction.published import LAWS
+
+    (law,) = _laws(arguments, LAWS).values()
+    numbers = _joint_numbers(arguments)
+    found = [
+        holding(friction, arguments.torque, **numbers) for friction in alternatives(law, *_bristle_numbers(arguments))
+    ]
+    rows = [
+        {
+            "friction": each.friction.name,
+            "reversals_per_second": each.reversals,
+            "drift": each.drift,
+            "ripple": each.ripple,
+        }
+        for each, _ in found
+    ]
+    motions = {each.friction.name: motion for each, motion in found}
+    files = _files(arguments, _motion_columns(motions), lambda: chatter_figure(found))
+    if arguments.json:
+        print_json({**numbers, "law": arguments.law, "torque": arguments.torque, "frictions": rows, "files": files})
+        return 0
+    print(f"a joint at rest under {arguments.torque:g} N·m, F_S = {law.static:g} N·m ({law.title})")
+    print_table(
+        ["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
+        [[r["friction"], r["reversals_per_second"], 1e3 * r["drift"], 1e3 * r["ripple"]] for r in rows],
+    )
+    return _told(files)
+
+
+def _stickslip(arguments: argparse.Namespace) -> int:
+    from bench_gui.report.stiction import stickslip_figure
+    from core.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
+    from core.stiction.laws import Rational
+    from core.stiction.published import INERTIA, LAWS, STEP
+
+    rational = Rational(
+        static=PULLED.static, coulomb=PULLED.coulomb, breakaway_speed=PULLED.breakaway_speed, viscous=PULLED.viscous
+    )
+    base = {"stribeck": PULLED, "rational": rational, "coulomb": LAWS["coulomb"]}
+    (law,) = _laws(arguments, base).values()
+    ours, naive = alternatives(law, *_bristle_numbers(arguments))[:2]
+    inertia = arguments.inertia or INERTIA
+    runs = [pulled(friction, step=step, inertia=inertia) for friction in (ours, naive) for step in STEPS]
+    found = [each for each, _ in runs]
+    motions = {each.friction.name: motion for each, motion in runs if each.step == STEP}
+    spreads = {f.name: spread([each for each in found if each.friction is f]) for f in (ours, naive)}
+    files = _files(arguments, _motion_columns(motions), lambda: stickslip_figure(found, motions, PULL_SPEED))
+    rows = [
+        {
+            "friction": each.friction.name,
+            "step": each.step,
+            "frequency": each.frequency,
+            "reversals_per_second": each.reversals,
+        }
+        for each in found
+    ]
+    if arguments.json:
+        print_json({"law": arguments.law, "inertia": inertia, "runs": rows, "spread": spreads, "files": files})
+        return 0
+    print(f"{SPRING:g} N·m/rad pulled at {PULL_SPEED:g} rad/s ({law.title})")
+    print_table(
+        ["friction", "step/ms", "slips per s", "reversals per s"],
+        [[r["friction"], 1e3 * r["step"], r["frequency"], r["reversals_per_second"]] for r in rows],
+    )
+    for name, share in spreads.items():
+        print(f"{name}: slips per second differ by {100.0 * share:.1f} % over the steps")
+    return _told(files)
+
+
+def _hold(arguments: argparse.Namespace) -> int:
+    from bench_gui.report.stiction import hold_figure
+    from core.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
+    from core.stiction.published import LAWS
+
+    laws, numbers = _laws(arguments, LAWS), _joint_numbers(arguments)
+    bristle = _bristle_numbers(arguments)
+    found = {
+        name: hold_for(elastoplastic(law, *bristle), arguments.torque, HOUR * arguments.hours, **numbers)
+        for name, law in laws.items()
+    }
+    shown = alternatives(next(iter(laws.values())), *bristle) if arguments.csv or arguments.figure else ()
+    motions = {f.name: holding(f, arguments.torque, duration=SHORT_HOLD, **numbers)[1] for f in shown}
+    files = _files(arguments, _motion_columns(motions), lambda: hold_figure(motions))
+    rows = [{"law": name, "displacement": at, "change": change} for name, (at, change) in found.items()]
+    if arguments.json:
+        print_json({**numbers, "torque": arguments.torque, "hours": arguments.hours, "laws": rows, "files": files})
+        return 0
+    print(f"a joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
+    print_table(["law", "displacement/rad", "change/rad"], [[r["law"], r["displacement"], r["change"]] for r in rows])
+    return _told(files)
+
+
+def _curves(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    from bench_gui.report.stiction import curves_figure
+    from core.stiction.bristle import Bristle, examine, transformed
+    from core.stiction.published import LAWS, STEP
+
+    laws = _laws(arguments, LAWS)
+    stiffness, damping = _bristle_numbers(arguments)
+    bristle = Bristle(stiffness=stiffness, damping=damping, step=arguments.timestep or STEP)
+    verdicts = {name: examine(law, bristle) for name, law in laws.items()}
+    columns: dict[str, Any] = {}
+    for name, law in laws.items():
+        wished, torque = transformed(law, bristle, arguments.fastest)
+        v = np.linspace(-arguments.fastest, arguments.fastest, len(wished))
+        columns |= {
+            f"{name}: v": v,
+            f"{name}: friction": law.friction(v),
+            f"{name}: v*": wished,
+            f"{name}: implicit friction": torque,
+        }
+    files = _files(arguments, columns, lambda: curves_figure(laws, bristle, arguments.fastest))
+    if arguments.json:
+        rows = [
+            {
+                "law": name,
+                "sound": verdict.sound,
+                "steepest_fall": verdict.descent,
+                "one_over_z": verdict.allowed,
+                "remedies": [remedy.text for remedy in verdict.remedies],
+            }
+            for name, verdict in verdicts.items()
+        ]
+        print_json({"laws": rows, "least_inertia": bristle.least_inertia, "files": files})
+        return 0
+    for name, verdict in verdicts.items():
+        print(f"{name}: {verdict.text}")
+    print(f"a joint on this bristle needs more than {bristle.least_inertia:.4g} kg·m² to come to rest")
+    return _told(files)
+
+
+def _range(values: Sequence[float]) -> str:
+    return f"{min(values):.3f} … {max(values):.3f}" if values else "–"
+
+
+def _motion_columns(motions: Mapping[str, JointMotion]) -> dict[str, Any]:
+    """Time of the first, then position, velocity, torque and friction of each."""
+    columns: dict[str, Any] = {}
+    for name, motion in motions.items():
+        columns.setdefault("time", motion.time)
+        columns |= {
+            f"{name}: position": motion.position,
+            f"{name}: velocity": motion.velocity,
+            f"{name}: torque": motion.torque,
+            f"{name}: friction": motion.friction,
+        }
+    return columns
+
+
+def _files(arguments: argparse.Namespace, columns: Mapping[str, Iterable[float]], draw: Any) -> list[str]:
+    """Write what was asked for; columns of one length, SI units."""
+    files = []
+    if arguments.csv:
+        from core.atomic import write_atomically
+
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        for row in zip(*columns.values(), strict=True):
+            writer.writerow([format(float(value), CSV_FORMAT) for value in row])
+        path = Path(arguments.csv)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, text.getvalue().encode("utf-8"))
+        files.append(str(path))
+    if arguments.figure:
+        from bench_gui.report.figures import save_figure
+
+        figure: Figure = draw()
+        files.append(str(save_figure(figure, arguments.figure)))
+    return files
+
+
+def _told(files: Sequence[str]) -> int:
+    for file in files:
+        print(f"written to {file}")
+    return 0

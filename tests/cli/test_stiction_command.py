@@ -1,0 +1,93 @@
+"""`bench stiction`: the tables, what is written, and what is refused."""
+
+import argparse
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import stiction_command
+from core.errors import InputError, ModelError
+
+
+def bench(*words):
+    parser = argparse.ArgumentParser()
+    stiction_command.add_arguments(parser)
+    arguments = parser.parse_args(words)
+    assert stiction_command.run(arguments) == 0
+
+
+def test_step_with_published_numbers(capsys, tmp_path):
+    """Both laws with stiction rest, Coulomb's does not; published angles stand beside them."""
+    bench("step", "--inertia", "0.168", "--csv", str(tmp_path / "a.csv"), "--figure", str(tmp_path / "a.svg"), "--json")
+    said = json.loads(capsys.readouterr().out)
+    laws = {row["law"]: row for row in said["laws"]}
+
+    for name, angle in (("stribeck", 69.9), ("rational", 68.4)):
+        assert laws[name]["rest_deg"] == pytest.approx(angle, abs=0.15)
+        assert laws[name]["published_rest_deg"] == angle
+        assert laws[name]["stop_time"] == pytest.approx(2.75, abs=0.05)
+    assert laws["coulomb"]["stop_time"] is None
+    assert said["files"] == [str(tmp_path / "a.csv"), str(tmp_path / "a.svg")]
+    with open(tmp_path / "a.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 6000
+    assert np.degrees(float(rows[-1]["rational: position"])) == pytest.approx(laws["rational"]["rest_deg"], abs=1e-3)
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+
+
+def test_sawtooth(capsys):
+    """Breaks away at F_S each time."""
+    bench("step", "--integral", "--law", "rational", "--json")
+    (row,) = json.loads(capsys.readouterr().out)["laws"]
+
+    assert row["slips"] == len(row["breakaway_torques"]) >= 5
+    np.testing.assert_allclose(row["breakaway_torques"], 2.5, rtol=6e-3)
+
+
+def test_chatter(capsys, tmp_path):
+    bench("chatter", "--figure", str(tmp_path / "a.svg"))
+    table = capsys.readouterr().out
+
+    assert [line.split()[0] for line in table.splitlines()[2:6]] == ["elastoplastic", "sign", "tanh", "Karnopp"]
+    assert float(table.splitlines()[2].split()[1]) == 0.0
+    assert float(table.splitlines()[3].split()[1]) > 100.0
+
+
+def test_stickslip(capsys, tmp_path):
+    bench("stickslip", "--figure", str(tmp_path / "a.svg"), "--json")
+    said = json.loads(capsys.readouterr().out)
+
+    assert [run["step"] for run in said["runs"][:5]] == [1e-4, 2e-4, 5e-4, 1e-3, 2e-3]
+    assert said["spread"]["elastoplastic"] < 0.02 < said["spread"]["sign"]
+
+
+def test_hold(capsys, tmp_path):
+    bench("hold", "--hours", "0.01", "--figure", str(tmp_path / "a.svg"), "--law", "stribeck", "--json")
+    (row,) = json.loads(capsys.readouterr().out)["laws"]
+
+    assert row["displacement"] == pytest.approx(0.9 / 5000.0)
+    assert row["change"] <= 1e-12
+
+
+def test_curves_judge_constants(capsys, tmp_path):
+    """Unsound ones are told with what would do; the figure shows them all the same."""
+    bench("curves", "--law", "stribeck", "--speed", "0.02", "--figure", str(tmp_path / "a.svg"), "--json")
+    (row,) = json.loads(capsys.readouterr().out)["laws"]
+    assert not row["sound"]
+    assert row["remedies"][0] == "raise B to at least 95.5 N·m·s/rad"
+
+    bench("curves", "--law", "stribeck", "--speed", "0.02", "--damping", "95.5", "--csv", str(tmp_path / "a.csv"))
+    assert "stribeck: sound" in capsys.readouterr().out
+    with open(tmp_path / "a.csv") as file:
+        assert next(csv.reader(file))[:2] == ["stribeck: v", "stribeck: friction"]
+
+
+def test_what_cannot_be_asked():
+    with pytest.raises(ModelError, match="raise B to at least"):
+        bench("step", "--speed", "0.01")
+    with pytest.raises(InputError, match="--alpha has no meaning for coulomb"):
+        bench("step", "--law", "coulomb", "--alpha", "2")
+    with pytest.raises(SystemExit):
+        bench("step", "--law", "lugre")
