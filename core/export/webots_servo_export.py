@@ -1,40 +1,29 @@
 """Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
 
-What the node does and how it is fitted: `core.export.webots_servo`.
+What the node does: `core.webots`; how it is fitted: `core.export.webots_servo`.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
-from core.errors import ExportError
+from core.errors import ExportError, ModelError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive_fit import require_gains
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.notes import settings_note
 from core.export.vrml import Node, Schema, read_vrml, vrml_text
-from core.export.webots_servo import ServoNode, fit_servo_node, node_errors
+from core.export.webots_servo import fit_servo_node, node_errors
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES
+from core.webots.fields import ROTATIONAL, ServoFields, seed_name
 
 HEADER = "#VRML_SIM V6.0 utf8"
 SCHEMA: Schema = {
-    "Servo": {
-        "name": "SFString",
-        "type": "SFString",
-        "maxVelocity": "SFFloat",
-        "maxForce": "SFFloat",
-        "controlP": "SFFloat",
-        "acceleration": "SFFloat",
-        "position": "SFFloat",
-        "minPosition": "SFFloat",
-        "maxPosition": "SFFloat",
-        "minStop": "SFFloat",
-        "maxStop": "SFFloat",
-        "springConstant": "SFFloat",
-        "dampingConstant": "SFFloat",
-    },
+    "Servo": {"name": "SFString"}
+    | {seed_name(field.name): "SFString" if field.name == "type" else "SFFloat" for field in fields(ServoFields)}
 }
 """The node's fields, seed 002 section 3.42."""
 
@@ -46,7 +35,7 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     bench = options.bench or default_bench(model)
     fit = fit_servo_node(model, bench, settings, options.timestep)
     name = f"{slug(model.title)}.servo.wrl"
-    text = vrml_text([servo_node(model.title, fit.node)], SCHEMA, HEADER)
+    text = node_text(model.title, fit.node)
     worst = fit.runs[int(fit.errors.argmax())].title
     notes = [
         "The node has no friction, no armature and no gain of torque over angle: it takes up to `maxForce` to reach a "
@@ -65,41 +54,26 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.mean_mrad)
 
 
-def servo_node(title: str, node: ServoNode) -> Node:
-    """The node as Webots has it; its position limits and stops are off."""
-    return Node(
-        "Servo",
-        {
-            "name": printable(title),
-            "type": "rotational",
-            "maxVelocity": node.max_velocity,
-            "maxForce": node.max_force,
-            "controlP": node.control_p,
-            "acceleration": node.acceleration,
-            "position": 0.0,
-            "minPosition": 0.0,
-            "maxPosition": 0.0,
-            "minStop": 0.0,
-            "maxStop": 0.0,
-            "springConstant": 0.0,
-            "dampingConstant": node.damping,
-        },
-    )
+def servo_node(title: str, node: ServoFields) -> Node:
+    """The node as Webots has it, all of its fields."""
+    return Node("Servo", {"name": printable(title)} | {seed_name(name): value for name, value in vars(node).items()})
 
 
-def read_servo_node(path: Path) -> ServoNode:
-    """The node of a file; raises ExportError for values that the manual does not allow or we do not simulate."""
+def node_text(title: str, node: ServoFields) -> str:
+    """Text of a file with one node."""
+    return vrml_text([servo_node(title, node)], SCHEMA, HEADER)
+
+
+def read_servo_node(path: Path) -> ServoFields:
+    """The node of a file; raises ExportError for values that the manual does not allow or no export has."""
     found = Node("file", {"nodes": read_vrml(path, SCHEMA, HEADER)}).only("nodes", "Servo")
-    unused = ("position", "minPosition", "maxPosition", "minStop", "maxStop", "springConstant")
-    if found["type"] != "rotational" or any(found[name] != 0.0 for name in unused):
+    try:
+        node = ServoFields(**{field.name: found[seed_name(field.name)] for field in fields(ServoFields)})
+    except ModelError as error:
+        raise ExportError(f"{path}: {error}") from None
+    if node.type != ROTATIONAL or node.has_soft_limits or node.has_stops or node.position or node.spring_constant:
         raise ExportError(f"{path}: not the exported node: it is not rotational, or has limits or a spring")
-    return ServoNode(
-        control_p=found["controlP"],
-        max_velocity=found["maxVelocity"],
-        max_force=found["maxForce"],
-        acceleration=found["acceleration"],
-        damping=found["dampingConstant"],
-    )
+    return node
 
 
 def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> Check:

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.errors import ExportError
+from core.errors import ExportError, ModelError
 from core.export.contract import ServoOptions
 from core.export.files import README, printable, slug
 from core.export.grid import default_bench
 from core.export.vrml import read_vrml, vrml_text
-from core.export.webots_servo import Pendulum, ServoNode, fit_servo_node, node_errors, pendulum_of, simulate_servo_node
+from core.export.webots_servo import fit_servo_node, load_of_model, node_errors
 from core.export.webots_servo_export import (
     HEADER,
     SCHEMA,
@@ -23,15 +23,17 @@ from core.export.webots_servo_export import (
     servo_node,
     write_webots_servo,
 )
+from core.webots.fields import Load, ServoFields
+from core.webots.kernel import simulate_node
 from tests.core.test_export import hostile_names
 
-STRONG = ServoNode(control_p=10.0, max_velocity=2.0, max_force=1e6, acceleration=-1.0, damping=0.0)
-LOAD = Pendulum(inertia=0.02, gravity_torque=0.5, offset=0.0)
+STRONG = ServoFields(max_velocity=2.0, max_force=1e6)
+LOAD = Load(inertia=0.02, gravity_torque=0.5, offset=0.0)
 STEP = 0.008
 
 
 def moved(node, goal, pendulum=LOAD, enable=1.0, steps=400, step=STEP):
-    return simulate_servo_node(node, pendulum, np.full(steps, float(goal)), np.full(steps, float(enable)), step)
+    return simulate_node(node, pendulum, np.full(steps, float(goal)), np.full(steps, float(enable)), step).position
 
 
 class TestRule:
@@ -74,12 +76,12 @@ class TestRule:
         pull = LOAD.gravity_torque * np.sin(goal)
 
         assert moved(replace(STRONG, max_force=1.01 * pull), goal)[-1] == pytest.approx(goal, abs=1e-6)
-        weak = replace(STRONG, max_force=0.5 * pull, damping=0.05)
+        weak = replace(STRONG, max_force=0.5 * pull, damping_constant=0.05)
         assert moved(weak, goal, steps=4000)[-1] == pytest.approx(np.arcsin(0.5 * pull / LOAD.gravity_torque), abs=1e-3)
 
     def test_a_released_servo_is_a_damped_pendulum(self):
         """Force 0: J·a = −B·v − G·sin θ, whatever the goal."""
-        node = replace(STRONG, damping=0.01)
+        node = replace(STRONG, damping_constant=0.01)
         tilted = replace(LOAD, offset=0.1)
         step, steps = 1e-4, 20000
         path = moved(node, 3.0, tilted, enable=0.0, steps=steps, step=step)
@@ -96,7 +98,9 @@ class TestRule:
     @given(st.floats(0.1, 50.0), st.floats(0.1, 20.0), st.floats(0.0, 5.0), st.floats(1.0, 1e3), st.floats(0.0, 1.0))
     def test_the_motor_never_exceeds_its_limits(self, p, speed, force, acceleration, damping):
         """Torque = J·a + B·v + G·sin θ stays within ±maxForce."""
-        node = ServoNode(control_p=p, max_velocity=speed, max_force=force, acceleration=acceleration, damping=damping)
+        node = ServoFields(
+            control_p=p, max_velocity=speed, max_force=force, acceleration=acceleration, damping_constant=damping
+        )
         path = moved(node, 1.0, steps=100)
         velocity = np.diff(path, prepend=0.0) / STEP
         torque = (
@@ -107,15 +111,21 @@ class TestRule:
 
     @pytest.mark.parametrize(
         "wrong",
-        [{"control_p": 0.0}, {"max_velocity": -1.0}, {"acceleration": 0.0}, {"max_force": -1.0}, {"damping": np.nan}],
+        [
+            {"control_p": 0.0},
+            {"max_velocity": -1.0},
+            {"acceleration": 0.0},
+            {"max_force": -1.0},
+            {"damping_constant": np.nan},
+        ],
     )
     def test_what_the_manual_does_not_allow(self, wrong):
-        with pytest.raises(ExportError, match="Servo node"):
+        with pytest.raises(ModelError, match="Servo node"):
             replace(STRONG, **wrong)
 
     def test_the_model_on_its_bench(self):
         model, bench = load_model("mx106", "m6"), Bench(mass=0.5, length=0.15, angle_offset=0.1)
-        pendulum = pendulum_of(model, bench)
+        pendulum = load_of_model(model, bench)
 
         assert pendulum.inertia == bench.inertia + model.values["armature"]
         assert pendulum.offset == 0.1 + model.values["q_offset"]
@@ -146,7 +156,7 @@ class TestNode:
     @given(hostile_names, st.floats(1e-3, 1e6), st.floats(0.0, 1e6))
     def test_it_comes_back_whatever_its_name(self, tmp_path_factory, name, positive, other):
         path = tmp_path_factory.getbasetemp() / "node.wrl"
-        node = ServoNode(control_p=positive, max_velocity=positive, max_force=other, acceleration=-1.0, damping=other)
+        node = ServoFields(control_p=positive, max_velocity=positive, max_force=other, damping_constant=other)
         text = vrml_text([servo_node(name, node)], SCHEMA, HEADER)
         path.write_bytes(text.encode("utf-8", errors="backslashreplace"))
 
@@ -158,7 +168,7 @@ class TestNode:
         [
             ("rotational", "linear", "not rotational"),
             ("springConstant 0.0", "springConstant 2.0", "a spring"),
-            ("controlP 10.0", "controlP -1.0", "positive controlP"),
+            ("controlP 10.0", "controlP -1.0", "controlP = -1 must be above 0"),
             ("controlP 10.0", "controlPID 10 0 0", "no field 'controlPID'"),
             ("  controlP 10.0\n", "", "no controlP"),
         ],

@@ -1,0 +1,392 @@
+"""Compliant actuators (SEA, AwAS-II, BAVS, qbMove): springs, experiments soft and stiff, iterative learning control.
+
+Each task is an experiment of the paper on compliant actuators, simulated; numbers are printed, --csv keeps what moved
+over time, --figure draws it. `learn` finds the input that makes a soft arm follow a motion and writes it with --input.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli import compliant_learn
+from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.compliant_files import (
+    ACTUATOR_CHOICES,
+    add_outputs,
+    by_joint,
+    drawing,
+    numbers_of,
+    pair_of,
+    say_written,
+    write_outputs,
+)
+from bench_gui.cli.terminal import print_json, print_table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from core.compliant.elastic import CompliantActuator
+    from core.compliant.experiments import ArmRun, JointRun
+
+FURTHER_TASKS = {
+    "identify": "identify springs and motors from recordings",
+    "export": "write the tags of the Gazebo plugin",
+}
+"""Tasks in modules of their own, bench_gui.cli.compliant_<name>, offered where they are there."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench compliant`."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+
+    curve = tasks.add_parser("curve", help="torque and stiffness of an actuator's springs")
+    _add_actuator(curve, "qbmove")
+    curve.add_argument("--presets", type=numbers_of, metavar="P,…", help="stiffness presets; default: soft and stiff")
+    add_outputs(curve, "torque and stiffness over deflection")
+    curve.set_defaults(run_task=_curve)
+
+    step = tasks.add_parser("step", help="steps of the equilibrium under gravity, soft and stiff (Fig. 7)")
+    _add_actuator(step, None)
+    step.add_argument("--goal", type=float, default=0.8, metavar="RAD", help="(%(default)s)")
+    step.add_argument("--duration", type=positive_float, default=0.5, metavar="S", help="(%(default)s)")
+    add_outputs(step, "links over time")
+    step.set_defaults(run_task=_step)
+
+    chirp = tasks.add_parser("chirp", help="frequency response of one joint, soft and stiff (Fig. 11)")
+    _add_actuator(chirp, None)
+    chirp.add_argument("--amplitude", type=positive_float, default=0.15, metavar="RAD", help="(%(default)s)")
+    chirp.add_argument("--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="(0.5,6)")
+    chirp.add_argument("--duration", type=positive_float, default=40.0, metavar="S", help="(%(default)s)")
+    add_outputs(chirp, "magnitude and phase over frequency")
+    chirp.set_defaults(run_task=_chirp)
+
+    sine = tasks.add_parser("sine", help="one joint along a sinusoid under gravity, soft and stiff")
+    _add_actuator(sine, None)
+    _add_sinusoid(sine)
+    add_outputs(sine, "links over time")
+    sine.set_defaults(run_task=_sine)
+
+    arm = tasks.add_parser("arm", help="an arm of two joints, soft and stiff: horizontal step, vertical sinusoid")
+    _add_actuator(arm, None)
+    _add_sinusoid(arm)
+    add_outputs(arm, "both joints over time")
+    arm.set_defaults(run_task=_arm)
+
+    box = tasks.add_parser("box", help="an arm whose tip meets a box on its way, soft and stiff (Fig. 14)")
+    _add_actuator(box, None)
+    box.add_argument("--mass", type=positive_float, default=2.0, metavar="KG", help="of the box (%(default)s)")
+    box.add_argument("--friction", type=not_negative, default=0.23, metavar="MU", help="below it (%(default)s)")
+    add_outputs(box, "tip, push and box over time")
+    box.set_defaults(run_task=_box)
+
+    learn = tasks.add_parser("learn", help="learn the input that makes a soft arm follow a motion (Fig. 15)")
+    compliant_learn.add_arguments(learn)
+    learn.set_defaults(run_task=compliant_learn.run)
+
+    for name, summary in FURTHER_TASKS.items():
+        place = f"bench_gui.cli.compliant_{name}"
+        if find_spec(place) is not None:
+            module = import_module(place)
+            further = tasks.add_parser(name, help=summary, description=module.__doc__)
+            module.add_arguments(further)
+            further.set_defaults(run_task=module.run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked."""
+    return int(arguments.run_task(arguments) or 0)
+
+
+# Arguments.
+
+
+def _add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
+    said = default or "that of the paper"
+    parser.add_argument(
+        "--actuator",
+        choices=ACTUATOR_CHOICES,
+        default=default,
+        metavar="NAME",
+        help=f"{', '.join(ACTUATOR_CHOICES)}; default: {said}",
+    )
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="its parameters, e.g. k1=0.002 max_deflection=0.9"
+    )
+
+
+def _add_sinusoid(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--amplitude", type=positive_float, default=0.8, metavar="RAD", help="(%(default)s)")
+    parser.add_argument("--rate", type=positive_float, default=0.8, metavar="RAD/S", help="(%(default)s)")
+    parser.add_argument("--duration", type=positive_float, default=16.0, metavar="S", help="(%(default)s)")
+
+
+def _actuator(arguments: argparse.Namespace) -> CompliantActuator | None:
+    """What --actuator and --set say; None for neither. Raises ServoBenchError."""
+    from core.compliant.elastic import ACTUATORS
+    from core.errors import InputError
+
+    if arguments.actuator is None:
+        if arguments.set:
+            raise InputError("--set changes the actuator of --actuator; name one")
+        return None
+    values = {}
+    for part in arguments.set:
+        name, equals, number = part.partition("=")
+        try:
+            values[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(f"--set {part}: give NAME=VALUE with a number, such as max_deflection=0.9")
+    return ACTUATORS[arguments.actuator]().with_values(values)
+
+
+# Tasks.
+
+
+def _curve(arguments: argparse.Namespace) -> int:
+    import numpy as np
+
+    actuator = _actuator(arguments)
+    assert actuator is not None
+    presets = arguments.presets or tuple(dict.fromkeys((actuator.soft_preset, actuator.stiff_preset)))
+    limit = actuator.parameters()["max_deflection"].value
+    deflection = np.linspace(-limit, limit, 161)
+    found = {p: actuator.elastic_torque(*actuator.references(0.0, p), deflection) for p in presets}
+    middle = len(deflection) // 2
+    numbers = [
+        {
+            "preset": preset,
+            "stiffness_at_rest": float(torque.stiffness[middle]),
+            "rests_at": round(float(actuator.equilibrium(*actuator.references(0.0, preset))), 9),
+            "largest_torque": float(np.max(np.abs(torque.link))),
+        }
+        for preset, torque in found.items()
+    ]
+    columns = {"deflection": deflection}
+    for preset, torque in found.items():
+        columns |= {f"torque at {preset:g}": torque.link, f"stiffness at {preset:g}": torque.stiffness}
+    files = write_outputs(arguments, columns, lambda: drawing().curve_figure(actuator))
+    if arguments.json:
+        values = {parameter.name: parameter.value for parameter in actuator.parameters().values()}
+        print_json({"actuator": actuator.name, "parameters": values, "presets": numbers, "files": files})
+        return 0
+    unit = actuator.preset_unit or "none"
+    values = (f"{p.symbol} = {p.value:g} {p.unit}".strip() for p in actuator.parameters().values())
+    print(f"{actuator.title}: {', '.join(values)}")
+    print_table(
+        [f"preset/{unit}", "stiffness/(N·m/rad)", "rests at/rad", f"torque within ±{limit:g} rad/(N·m)"],
+        [list(row.values()) for row in numbers],
+    )
+    say_written(files)
+    return 0
+
+
+def _step(arguments: argparse.Namespace) -> int:
+    from core.compliant.experiments import step_responses
+
+    chosen = _actuator(arguments)
+    runs = step_responses([chosen] if chosen is not None else None, arguments.goal, arguments.duration)
+    numbers = [
+        {
+            "actuator": each.behaviour.actuator.name,
+            "behaviour": each.behaviour.title,
+            "final_error": each.final_error,
+            "overshoot": each.overshoot,
+            "settling_time": each.settling_time,
+        }
+        for each in runs
+    ]
+    files = write_outputs(arguments, _of_joints(runs), lambda: drawing().step_figure(runs))
+    if arguments.json:
+        print_json({"goal": arguments.goal, "runs": numbers, "files": files})
+        return 0
+    print_table(
+        ["actuator", "behaviour", "final error/mrad", "overshoot/mrad", "settled after/s"],
+        [
+            [each.behaviour.actuator.title, row["behaviour"], 1e3 * row["final_error"], 1e3 * row["overshoot"],
+             row["settling_time"]]
+            for each, row in zip(runs, numbers, strict=True)
+        ],
+    )  # fmt: skip
+    say_written(files)
+    return 0
+
+
+def _chirp(arguments: argparse.Namespace) -> int:
+    import math
+
+    from core.compliant.arm import DATASHEET
+    from core.compliant.experiments import frequency_responses
+
+    found = frequency_responses(
+        _actuator(arguments) or DATASHEET, arguments.amplitude, pair_of(arguments.band, "--band"), arguments.duration
+    )
+    numbers = [
+        {
+            "behaviour": each.run.behaviour.title,
+            "bandwidth": each.bandwidth,
+            "first_magnitude": float(each.magnitude[0]),
+            "last_magnitude": float(each.magnitude[-1]),
+            "frequency": each.frequency.tolist(),
+            "magnitude": each.magnitude.tolist(),
+            "phase": each.phase.tolist(),
+        }
+        for each in found
+    ]
+    columns = {"frequency": found[0].frequency}
+    for each in found:
+        name = each.run.behaviour.name
+        columns |= {f"magnitude, {name}": each.magnitude, f"phase, {name}": each.phase}
+    files = write_outputs(arguments, columns, lambda: drawing().chirp_figure(found))
+    if arguments.json:
+        print_json({"responses": numbers, "files": files})
+        return 0
+    low, high = (float(found[0].frequency[place]) for place in (0, -1))
+    print_table(
+        ["behaviour", f"magnitude at {low:.2g} Hz", f"magnitude at {high:.2g} Hz", "bandwidth/Hz"],
+        [
+            [row["behaviour"], row["first_magnitude"], row["last_magnitude"],
+             row["bandwidth"] if math.isfinite(row["bandwidth"]) else f"above {high:.2g}"]
+            for row in numbers
+        ],
+    )  # fmt: skip
+    say_written(files)
+    return 0
+
+
+def _sine(arguments: argparse.Namespace) -> int:
+    from core.compliant.arm import DATASHEET
+    from core.compliant.experiments import sinusoid_runs
+
+    runs = sinusoid_runs(_actuator(arguments) or DATASHEET, arguments.amplitude, arguments.rate, arguments.duration)
+    numbers = [{"behaviour": each.behaviour.title, "worst_error": each.worst_error} for each in runs]
+    files = write_outputs(arguments, _of_joints(runs), lambda: drawing().sine_figure(runs))
+    if arguments.json:
+        print_json({"runs": numbers, "files": files})
+        return 0
+    print_table(
+        ["behaviour", "largest error/mrad"], [[row["behaviour"], 1e3 * float(row["worst_error"])] for row in numbers]
+    )
+    say_written(files)
+    return 0
+
+
+def _arm(arguments: argparse.Namespace) -> int:
+    from core.compliant.experiments import arm_of, arm_sinusoids, arm_steps
+
+    chosen = _actuator(arguments)
+    arm = None if chosen is None else arm_of(chosen)
+    steps = arm_steps(arm, arguments.amplitude)
+    sinusoids = arm_sinusoids(arm, arguments.amplitude, arguments.rate, arguments.duration)
+    numbers = [
+        {
+            "task": task,
+            "behaviour": each.behaviour.title,
+            "final_error": each.final_error.tolist(),
+            "worst_error": each.worst.tolist(),
+            "turns": each.turns.tolist(),
+        }
+        for task, runs in (("horizontal step", steps), ("vertical sinusoid", sinusoids))
+        for each in runs
+    ]
+    files = write_outputs(
+        arguments, _of_arms({"step": steps, "sinusoid": sinusoids}), lambda: drawing().arm_figure(steps, sinusoids)
+    )
+    if arguments.json:
+        print_json({"runs": numbers, "files": files})
+        return 0
+    print_table(
+        ["horizontal step", *(f"{what} of joint {joint}" for joint in (1, 2) for what in ("end/mrad", "turns"))],
+        [
+            [
+                each.behaviour.title,
+                *(v for j in range(2) for v in (1e3 * float(each.final_error[j]), int(each.turns[j]))),
+            ]
+            for each in steps
+        ],
+    )
+    print()
+    print_table(
+        ["vertical sinusoid", *(f"largest error of joint {joint}/mrad" for joint in (1, 2))],
+        [[each.behaviour.title, *(1e3 * float(error) for error in each.worst)] for each in sinusoids],
+    )
+    say_written(files)
+    return 0
+
+
+def _box(arguments: argparse.Namespace) -> int:
+    from dataclasses import replace
+
+    from core.compliant.arm import DATASHEET
+    from core.compliant.experiments import box_on_the_way, box_runs
+
+    box = replace(box_on_the_way(), mass=arguments.mass, friction=arguments.friction)
+    runs = box_runs(_actuator(arguments) or DATASHEET, box)
+    numbers = [
+        {
+            "behaviour": each.behaviour.title,
+            "pushed": each.pushed,
+            "short": each.short,
+            "largest_push": float(each.motion.tip_force.max()),
+            "last_push": float(each.motion.tip_force[-1]),
+        }
+        for each in runs
+    ]
+    columns: dict[str, Any] = {"time": runs[0].motion.time, "way": runs[0].way[:, 0]}
+    for each in runs:
+        name = each.behaviour.name
+        columns |= {
+            f"tip_x, {name}": each.tip[:, 0],
+            f"tip_z, {name}": each.tip[:, 1],
+            f"push, {name}": each.motion.tip_force,
+            f"box, {name}": each.motion.box,
+        }
+    files = write_outputs(arguments, columns, lambda: drawing().box_figure(runs))
+    if arguments.json:
+        print_json({"holding_force": box.holding_force, "runs": numbers, "files": files})
+        return 0
+    print(f"a box of {box.mass:g} kg, moved by more than {box.holding_force:.3g} N")
+    print_table(
+        ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"],
+        [
+            [
+                row["behaviour"],
+                1e3 * float(row["pushed"]),
+                1e3 * float(row["short"]),
+                row["largest_push"],
+                row["last_push"],
+            ]
+            for row in numbers
+        ],
+    )
+    say_written(files)
+    return 0
+
+
+# Tables.
+
+
+def _of_joints(runs: Sequence[JointRun]) -> dict[str, np.ndarray]:
+    columns = {"time": runs[0].motion.time, "wanted": runs[0].wanted}
+    for each in runs:
+        name = f"{each.behaviour.actuator.name}, {each.behaviour.name}"
+        columns |= {f"link, {name}": each.motion.position, f"spring torque, {name}": each.motion.link_torque}
+    return columns
+
+
+def _of_arms(tasks: Mapping[str, Sequence[ArmRun]]) -> dict[str, np.ndarray]:
+    """Columns of both tasks; the shorter one's end in gaps."""
+    columns: dict[str, Any] = {}
+    for task, runs in tasks.items():
+        columns |= {
+            f"time of the {task}": runs[0].motion.time,
+            **by_joint(f"{task}: wanted_", runs[0].motion.equilibrium),
+        }
+        for each in runs:
+            columns |= by_joint(f"{task}: link, {each.behaviour.name}, joint ", each.motion.position)
+    return columns

@@ -1,0 +1,53 @@
+"""Writes compliant joints for Gazebo: a URDF with the plugins of the paper's toolbox and its manager's configuration.
+
+Every joint moves a pendulum of the given load. The files are read back before they count as written.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from bench_gui.cli.arguments import comma_list, not_negative, positive_float
+from bench_gui.cli.compliant_files import say_written
+from bench_gui.cli.terminal import add_json, print_json
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench compliant export`."""
+    from bench_gui.cli.compliant_command import _add_actuator
+
+    _add_actuator(parser, "qbmove")
+    parser.add_argument("--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation (%(default)s)")
+    parser.add_argument("--robot", default="compliant_bench", metavar="NAME", help="of the robot (%(default)s)")
+    parser.add_argument("--joints", type=comma_list, default=("joint",), metavar="NAME,…", help="names (joint)")
+    parser.add_argument("--mass", type=positive_float, default=0.2, metavar="KG", help="of the load (%(default)s)")
+    parser.add_argument("--length", type=positive_float, default=0.04, metavar="M", help="to the load (%(default)s)")
+    parser.add_argument("--damping", type=not_negative, default=0.065, metavar="N·m·s/rad", help="(%(default)s)")
+    parser.add_argument("--friction", type=not_negative, default=0.025, metavar="N·m", help="(%(default)s)")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder for the files")
+    add_json(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Write the files and name them."""
+    from bench_gui.cli.compliant_command import _actuator
+    from core.bench import Bench
+    from core.compliant.array import JointArray, NamedJoint
+    from core.compliant.elastic import QbMove
+    from core.compliant.joint import CompliantJoint, CompliantLink
+    from core.compliant.modes import Mode
+    from core.export.gazebo_compliant import write_gazebo
+
+    load = Bench(mass=arguments.mass, length=arguments.length)
+    link = CompliantLink.of_bench(load, damping=arguments.damping, friction=arguments.friction)
+    joint = CompliantJoint(actuator=_actuator(arguments) or QbMove(), link=link)
+    joints = tuple(NamedJoint(name=name, joint=joint, mode=Mode(arguments.mode)) for name in arguments.joints)
+    array = JointArray(name=arguments.robot, joints=joints)
+    files = [str(path) for path in write_gazebo(Path(arguments.output), array)]
+    if arguments.json:
+        topics = {named.name: [f"{array.name}/{topic}" for topic in named.reference_topics] for named in joints}
+        print_json({"files": files, "actuator": joint.actuator.name, "mode": arguments.mode, "references": topics})
+        return 0
+    say_written(files)
+    return 0

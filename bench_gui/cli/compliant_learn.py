@@ -1,0 +1,124 @@
+"""Iterative learning control: `bench compliant learn` finds the input that makes a soft arm follow a motion."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import not_negative, positive_float, positive_int
+from bench_gui.cli.compliant_files import (
+    ACTUATOR_CHOICES,
+    add_outputs,
+    by_joint,
+    drawing,
+    numbers_of,
+    pair_of,
+    say_written,
+    write_outputs,
+)
+from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
+
+if TYPE_CHECKING:
+    from core.compliant.references import Reference
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench compliant learn`."""
+    parser.add_argument(
+        "--goal", type=numbers_of, default=(0.8, 0.8), metavar="RAD,RAD", help="of both joints (0.8,0.8)"
+    )
+    parser.add_argument(
+        "--duration", type=positive_float, default=20.0, metavar="S", help="of the motion (%(default)s)"
+    )
+    parser.add_argument("--reference", metavar="CSV", help="another motion: columns time, q1, q2 in s and rad")
+    parser.add_argument("--gain", type=positive_float, default=0.5, metavar="K", help="(%(default)s)")
+    parser.add_argument(
+        "--decay",
+        type=positive_float,
+        default=10.0,
+        metavar="N",
+        help="iterations; the gain is K·exp(−n/N) (%(default)s)",
+    )
+    parser.add_argument(
+        "--tolerance", type=positive_float, default=0.08, metavar="RAD", help="largest error (%(default)s)"
+    )
+    parser.add_argument("--iterations", type=positive_int, default=11, metavar="N", help="at most (%(default)s)")
+    parser.add_argument(
+        "--presets", type=numbers_of, default=(0.2, 0.2), metavar="P,P", help="of both joints (0.2,0.2)"
+    )
+    parser.add_argument(
+        "--actuator",
+        choices=ACTUATOR_CHOICES,
+        metavar="NAME",
+        help=f"in both joints, {', '.join(ACTUATOR_CHOICES)}; default: the qbMoves that the paper identified",
+    )
+    parser.add_argument("--gravity", type=not_negative, default=9.81, metavar="M/S2", help="(%(default)s)")
+    parser.add_argument("--input", metavar="CSV", help="write the learned input: time, equilibrium_1, equilibrium_2")
+    add_outputs(parser, "input and motion of every iteration over time")
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Learn, print and write."""
+    from core.compliant.arm import IDENTIFIED, CompliantArm
+    from core.compliant.elastic import ACTUATORS
+    from core.compliant.learning import LearningLaw, in_words, learn, write_input
+
+    law = LearningLaw(
+        gain=arguments.gain, decay=arguments.decay, tolerance=arguments.tolerance, iterations=arguments.iterations
+    )
+    first, second = IDENTIFIED if arguments.actuator is None else (ACTUATORS[arguments.actuator]() for _ in range(2))
+    arm = CompliantArm(actuators=(first, second), presets=pair_of(arguments.presets, "--presets"))
+    reference = _reference(arguments)
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    found = learn(
+        arm.with_gravity(arguments.gravity),
+        reference,
+        law,
+        lambda each: bar.show(each.number / law.iterations, in_words(float(each.worst.max()))),
+    )
+    bar.clear()
+    numbers = [
+        {
+            "iteration": each.number,
+            "worst_error": each.worst.tolist(),
+            "rms_error": each.root_mean_square.tolist(),
+        }
+        for each in found.iterations
+    ]
+    columns: dict[str, Any] = {"time": reference.time, **by_joint("wanted_", reference.angles)}
+    for each in found.iterations:
+        columns |= by_joint(f"input of iteration {each.number}, joint ", each.equilibrium)
+        columns |= by_joint(f"link of iteration {each.number}, joint ", each.position)
+    files = write_outputs(arguments, columns, lambda: drawing().learning_figure(found))
+    if arguments.input:
+        files.append(str(write_input(reference.time, found.best.equilibrium, arguments.input)))
+    if arguments.json:
+        print_json(
+            {
+                "converged": found.converged,
+                "warning": found.warning,
+                "best": found.best.number,
+                "iterations": numbers,
+                "files": files,
+            }
+        )
+        return 0
+    print_table(
+        ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"],
+        [
+            [each.number, *(1e3 * float(v[joint]) for joint in range(2) for v in (each.worst, each.root_mean_square))]
+            for each in found.iterations
+        ],
+    )
+    print(f"within {in_words(law.tolerance)}" if found.converged else f"warning: {found.warning}")
+    say_written(files)
+    return 0
+
+
+def _reference(arguments: argparse.Namespace) -> Reference:
+    from core.compliant.references import minimum_jerk, read_reference
+
+    if arguments.reference:
+        return read_reference(arguments.reference)
+    return minimum_jerk(pair_of(arguments.goal, "--goal"), arguments.duration)

@@ -1,0 +1,365 @@
+"""The Servo of Webots before version 7: run a controller program on the bench, fit a node, see what a servo does.
+
+`run` gives a controller program of yours the module `controller` and a simulated servo on the bench's pendulum, or
+several in series. The program is run as it is, in a process of its own, and may do whatever a program of yours may.
+`fit` finds the node that is closest to a model or to recordings, and what it loses against M1–M6 on the same runs.
+`show` makes the experiments of the help pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import (
+    FRICTION_CHOICES,
+    add_tag,
+    bench_from,
+    comma_list,
+    model_from,
+    positive_float,
+    positive_int,
+    recordings_from,
+)
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+
+if TYPE_CHECKING:
+    from bench_gui.cli.webots_program import ProgramEnd
+    from core.bench import Bench
+    from core.webots.fields import Load, ServoFields
+    from core.webots.loss import ServoLoss
+    from core.webots.trace import Trace
+
+DURATION = 30.0
+"""Of a simulation, where nobody says another [s]."""
+EXPERIMENT_CHOICES = ("position", "modes", "limits", "forces", "series")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench webots`."""
+    tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    program = tasks.add_parser("run", help="run a controller program of yours on simulated servos")
+    program.add_argument("program", type=Path, metavar="CONTROLLER.py", help="run as it is, in a process of its own")
+    program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="handed to the program, after --")
+    program.add_argument(
+        "--servo",
+        action="append",
+        default=[],
+        metavar="NAME[:FIELD=VALUE,…]",
+        help="a servo and its fields, e.g. motor:maxForce=5,controlP=20; node=FILE for those of an exported node; "
+        "several are in series, the base's first, and inertia=KGM2 (or a mass, kg) is that of the body between; "
+        "default: one, by whatever name the program asks for",
+    )
+    program.add_argument("--timestep", type=positive_int, default=8, metavar="MS", help="basicTimeStep (%(default)s)")
+    program.add_argument(
+        "--duration", type=positive_float, default=DURATION, metavar="S", help="of the simulation (%(default)s)"
+    )
+    _add_pendulum(program)
+    program.add_argument("-o", "--output", metavar="FILE.csv", help="what the servos did, over time")
+    program.add_argument(
+        "--recording", metavar="FILE.csv", help="the same of a single servo, for bench import: position control only"
+    )
+    program.add_argument("--figure", metavar="FILE", help="picture of it (.svg, .png, .pdf)")
+    add_json(program)
+    program.set_defaults(run_task=_run)
+
+    fit = tasks.add_parser("fit", help="fit a node to a model or a session and say what it loses against M1–M6")
+    fit.add_argument("source", metavar="MODEL|SESSION", help="a model file, SERVO:VARIANT, or a session")
+    fit.add_argument(
+        "--models",
+        type=comma_list,
+        metavar="MODEL,…",
+        help="judged beside it: model files, SERVO:VARIANT, or m1 … m6 of the catalogue; default: all of the latter",
+    )
+    fit.add_argument("--runs", type=comma_list, metavar="ID,…", help="only these runs of a session")
+    add_tag(fit)
+    fit.add_argument("--validation", default="25%", metavar="V", help="runs held out, as bench identify (%(default)s)")
+    fit.add_argument(
+        "--dt", type=positive_float, metavar="S", help="basicTimeStep; default: the recordings' grid, 5 ms for a model"
+    )
+    fit.add_argument("-o", "--output", metavar="FILE.wrl", help="write the node")
+    fit.add_argument("--figure", metavar="FILE", help="picture of the errors (.svg, .png, .pdf)")
+    add_json(fit)
+    add_progress(fit)
+    fit.set_defaults(run_task=_fit)
+
+    show = tasks.add_parser("show", help="an experiment of the help pages, as numbers or picture")
+    show.add_argument("experiment", choices=EXPERIMENT_CHOICES)
+    show.add_argument("-o", "--output", metavar="FILE.csv", help="its motion over time")
+    show.add_argument("--figure", metavar="FILE", help="its picture (.svg, .png, .pdf)")
+    add_json(show)
+    show.set_defaults(run_task=_show)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do what is asked."""
+    return int(arguments.run_task(arguments) or 0)
+
+
+def _add_pendulum(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("pendulum on the last servo; a linear one moves the mass on a level line")
+    group.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
+    group.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the rod (%(default)s)")
+    group.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from bench_gui.cli.webots_program import ProgramJob, run_in_process
+    from core.errors import InputError
+
+    bench = bench_from(arguments)
+    servos = [_servo(text) for text in arguments.servo or ["node"]]
+    names = tuple(name if arguments.servo else "" for name, _, _ in servos)
+    job = ProgramJob(
+        program=arguments.program,
+        arguments=tuple(arguments.arguments),
+        names=names,
+        fields=tuple(fields for _, fields, _ in servos),
+        loads=_loads(servos, bench),
+        basic_time_step=arguments.timestep,
+        duration=arguments.duration,
+    )
+    end = run_in_process(job)
+    files = []
+    if arguments.output:
+        files.append(_write(Path(arguments.output), traces_csv(end.traces)))
+    if arguments.recording and not end.problem:
+        files.append(_write(Path(arguments.recording), _recording_text(arguments, end, bench)))
+    if arguments.figure and end.traces and len(end.traces[0].time):
+        from bench_gui.report.figures import save_figure
+        from bench_gui.report.webots import traces_figure
+
+        title = f"{arguments.program.name} on {'a servo' if len(end.traces) == 1 else f'{len(end.traces)} servos'}"
+        files.append(save_figure(traces_figure(title, end.traces), Path(arguments.figure)))
+    if end.problem:
+        raise InputError(f"{arguments.program}: the program ended with an error: {end.problem}")
+    rows = [_summary(trace) for trace in end.traces]
+    if arguments.json:
+        print_json({"exit_code": end.code, "servos": rows, "files": [str(file) for file in files]})
+        return end.code
+    _print_summary(rows)
+    for file in files:
+        print(f"written to {file}")
+    return end.code
+
+
+def _servo(text: str) -> tuple[str, ServoFields, float | None]:
+    """Name, fields, and the inertia of its body where it is said; raises InputError."""
+    from core.errors import InputError
+    from core.webots.fields import ServoFields, seed_name
+
+    name, _, rest = text.partition(":")
+    known = {seed_name(field): field for field in vars(ServoFields())}
+    values: dict[str, Any] = {}
+    inertia = None
+    for part in comma_list(rest):
+        field, equals, value = part.partition("=")
+        try:
+            if field == "node" and equals:
+                from core.export.webots_servo_export import read_servo_node
+
+                values = vars(read_servo_node(Path(value))) | values
+            elif field == "inertia" and equals:
+                inertia = float(value)
+            elif field == "type" and equals:
+                values["type"] = value
+            else:
+                values[known[field]] = float(value if equals else "")
+        except (KeyError, ValueError):
+            raise InputError(f"--servo {text}: {part!r} is not FIELD=VALUE; fields: {', '.join(known)}") from None
+    if not name:
+        raise InputError(f"--servo {text}: a servo needs a name before its fields")
+    return name, ServoFields(**values), inertia
+
+
+def _loads(servos: Sequence[tuple[str, ServoFields, float | None]], bench: Bench) -> tuple[Load, ...]:
+    """The bodies between, and the pendulum or, on a linear servo, its mass on a level line."""
+    from core.errors import InputError
+    from core.webots.fields import LINEAR, Load, load_of
+
+    loads = []
+    for name, _, inertia in servos[:-1]:
+        if inertia is None:
+            raise InputError(f"--servo {name}: the body between two servos needs its mass: add inertia=KGM2")
+        loads.append(Load(inertia=inertia))
+    _, last, inertia = servos[-1]
+    if last.type == LINEAR:
+        return (*loads, Load(inertia=bench.mass))
+    return (*loads, load_of(bench, inertia or 0.0))
+
+
+def _summary(trace: Trace) -> dict[str, Any]:
+    """What a servo did, in rad and N·m or in m and N."""
+    import numpy as np
+
+    used = np.abs(np.where(np.isfinite(trace.force), trace.force, trace.motor_force))
+    some = len(trace.time) > 0
+    return {
+        "servo": trace.name or "(not asked for)",
+        "steps": len(trace.time),
+        "lowest": float(trace.position.min()) if some else None,
+        "highest": float(trace.position.max()) if some else None,
+        "last": float(trace.position[-1]) if some else None,
+        "position_unit": trace.fields.units["position"],
+        "largest_force": float(used.max()) if some else None,
+        "force_unit": trace.fields.units["force"],
+    }
+
+
+def _print_summary(rows: Sequence[dict[str, Any]]) -> None:
+    print_table(
+        ["servo", "steps", "lowest", "highest", "last", "unit", "largest force", "unit"],
+        [list(row.values()) for row in rows],
+    )
+
+
+def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench) -> str:
+    """A run that `bench import` takes; raises InputError for what a recording cannot say."""
+    import numpy as np
+
+    from core.errors import InputError
+    from core.recording import Recording, ServoSettings
+    from sessions.exporters import csv_text
+
+    trace = end.traces[0]
+    if len(end.traces) > 1 or not len(trace.time) or not np.isfinite(trace.target).all():
+        raise InputError("--recording: a recording is of one servo that was under position control from its begin on")
+    return csv_text(
+        Recording(
+            id=arguments.program.stem,
+            trajectory=arguments.program.stem,
+            bench=bench,
+            settings=ServoSettings(servo="webots", kp=trace.fields.control_p, supply_voltage=1.0),
+            channels={
+                "time": trace.time,
+                "goal_position": trace.target,
+                "torque_enable": (trace.available_force > 0.0).astype(np.uint8),
+                "position": trace.position,
+                "velocity": trace.velocity,
+            },
+            provenance={"creator": "bench webots run", "node": dict(vars(trace.fields))},
+        )
+    )
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    from core.export.webots_servo_export import node_text
+    from core.webots.loss import loss_on_model, loss_on_recordings
+
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    if _is_session(arguments.source):
+        recordings, _ = recordings_from(arguments.source, arguments.runs, arguments.tag)
+        found = loss_on_recordings(
+            recordings,
+            _models(arguments.models, recordings[0].settings.servo),
+            validation=arguments.validation,
+            dt=arguments.dt,
+            progress=bar.show,
+        )
+    else:
+        model = model_from(arguments.source)
+        step = {} if arguments.dt is None else {"step": arguments.dt}
+        found = loss_on_model(model, _models(arguments.models, model.servo), progress=bar.show, **step)
+    bar.clear()
+    files = []
+    if arguments.output:
+        files.append(_write(Path(arguments.output), node_text(f"Servo of the {found.title}", found.fit.node)))
+    if arguments.figure:
+        from bench_gui.report.figures import save_figure
+        from bench_gui.report.webots import loss_figure
+
+        files.append(save_figure(loss_figure(found), Path(arguments.figure)))
+    if arguments.json:
+        print_json(found.to_json() | {"files": [str(file) for file in files]})
+        return 0
+    _print_loss(found)
+    for file in files:
+        print(f"written to {file}")
+    return 0
+
+
+def _is_session(source: str) -> bool:
+    path = Path(source)
+    return path.is_dir() or path.suffix == ".h5"
+
+
+def _models(texts: list[str] | None, servo: str) -> Any:
+    """By name, None for all of the catalogue."""
+    if texts is None:
+        return None
+    published = {text: f"{servo}:{text}" for text in texts if text.lower() in FRICTION_CHOICES}
+    return {text.upper() if text in published else text: model_from(published.get(text, text)) for text in texts}
+
+
+def _print_loss(found: ServoLoss) -> None:
+    from core.webots.fields import seed_name
+
+    print(f"Webots Servo fitted to {found.title}; controlP at gain {found.kp:g}")
+    print_table(
+        ["field", "value", "unit", "95 % from", "to", "at a bound"],
+        [
+            [seed_name(n.name), n.value, n.unit, n.interval[0], n.interval[1], "yes" if n.at_bound else ""]
+            for n in found.numbers
+        ],
+    )
+    print_table(
+        ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
+        [
+            ["Webots Servo", milliradians(found.train_mae), milliradians(found.validation_mae), None],
+            *(
+                [row.name, milliradians(row.train_mae), milliradians(row.validation_mae), 1e3 * found.lost(row)]
+                for row in found.rows
+            ),
+        ],
+    )
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    from core.webots.experiments import EXPERIMENTS
+
+    title, experiment = EXPERIMENTS[arguments.experiment]
+    traces = experiment()
+    files = []
+    if arguments.output:
+        files.append(_write(Path(arguments.output), traces_csv(traces)))
+    if arguments.figure:
+        from bench_gui.report.figures import save_figure
+        from bench_gui.report.webots import experiment_figure
+
+        files.append(save_figure(experiment_figure(arguments.experiment, traces), Path(arguments.figure)))
+    rows = [_summary(trace) for trace in traces]
+    if arguments.json:
+        print_json({"title": title, "servos": rows, "files": [str(file) for file in files]})
+        return 0
+    print(title)
+    _print_summary(rows)
+    for file in files:
+        print(f"written to {file}")
+    return 0
+
+
+def traces_csv(traces: Sequence[Trace]) -> str:
+    """Traces that share their times as CSV, each column with its servo's name and unit; nan where a mode has none."""
+    from core.webots.trace import COLUMNS
+
+    kinds = {"target": "position", "position": "position", "velocity": "velocity", "wanted_velocity": "velocity"}
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [(trace, name) for trace in traces for name in COLUMNS if name != "time"]
+    heads = [f"{trace.name}.{name} [{trace.fields.units[kinds.get(name, 'force')]}]" for trace, name in names]
+    writer.writerow(["time [s]", *heads])
+    columns = [traces[0].time.tolist(), *(getattr(trace, name).tolist() for trace, name in names)]
+    writer.writerows([repr(value) for value in row] for row in zip(*columns, strict=True))
+    return text.getvalue()
+
+
+def _write(path: Path, text: str) -> Path:
+    from core.atomic import write_atomically
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, text.encode("utf-8"))
+    return path

@@ -1,0 +1,252 @@
+"""Pictures of compliant actuators: springs, the experiments of seed 003 (its Figs 7 and 11 to 14), and learning (15).
+
+Soft and stiff have one colour each from picture to picture; what was asked for is thin and grey.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.report.figures import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from core.compliant.elastic import CompliantActuator
+    from core.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
+    from core.compliant.learning import Iteration, Learned
+
+BEHAVIOUR_COLOURS = (MODEL_COLOURS["m1"], MODEL_COLOURS["m4"])
+"""Soft, stiff."""
+JOINTS = ("joint 1", "joint 2")
+JOINT_COLOURS = (MODEL_COLOURS["m4"], MODEL_COLOURS["m3"])
+CURVE_POINTS = 401
+PRESETS_SHOWN = 5
+
+
+def curve_figure(actuator: CompliantActuator) -> Figure:
+    """Torque over deflection at several presets, and the stiffness without deflection over the preset."""
+    low, high = actuator.preset_limits()
+    reach = 1.25 * actuator.parameters()["max_deflection"].value
+    deflection = np.linspace(-reach, reach, CURVE_POINTS)
+    figure = new_figure(7.6, 3.2)
+    left, right = figure.subplots(1, 2)
+    shown = np.linspace(low, high, PRESETS_SHOWN) if high > low else np.zeros(1)
+    if high > low:
+        shown = np.unique(np.round([*shown[:-1], actuator.soft_preset, actuator.stiff_preset], 12))
+    for place, preset in enumerate(shown):
+        share = place / max(len(shown) - 1, 1)
+        found = actuator.elastic_torque(*actuator.references(0.0, preset), deflection)
+        label = f"{preset:.3g} {actuator.preset_unit}" if high > low else actuator.title
+        left.plot(deflection, found.link, color=_between(*BEHAVIOUR_COLOURS, share), linewidth=1.3, label=label)
+    left.set_xlabel("link less equilibrium / rad")
+    left.set_ylabel("torque on the link / N·m")
+    left.legend(fontsize=8, title=actuator.preset_name if high > low else None, title_fontsize=8)
+    presets = np.linspace(low, high, CURVE_POINTS) if high > low else np.array([0.0, 1.0])
+    stiffness = actuator.elastic_torque(*actuator.references(0.0, presets), 0.0).stiffness
+    right.plot(presets, stiffness, color=MEASURED_COLOUR, linewidth=1.4)
+    right.set_xlabel(f"{actuator.preset_name.lower()} / {actuator.preset_unit}" if high > low else "no preset")
+    right.set_ylabel("stiffness at rest / N·m/rad")
+    if high > low and float(stiffness.max()) > 30.0 * max(float(stiffness.min()), 1e-12):
+        _logarithmic(right)
+    return figure
+
+
+def step_figure(runs: Sequence[JointRun]) -> Figure:
+    """Steps of each actuator, soft and stiff, as Fig. 7."""
+    titles = list(dict.fromkeys(run.behaviour.actuator.title for run in runs))
+    columns = 1 if len(titles) == 1 else 2
+    rows = math.ceil(len(titles) / columns)
+    figure = new_figure(3.9 * columns, 2.2 * rows + 0.4)
+    panels = np.atleast_1d(figure.subplots(rows, columns, sharex=True, sharey=True)).ravel()
+    for axes, title in zip(panels, titles, strict=False):
+        of_title = [run for run in runs if run.behaviour.actuator.title == title]
+        axes.plot(of_title[0].motion.time, of_title[0].wanted, color=GOAL_COLOUR, linewidth=0.9)
+        for run, colour, width in zip(of_title, BEHAVIOUR_COLOURS, (1.6, 0.9), strict=False):
+            axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=width, label=run.behaviour.title)
+        axes.set_title(title, fontsize=9.5, loc="left")
+        axes.legend(loc="lower right", fontsize=8)
+    for axes in panels[len(titles) :]:
+        axes.set_visible(False)
+    for axes in panels[max(len(titles) - columns, 0) : len(titles)]:
+        axes.set_xlabel("time / s")
+    for axes in panels[::columns]:
+        axes.set_ylabel("link / rad")
+    return figure
+
+
+def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
+    """Links over time, soft and stiff, as Fig. 11, and their magnitude and lag over frequency."""
+    figure = new_figure(7.6, 4.6)
+    grid = figure.add_gridspec(2, 2, height_ratios=(1.0, 1.1))
+    above = [figure.add_subplot(grid[0, 0])]
+    above.append(figure.add_subplot(grid[0, 1], sharey=above[0]))
+    magnitude, lag = figure.add_subplot(grid[1, 0]), figure.add_subplot(grid[1, 1])
+    for axes, found, colour in zip(above, responses, BEHAVIOUR_COLOURS, strict=False):
+        run = found.run
+        axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4)
+        axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=0.8)
+        axes.set_title(run.behaviour.title, fontsize=9.5, loc="left")
+        axes.set_xlabel("time / s")
+        magnitude.plot(found.frequency, found.magnitude, color=colour, linewidth=1.4, label=run.behaviour.title)
+        lag.plot(found.frequency, np.degrees(found.phase), color=colour, linewidth=1.4)
+        if math.isfinite(found.bandwidth):
+            magnitude.axvline(found.bandwidth, color=colour, linewidth=0.8, linestyle=":")
+    above[0].set_ylabel("link / rad")
+    magnitude.set_ylim(bottom=0.0)
+    magnitude.set_ylabel("link over equilibrium")
+    magnitude.legend(fontsize=8)
+    lag.set_ylabel("phase / °")
+    for axes in (magnitude, lag):
+        axes.set_xlabel("frequency / Hz")
+    return figure
+
+
+def sine_figure(runs: Sequence[JointRun]) -> Figure:
+    """One joint along a sinusoid, soft and stiff, and what it is off by."""
+    figure = new_figure(7.2, 3.6)
+    above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
+    above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="equilibrium asked for")
+    for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
+        above.plot(run.motion.time, run.motion.position, color=colour, linewidth=1.3, label=run.behaviour.title)
+        below.plot(run.motion.time, 1e3 * (run.wanted - run.motion.position), color=colour, linewidth=1.0)
+    above.set_ylabel("link / rad")
+    below.set_ylabel("error / mrad")
+    below.set_xlabel("time / s")
+    above.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=8)
+    return figure
+
+
+def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
+    """Both joints of an arm: steps in a horizontal plane at the left, sinusoids in a vertical one at the right."""
+    figure = new_figure(7.6, 4.2)
+    panels = figure.subplots(2, 2, sharex="col", sharey="row")
+    for column, (title, runs) in enumerate((("horizontal", steps), ("vertical", sinusoids))):
+        for joint in range(2):
+            axes = panels[joint, column]
+            asked = runs[0].motion
+            axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="asked for")
+            for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
+                axes.plot(
+                    run.motion.time, run.motion.position[:, joint], color=colour, linewidth=1.2,
+                    label=run.behaviour.name,
+                )  # fmt: skip
+            if column == 0:
+                axes.set_ylabel(f"{JOINTS[joint]} / rad")
+        panels[0, column].set_title(f"{title} plane", fontsize=9.5, loc="left")
+        panels[1, column].set_xlabel("time / s")
+    panels[0, 0].legend(loc="lower right", fontsize=8)
+    return figure
+
+
+def box_figure(runs: Sequence[BoxRun]) -> Figure:
+    """How far tip and box get over time, soft and stiff, and arm and box as they end, as Fig. 14."""
+    figure = new_figure(7.6, 3.9)
+    grid = figure.add_gridspec(2, 2, width_ratios=(1.15, 1.0))
+    way = figure.add_subplot(grid[0, 0])
+    force = figure.add_subplot(grid[1, 0], sharex=way)
+    plane = figure.add_subplot(grid[:, 1])
+    way.plot(runs[0].motion.time, runs[0].way[:, 0], color=GOAL_COLOUR, linewidth=0.9, label="tip asked for")
+    for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
+        name = run.behaviour.name
+        way.plot(run.motion.time, run.tip[:, 0], color=colour, linewidth=1.4, label=f"tip, {name}")
+        way.plot(
+            run.motion.time, run.motion.box, color=colour, linewidth=1.0, linestyle=(0, (4, 2)), label=f"box, {name}"
+        )
+        force.plot(run.motion.time, run.motion.tip_force, color=colour, linewidth=1.0)
+        _draw_scene(plane, run, colour)
+    holding = runs[0].box.holding_force
+    force.axhline(holding, color=GOAL_COLOUR, linewidth=0.9, linestyle=":")
+    force.annotate("moves the box", (0.02, holding), xycoords=("axes fraction", "data"), va="bottom", fontsize=8)
+    way.set_ylabel("x / m")
+    way.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=3, fontsize=7.5)
+    force.set_ylabel("push / N")
+    force.set_xlabel("time / s")
+    plane.set_aspect("equal", adjustable="datalim")
+    plane.set_xlabel("x / m")
+    plane.set_ylabel("z / m")
+    plane.set_title("arm and box at the end", fontsize=9.5, loc="left")
+    return figure
+
+
+def learning_figure(learned: Learned) -> Figure:
+    """Largest error by iteration, and both joints at the first and the last iteration, as Fig. 15."""
+    figure = new_figure(7.6, 4.2)
+    grid = figure.add_gridspec(2, 2, width_ratios=(0.8, 1.0))
+    errors = figure.add_subplot(grid[:, 0])
+    numbers = [each.number for each in learned.iterations]
+    for joint, colour in enumerate(JOINT_COLOURS):
+        errors.plot(
+            numbers, [float(each.worst[joint]) for each in learned.iterations], "o-", color=colour, markersize=4,
+            linewidth=1.2, label=JOINTS[joint],
+        )  # fmt: skip
+    errors.axhline(learned.law.tolerance, color=GOAL_COLOUR, linewidth=0.9, linestyle=":", label="tolerance")
+    _logarithmic(errors)
+    errors.set_xticks(_some(numbers))
+    errors.set_xlabel("iteration")
+    errors.set_ylabel("largest error / rad")
+    errors.legend(fontsize=8)
+    time = learned.reference.time
+    for joint, colour in enumerate(JOINT_COLOURS):
+        axes = figure.add_subplot(grid[joint, 1])
+        axes.plot(time, learned.reference.angles[:, joint], color=MEASURED_COLOUR, linewidth=1.6, label="reference")
+        for each, line in ((learned.iterations[0], ":"), (learned.iterations[-1], "--")):
+            _draw_iteration(axes, time, each, joint, colour, line)
+        axes.set_ylabel(f"{JOINTS[joint]} / rad")
+        if joint == 0:
+            axes.tick_params(labelbottom=False)
+            axes.legend(fontsize=7.5, loc="upper left")
+        else:
+            axes.set_xlabel("time / s")
+    return figure
+
+
+def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: str, line: str) -> None:
+    axes.plot(time, each.position[:, joint], line, color=colour, linewidth=1.3, label=f"link, iteration {each.number}")
+    if line == "--":
+        axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="its input")
+
+
+def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
+    """Arm and box at the end of a run."""
+    from matplotlib.patches import Rectangle
+
+    from core.arm.kinematics import elbow_positions
+
+    elbow = elbow_positions(run.arm.links, run.motion.position[-1:])[0]
+    points = np.vstack([np.zeros(2), elbow, run.tip[-1]])
+    plane.plot(*points.T, "o-", color=colour, linewidth=2.0, markersize=4.5, label=run.behaviour.title)
+    box = (float(run.motion.box[-1]), run.box.edge)
+    plane.add_patch(
+        Rectangle(box, run.box.side, run.box.side, fill=False, edgecolor=colour, linewidth=1.2, linestyle=(0, (4, 2)))
+    )
+    plane.plot(*run.way.T, color=GOAL_COLOUR, linewidth=0.9)
+    plane.plot([box[0], box[0] + run.box.side], [run.box.edge] * 2, alpha=0.0)
+    plane.legend(fontsize=8, loc="upper right")
+
+
+def _logarithmic(axes: Axes) -> None:
+    """A logarithmic axis at the left with plain numbers, which needs no typesetting of powers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _some(numbers: Sequence[int]) -> list[int]:
+    """At most a dozen ticks."""
+    return list(numbers[:: math.ceil(len(numbers) / 12)])
+
+
+def _between(one: str, other: str, share: float) -> str:
+    """A colour between two, "#rrggbb"."""
+    parts = ((int(one[i : i + 2], 16), int(other[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a + share * (b - a)):02x}" for a, b in parts)

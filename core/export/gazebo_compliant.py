@@ -1,0 +1,338 @@
+"""Compliant joints as URDF for Gazebo with the plugins of seed 003 (NMMI/ROS-Gazebo-compliant-actuators-plugin).
+
+A robot becomes a URDF with one pendulum a joint, each with its plugin and all its tags, and the configuration of the
+toolbox's Plugin Manager node. Numbers are written to the last digit and read back by `read_plugins`; the toolbox's own
+templates cannot be read as they stand (shell comments inside XML, 1.21*pow(10,-6) for a number).
+
+What the toolbox does otherwise than `core.compliant.joint` is said in a comment of the file: it never enforces maxVel,
+it subscribes to the external torque without applying it, and in modes 4–6 it moves the AwAS-II's adjuster by a motor
+whose load and gains no tag sets. Its step is Gazebo's; another comment says how short ours is.
+"""
+
+from __future__ import annotations
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import yaml
+
+from core.atomic import write_atomically
+from core.bench import STANDARD_GRAVITY
+from core.compliant.array import JointArray, NamedJoint
+from core.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
+from core.compliant.joint import CompliantJoint, CompliantLink, safe_step
+from core.compliant.modes import Mode
+from core.compliant.motor import Motor, Pid
+from core.errors import ExportError
+from core.export.files import slug
+from core.export.xml_reading import Rule, is_boolean, is_name, is_number, one_of, read_xml, value_of
+
+URDF, MANAGER = "{}.urdf", "{}_manager.yaml"
+"""Names of the files, of the robot's name."""
+FRICTION_STIFFNESS = 1e3
+"""K of seed 003, eq. (8), which the toolbox has as a constant [N·m/rad]."""
+OWN_INERTIA = 0.5
+"""Share of a pendulum's inertia about the joint that is about its centre of mass in the URDF."""
+WEIGHTLESS_MASS = 0.1
+"""Of a link without gravity, whose centre of mass is on the joint's axis [kg]."""
+MANAGER_PERIOD = 0.01
+"""T_sample of the Plugin Manager node [s]."""
+
+PLUGINS: dict[type[CompliantActuator], str] = {
+    Sea: "libsea_plugin.so",
+    AwasII: "libawas_ii_plugin.so",
+    Bavs: "libbavs_plugin.so",
+    QbMove: "libqbmove_plugin.so",
+}
+SPRING_TAGS: dict[type[CompliantActuator], dict[str, str]] = {
+    Sea: {"spring_k": "stiffness", "max_def": "max_deflection"},
+    AwasII: {
+        "spring_Ks": "spring_stiffness",
+        "spring_L": "lever",
+        "spring_r_t": "radius",
+        "max_def": "max_deflection",
+    },
+    Bavs: {"spring_a": "a", "spring_b": "b", "spring_k": "k", "spring_k_e": "k_e", "max_def": "max_deflection"},
+    QbMove: {
+        "spring_a1": "a1",
+        "spring_k1": "k1",
+        "spring_a2": "a2",
+        "spring_k2": "k2",
+        "max_def": "max_deflection",
+    },
+}
+MOTOR_TAGS = {
+    "J": "inertia",
+    "D": "damping",
+    "tauMax": "max_torque",
+    "maxVel": "max_velocity",
+    "minPos": "min_position",
+    "maxPos": "max_position",
+    "tauFric": "friction",
+}
+PID_TAGS = {"P": "kp", "I": "ki", "D": "kd"}
+_OPEN_TAGS = {"minPos", "maxPos"}
+"""Left out where there is no limit: "inf" is no number of XML's."""
+
+NOTE = (
+    " The plugin differs from the simulation this comes from: mot_maxVel is not enforced, the external torque is "
+    "received but not applied, and in modes 4 to 6 the adjuster of an AwAS-II is moved by a motor without tags. "
+)
+
+
+def plugin_element(named: NamedJoint) -> ET.Element:
+    """The <gazebo> element of one joint: its plugin with all tags the type has.
+
+    Raises ExportError for an actuator the toolbox has no plugin for and for a friction stiffness other than its own.
+    """
+    joint, actuator = named.joint, named.joint.actuator
+    if type(actuator) not in PLUGINS:
+        known = ", ".join(kind.title for kind in PLUGINS)
+        raise ExportError(
+            f"joint {named.name}: the toolbox has plugins for {known}, none for {actuator.title}; "
+            "derive one from its CompliantActuatorPlugin with the same three functions"
+        )
+    gazebo = ET.Element("gazebo")
+    plugin = ET.SubElement(gazebo, "plugin", name=f"{named.name}_compliant", filename=PLUGINS[type(actuator)])
+    _add(plugin, "joint", named.name)
+    _add(plugin, "operation_mode", str(int(named.mode)))
+    for flag in ("pub_eltau", "pub_state", "sub_ext_tau"):
+        _add(plugin, flag, "true")
+    for tag, name in SPRING_TAGS[type(actuator)].items():
+        _add(plugin, tag, _number(getattr(actuator, name)))
+    for mark, motor in zip(_marks(actuator), joint.motors, strict=False):
+        if motor.friction > 0.0 and motor.friction_stiffness != FRICTION_STIFFNESS:
+            raise ExportError(
+                f"joint {named.name}: the toolbox's friction has a stiffness of {FRICTION_STIFFNESS:g} N·m/rad, this "
+                f"motor's {motor.friction_stiffness:g}; identify it with the toolbox's"
+            )
+        for tag, name in MOTOR_TAGS.items():
+            value = getattr(motor, name)
+            if math.isfinite(value):
+                _add(plugin, f"mot_{mark}{tag}", _number(value))
+            elif tag not in _OPEN_TAGS:
+                raise ExportError(f"joint {named.name}: {name} = {value} cannot be written; give it a finite number")
+    for mark, pid in zip(_marks(actuator), _pids_in(named), strict=False):
+        for tag, name in PID_TAGS.items():
+            _add(plugin, f"ctrl_{mark}{tag}", _number(getattr(pid, name)))
+    return gazebo
+
+
+def robot_urdf(array: JointArray) -> str:
+    """URDF of a robot: a pendulum a joint, side by side on the world, and the plugins.
+
+    A pendulum has the link's inertia about the joint and its gravity torque exactly: half of the inertia is that of a
+    mass at a distance, half about it (`OWN_INERTIA`).
+    """
+    robot = ET.Element("robot", name=array.name)
+    robot.append(ET.Comment(NOTE))
+    step = min(safe_step(named.joint, named.mode, named.joint.actuator.stiff_preset) for named in array.joints)
+    robot.append(ET.Comment(f" At the seed's stiffest presets that simulation takes steps of at most {step:.1g} s. "))
+    ET.SubElement(robot, "link", name="world")
+    for i, named in enumerate(array.joints):
+        robot.extend(_pendulum(named, 0.5 * i))
+    robot.extend(plugin_element(named) for named in array.joints)
+    ET.indent(robot)
+    return ET.tostring(robot, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def manager_configuration(array: JointArray, period: float = MANAGER_PERIOD) -> str:
+    """YAML of the Plugin Manager node: names of the joints and of the topics that take their references."""
+    topics = [[topic.removeprefix(named.name) for topic in named.reference_topics] for named in array.joints]
+    return yaml.safe_dump(
+        {
+            "namespace": array.name,
+            "T_sample": period,
+            "joints_number": len(array.joints),
+            "joints_name": list(array.names),
+            "ref1_topic_name": [first for first, _ in topics],
+            "ref2_topic_name": [second for _, second in topics],
+        },
+        sort_keys=False,
+    )
+
+
+def write_gazebo(folder: Path, array: JointArray) -> list[Path]:
+    """Write URDF and manager configuration of a robot, and read the plugins back; returns the files.
+
+    Raises ExportError when an actuator cannot be written or the folder not be written to.
+    """
+    stem = slug(array.name)
+    files = {
+        folder / URDF.format(stem): robot_urdf(array),
+        folder / MANAGER.format(stem): manager_configuration(array),
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            write_atomically(path, text.encode("utf-8"))
+    except OSError as error:
+        raise ExportError(f"{folder}: the robot cannot be written there: {error}") from None
+    read_plugins(next(iter(files)))
+    return list(files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadPlugin:
+    """What a plugin's tags say. A link is no part of them."""
+
+    joint: str
+    mode: Mode
+    actuator: CompliantActuator
+    motors: tuple[Motor, ...]
+    """As many as the type has tags for"""
+    pids: tuple[Pid, ...]
+    """Of the motors; in mode 1 the first is the link's"""
+
+    def of(self, link: CompliantLink) -> NamedJoint:
+        """The joint that moves a link. What the type has no tags for is at its defaults."""
+        joint = CompliantJoint(actuator=self.actuator, link=link, motors=(self.motors[0], (*self.motors, Motor())[1]))
+        if self.mode is Mode.LINK_PID:
+            joint = replace(joint, link_pid=self.pids[0])
+        else:
+            joint = replace(joint, pids=(self.pids[0], (*self.pids, Pid())[1]))
+        return NamedJoint(name=self.joint, joint=joint, mode=self.mode)
+
+
+def read_plugins(path: Path) -> list[ReadPlugin]:
+    """Plugins of a URDF of ours, in order; raises ExportError on anything that no plugin has a tag for."""
+    robot = read_xml(path, "robot", _ROBOT)
+    return [_read(element.find("plugin")) for element in robot.findall("gazebo")]
+
+
+def _read(plugin: ET.Element | None) -> ReadPlugin:
+    assert plugin is not None
+    kind = next(kind for kind, file in PLUGINS.items() if file == plugin.get("filename"))
+    marks = _marks_of(kind)
+    given = {child.tag: child.text or "" for child in plugin}
+    foreign = [tag for tag in given if tag not in _tags_of(kind)]
+    if foreign:
+        raise ExportError(f"{plugin.get('name')}: {kind.title} has no tag {', '.join(foreign)}")
+    mode = Mode(int(value_of(plugin, "operation_mode")))
+    default = Pid() if mode is not Mode.LINK_PID else CompliantJoint().link_pid
+    motors, pids = [], []
+    for mark in marks:
+        numbers = {name: float(given[tag]) for t, name in MOTOR_TAGS.items() if (tag := f"mot_{mark}{t}") in given}
+        motors.append(Motor(**numbers))
+        gains = {name: float(given[tag]) for t, name in PID_TAGS.items() if (tag := f"ctrl_{mark}{t}") in given}
+        pids.append(Pid(**{**vars(default), **gains}))
+    springs = {name: float(given[tag]) for tag, name in SPRING_TAGS[kind].items() if tag in given}
+    return ReadPlugin(
+        joint=value_of(plugin, "joint"), mode=mode, actuator=kind(**springs), motors=tuple(motors), pids=tuple(pids)
+    )
+
+
+def _pendulum(named: NamedJoint, place: float) -> list[ET.Element]:
+    """Joint about +y and link, hanging down at angle 0."""
+    link = named.joint.link
+    pull = link.gravity_torque / STANDARD_GRAVITY
+    distance = (1.0 - OWN_INERTIA) * link.inertia / pull if pull > 0.0 else 0.0
+    mass = pull / distance if pull > 0.0 else WEIGHTLESS_MASS
+    own = OWN_INERTIA * link.inertia if pull > 0.0 else link.inertia
+    joint = ET.Element("joint", name=named.name, type="continuous")
+    ET.SubElement(joint, "origin", xyz=f"0 {place:g} 1", rpy=f"0 {_number(link.angle_offset)} 0")
+    ET.SubElement(joint, "parent", link="world")
+    ET.SubElement(joint, "child", link=f"{named.name}_link")
+    ET.SubElement(joint, "axis", xyz="0 1 0")
+    ET.SubElement(joint, "dynamics", damping=_number(link.damping), friction=_number(link.friction))
+    body = ET.Element("link", name=f"{named.name}_link")
+    inertial = ET.SubElement(body, "inertial")
+    ET.SubElement(inertial, "origin", xyz=f"0 0 {_number(-distance)}", rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value=_number(mass))
+    moments = dict.fromkeys(("ixx", "iyy", "izz"), _number(own))
+    ET.SubElement(inertial, "inertia", **moments, ixy="0", ixz="0", iyz="0")
+    return [joint, body]
+
+
+def _pids_in(named: NamedJoint) -> tuple[Pid, Pid]:
+    """In mode 1 the first controller's tags are those of the link's."""
+    return (named.joint.link_pid, named.joint.pids[1]) if named.mode is Mode.LINK_PID else named.joint.pids
+
+
+def _marks(actuator: CompliantActuator) -> tuple[str, ...]:
+    return _marks_of(type(actuator))
+
+
+def _marks_of(kind: type[CompliantActuator]) -> tuple[str, ...]:
+    """What stands before a motor's tags: nothing where there is one motor."""
+    return ("1_", "2_") if kind.motors == 2 else ("",)
+
+
+def _tags_of(kind: type[CompliantActuator]) -> set[str]:
+    numbered = {
+        f"{part}_{mark}{tag}"
+        for part, tags in (("mot", MOTOR_TAGS), ("ctrl", PID_TAGS))
+        for mark in _marks_of(kind)
+        for tag in tags
+    }
+    return {"joint", "operation_mode", "pub_eltau", "pub_state", "sub_ext_tau", *SPRING_TAGS[kind], *numbered}
+
+
+def _add(parent: ET.Element, tag: str, text: str) -> None:
+    ET.SubElement(parent, tag).text = text
+
+
+def _number(value: float) -> str:
+    return repr(float(value))
+
+
+def _number_tags() -> dict[str, tuple[str, Rule]]:
+    tags = set().union(*(_tags_of(kind) for kind in PLUGINS)) - {"joint", "operation_mode"}
+    flags = {"pub_eltau", "pub_state", "sub_ext_tau"}
+    return {tag: ("1", Rule(text=is_boolean)) if tag in flags else ("?", Rule(text=is_number)) for tag in sorted(tags)}
+
+
+_PLUGIN = Rule(
+    required={"name": is_name, "filename": one_of(*PLUGINS.values())},
+    children={
+        "joint": ("1", Rule(text=is_name)),
+        "operation_mode": ("1", Rule(text=one_of(*(str(int(mode)) for mode in Mode)))),
+        **_number_tags(),
+    },
+)
+
+
+def _of_numbers(*names: str) -> Rule:
+    return Rule(required=dict.fromkeys(names, is_number))
+
+
+_PLACE = Rule(required={"xyz": is_name, "rpy": is_name})
+_ROBOT = Rule(
+    required={"name": is_name},
+    children={
+        "link": (
+            "+",
+            Rule(
+                required={"name": is_name},
+                children={
+                    "inertial": (
+                        "?",
+                        Rule(
+                            children={
+                                "origin": ("1", _PLACE),
+                                "mass": ("1", _of_numbers("value")),
+                                "inertia": ("1", _of_numbers("ixx", "iyy", "izz", "ixy", "ixz", "iyz")),
+                            }
+                        ),
+                    )
+                },
+            ),
+        ),
+        "joint": (
+            "*",
+            Rule(
+                required={"name": is_name, "type": one_of("continuous")},
+                children={
+                    "origin": ("1", _PLACE),
+                    "parent": ("1", Rule(required={"link": is_name})),
+                    "child": ("1", Rule(required={"link": is_name})),
+                    "axis": ("1", Rule(required={"xyz": is_name})),
+                    "dynamics": ("1", _of_numbers("damping", "friction")),
+                },
+            ),
+        ),
+        "gazebo": ("*", Rule(children={"plugin": ("1", _PLUGIN)})),
+    },
+)

@@ -1,0 +1,160 @@
+"""Servos in series (seed 002, section 3.42.11): each moves a body, and is mounted on the one before.
+
+Coordinates are the joints' own, x; body k is at x_1 + … + x_k, all about one axis or along one line. With M the inertia
+in these coordinates, B the dampers and h the step, the velocity at its end solves
+
+    (M/h + B)·v = M/h·v₀ + gravity + springs + applied forces + motors + stops,
+
+in which each motor and each stop is a function of its own joint's v alone, and falls with it. It is therefore the
+minimum of a convex function: Gauss–Seidel sweeps find which motors are at their limits and which stops touch, and
+what is left is linear. One joint takes one such step, the formula of `core.webots.law`. Springs act at the start of a
+step, so that without a damper they oscillate forever (3.42.9); a step must be well below their period.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from core.errors import ModelError
+from core.webots.fields import ROTATIONAL, Load, ServoFields
+from core.webots.law import gravity, reached_velocity
+from core.webots.servo import ServoDevice
+
+SWEEPS = 10_000
+SETTLED = 1e-14
+"""Relative change of a sweep below which it is the solution."""
+TOUCHING = 1e-9
+"""Relative distance from a motor's or a stop's velocity below which it is taken to be there."""
+
+
+class Chain:
+    """Servos and bodies, the one at the base first."""
+
+    def __init__(self, servos: Sequence[ServoDevice], loads: Sequence[Load]) -> None:
+        if not servos or len(servos) != len(loads):
+            raise ModelError(f"{len(servos)} servos with {len(loads)} bodies: every servo in a series moves one body")
+        if len({servo.fields.type for servo in servos}) > 1:
+            raise ModelError("servos in series here are all rotational, about one axis, or all linear, along one line")
+        self.servos, self.loads = tuple(servos), tuple(loads)
+        self._turns = 1.0 if servos[0].fields.type == ROTATIONAL else 0.0
+        beyond = np.cumsum([load.inertia for load in loads][::-1])[::-1]
+        size = len(servos)
+        self._mass = [[float(beyond[max(i, j)]) for j in range(size)] for i in range(size)]
+
+    def step(self, step: float, external: Sequence[float] | None = None) -> None:
+        """Advance by a step [s]; external: a further force on each body, e.g. a hand's, None for none."""
+        servos, size = self.servos, len(self.servos)
+        wanted = [servo.wanted(step) for servo in servos]
+        available = [servo.available_force for servo in servos]
+        on_bodies = self._on_bodies(external)
+        resistance = [[mass / step for mass in row] for row in self._mass]
+        carried = []
+        for i, servo in enumerate(servos):
+            inertial = sum(resistance[i][j] * servos[j].velocity for j in range(size))
+            own = servo.applied_force - servo.fields.spring_constant * servo.position
+            carried.append(inertial + sum(on_bodies[i:]) + own)
+            resistance[i][i] += servo.fields.damping_constant
+        bounds = []
+        for servo in servos:
+            low, high = servo.fields.stops
+            bounds.append(((low - servo.position) / step, (high - servo.position) / step))
+        if size == 1:
+            moved = [reached_velocity(resistance[0][0], carried[0], wanted[0], available[0], *bounds[0])]
+        else:
+            moved = _together(resistance, carried, wanted, available, bounds, [servo.velocity for servo in servos])
+        for servo, (velocity, motor), asked in zip(servos, moved, wanted, strict=True):
+            servo.move(velocity, asked, motor, step)
+
+    def _on_bodies(self, external: Sequence[float] | None) -> list[float]:
+        forces, place = [], 0.0
+        for i, (servo, load) in enumerate(zip(self.servos, self.loads, strict=True)):
+            place += servo.position
+            further = 0.0 if external is None else external[i]
+            forces.append(gravity(load.gravity_torque, load.offset, self._turns, place) + further)
+        return forces
+
+    @property
+    def energy(self) -> float:
+        """Of motion and of the springs, gravity's not included [J]."""
+        velocities = np.array([servo.velocity for servo in self.servos])
+        springs = sum(servo.fields.spring_constant * servo.position**2 for servo in self.servos)
+        return 0.5 * float(velocities @ np.array(self._mass) @ velocities + springs)
+
+
+def single(fields: ServoFields, load: Load, name: str = "servo") -> Chain:
+    """One servo with its load."""
+    return Chain([ServoDevice(fields, name)], [load])
+
+
+def _together(
+    resistance: list[list[float]],
+    carried: list[float],
+    wanted: list[float],
+    force: list[float],
+    bounds: list[tuple[float, float]],
+    begin: list[float],
+) -> list[tuple[float, float]]:
+    """Velocity and motor force of each joint."""
+    size = len(begin)
+    found = [(velocity, 0.0) for velocity in begin]
+    for _ in range(SWEEPS):
+        change = 0.0
+        for i in range(size):
+            others = sum(resistance[i][j] * found[j][0] for j in range(size) if j != i)
+            before = found[i][0]
+            found[i] = reached_velocity(resistance[i][i], carried[i] - others, wanted[i], force[i], *bounds[i])
+            change = max(change, abs(found[i][0] - before) / (abs(before) + 1e-12))
+        exact = _solved(resistance, carried, wanted, force, bounds, found)
+        if exact is not None:
+            return exact
+        if change < SETTLED:
+            break
+    return found
+
+
+def _solved(
+    resistance: list[list[float]],
+    carried: list[float],
+    wanted: list[float],
+    force: list[float],
+    bounds: list[tuple[float, float]],
+    guess: list[tuple[float, float]],
+) -> list[tuple[float, float]] | None:
+    """The solution if the guess has the right motors at their limits and the right stops touched, else None."""
+    size = len(guess)
+    velocity = [v for v, _ in guess]
+    free = []
+    for i, (v, _) in enumerate(guess):
+        places = (wanted[i], *bounds[i]) if force[i] > 0.0 else bounds[i]
+        if not any(abs(v - place) <= TOUCHING * (1.0 + abs(place)) for place in places):
+            free.append(i)
+    rest = [
+        carried[i] + guess[i][1] - sum(resistance[i][j] * velocity[j] for j in range(size) if j not in free)
+        for i in free
+    ]
+    for i, v in zip(free, _eliminated([[resistance[i][j] for j in free] for i in free], rest), strict=True):
+        velocity[i] = v
+    exact = []
+    for i, v in enumerate(velocity):
+        others = sum(resistance[i][j] * velocity[j] for j in range(size) if j != i)
+        found = reached_velocity(resistance[i][i], carried[i] - others, wanted[i], force[i], *bounds[i])
+        if abs(found[0] - v) > TOUCHING * (1.0 + abs(v)):
+            return None
+        exact.append(found)
+    return exact
+
+
+def _eliminated(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """Solution of a few equations, changed in place, whose matrix is positive definite and needs no pivots."""
+    size = len(right)
+    for k in range(size):
+        for i in range(k + 1, size):
+            share = matrix[i][k] / matrix[k][k]
+            for j in range(k, size):
+                matrix[i][j] -= share * matrix[k][j]
+            right[i] -= share * right[k]
+    for k in reversed(range(size)):
+        right[k] = (right[k] - sum(matrix[k][j] * right[j] for j in range(k + 1, size))) / matrix[k][k]
+    return right

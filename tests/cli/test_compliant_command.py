@@ -1,0 +1,145 @@
+"""`bench compliant`: tables, JSON, CSV and pictures of each task; the physics is tested in core."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import COMMANDS, main
+from core.compliant.elastic import ACTUATORS, QbMove
+
+
+@pytest.fixture(autouse=True)
+def offered(monkeypatch):
+    """The command is there."""
+    monkeypatch.setitem(COMMANDS, "compliant", "compliant actuators")
+
+
+def columns(file):
+    rows = list(csv.reader(file.read_text(encoding="utf-8").splitlines()))
+    return {name: [float(row[k]) for row in rows[1:] if row[k]] for k, name in enumerate(rows[0])}
+
+
+def asked(capsys, *arguments):
+    assert main(["compliant", *arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("name", list(ACTUATORS))
+def test_springs_have_their_curves(capsys, tmp_path, name):
+    file, picture = tmp_path / "new" / "curve.csv", tmp_path / "curve.svg"
+    found = asked(capsys, "curve", "--actuator", name, "--csv", str(file), "--figure", str(picture))
+    table = columns(file)
+
+    assert found["actuator"] == name
+    assert found["files"] == [str(file), str(picture)]
+    assert picture.read_text().startswith("<?xml")
+    for row in found["presets"]:
+        torque = np.array(table[f"torque at {row['preset']:g}"])
+        slope = np.gradient(torque, table["deflection"])[len(torque) // 2]
+        assert -slope == pytest.approx(row["stiffness_at_rest"], rel=0.02)
+
+
+def test_springs_take_other_numbers(capsys):
+    found = asked(capsys, "curve", "--actuator", "qbmove", "--set", "k1=0.002", "k2=0.002", "--presets", "0.3")
+    springs = QbMove(k1=0.002, k2=0.002)
+    expected = float(springs.elastic_torque(0.3, -0.3, 0.0).stiffness)
+
+    assert found["parameters"]["k1"] == 0.002
+    assert [row["preset"] for row in found["presets"]] == [0.3]
+    assert found["presets"][0]["stiffness_at_rest"] == pytest.approx(expected)
+    assert found["presets"][0]["rests_at"] == 0.0
+
+
+def test_people_get_tables_and_pictures(capsys, tmp_path):
+    for task in ("curve", "sine", "box"):
+        assert main(["compliant", task, "--figure", str(tmp_path / f"{task}.svg")]) == 0
+        *lines, written = capsys.readouterr().out.splitlines()
+        assert written == f"written: {tmp_path / task}.svg"
+        assert lines[-2].lstrip().startswith(("0.2", "soft, 0.2 rad"))
+        assert lines[-1].lstrip().startswith(("0.6", "stiff, 0.6 rad"))
+
+
+def test_steps_of_one_actuator(capsys, tmp_path):
+    file, picture = tmp_path / "steps.csv", tmp_path / "steps.pdf"
+    found = asked(capsys, "step", "--actuator", "qbmove", "--goal", "0.5", "--csv", str(file), "--figure", str(picture))
+    soft, stiff = found["runs"]
+    table = columns(file)
+
+    assert picture.read_bytes().startswith(b"%PDF")
+    assert (soft["behaviour"], stiff["behaviour"]) == ("soft, 0.2 rad", "stiff, 0.6 rad")
+    assert soft["final_error"] > 5.0 * stiff["final_error"] > 0.0
+    assert table["link, qbmove, soft"][-1] == pytest.approx(0.5 - soft["final_error"], abs=1e-6)
+
+
+def test_a_chirp_is_a_frequency_response(capsys, tmp_path):
+    file, picture = tmp_path / "chirp.csv", tmp_path / "chirp.png"
+    found = asked(capsys, "chirp", "--duration", "20", "--csv", str(file), "--figure", str(picture))
+    soft, stiff = found["responses"]
+
+    assert stiff["bandwidth"] > soft["bandwidth"]
+    np.testing.assert_allclose(columns(file)["magnitude, stiff"], stiff["magnitude"], rtol=1e-6)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_arm_and_the_box(capsys, tmp_path):
+    arm = asked(capsys, "arm", "--duration", "8", "--figure", str(tmp_path / "arm.svg"))["runs"]
+    box = asked(capsys, "box", "--mass", "0.3", "--csv", str(tmp_path / "box.csv"))
+
+    assert [run["task"] for run in arm] == ["horizontal step"] * 2 + ["vertical sinusoid"] * 2
+    assert arm[2]["worst_error"][0] > arm[3]["worst_error"][0]
+    assert box["holding_force"] == pytest.approx(0.23 * 0.3 * 9.81)
+    assert all(run["pushed"] > 0.0 for run in box["runs"]), "also a soft arm moves a light box"
+    assert columns(tmp_path / "box.csv")["box, stiff"][0] == 0.1
+
+
+def test_learning_writes_the_input_of_its_best_iteration(capsys, tmp_path):
+    inputs, motions, picture = tmp_path / "input.csv", tmp_path / "motions.csv", tmp_path / "learning.svg"
+    found = asked(
+        capsys, "learn", "--duration", "4", "--gain", "1",
+        "--input", str(inputs), "--csv", str(motions), "--figure", str(picture),
+    )  # fmt: skip
+    last = len(found["iterations"])
+    learned, all_of_it = columns(inputs), columns(motions)
+
+    assert found["converged"]
+    assert found["best"] == last
+    assert found["files"] == [str(motions), str(picture), str(inputs)]
+    assert max(found["iterations"][-1]["worst_error"]) <= 0.08
+    assert list(learned) == ["time", "equilibrium_1", "equilibrium_2"]
+    np.testing.assert_allclose(learned["equilibrium_1"], all_of_it[f"input of iteration {last}, joint 1"], atol=1e-8)
+
+
+def test_learning_follows_a_file_and_says_when_it_fails(capsys, tmp_path):
+    file = tmp_path / "motion.csv"
+    file.write_text("time,q1,q2\n" + "\n".join(f"{0.05 * k},{0.01 * k},0" for k in range(41)) + "\n")
+
+    assert main(["compliant", "learn", "--reference", str(file), "--iterations", "2", "--tolerance", "0.01"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+
+    assert [line.split()[0] for line in lines[1:3]] == ["1", "2"]
+    assert lines[-1].startswith("warning: it has not converged")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["step", "--set", "k1=1"], "name one"),
+        (["curve", "--actuator", "qbmove", "--set", "k1"], "give NAME=VALUE"),
+        (["curve", "--actuator", "qbmove", "--set", "mass=1"], "mass"),
+        (["curve", "--actuator", "qbmove", "--set", "k1=-1"], "k1"),
+        (["learn", "--goal", "0.8"], "--goal: two numbers"),
+        (["learn", "--presets", "0.2,0.9"], "must lie within"),
+        (["chirp", "--band", "6,0.5"], "rising"),
+        (["learn", "--reference", "nowhere.csv"], "nowhere.csv"),
+        (["curve", "--figure", "curve.gif"], ".svg, .png or .pdf"),
+    ],
+)
+def test_what_is_not_possible_is_said_in_one_line(capsys, arguments, message):
+    assert main(["compliant", *arguments]) == 1
+    captured = capsys.readouterr()
+
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err

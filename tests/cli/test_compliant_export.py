@@ -1,0 +1,45 @@
+"""`bench compliant export`: URDF and manager configuration from the command line, read back."""
+
+import argparse
+import json
+
+import pytest
+import yaml
+
+from bench_gui.cli import compliant_export
+from core.compliant.elastic import Sea
+from core.compliant.modes import Mode
+from core.errors import ModelError
+from core.export.gazebo_compliant import read_plugins
+
+
+def run(*words):
+    parser = argparse.ArgumentParser()
+    compliant_export.add_arguments(parser)
+    return compliant_export.run(parser.parse_args([str(word) for word in words]))
+
+
+def test_joints_are_written_as_asked(tmp_path, capsys):
+    words = ("--actuator", "sea", "--set", "stiffness=200", "--mode", 3, "--joints", "shoulder,elbow", "--robot", "arm")
+    assert run(*words, "-o", tmp_path, "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["references"] == {
+        "shoulder": ["arm/shoulder/equilibrium_position", "arm/shoulder/disabled"],
+        "elbow": ["arm/elbow/equilibrium_position", "arm/elbow/disabled"],
+    }
+    urdf, manager = (tmp_path / name for name in ("arm.urdf", "arm_manager.yaml"))
+    assert said["files"] == [str(urdf), str(manager)]
+    assert [(p.joint, p.mode, p.actuator) for p in read_plugins(urdf)] == [
+        (name, Mode.SPRING_EQ_PRES, Sea(stiffness=200.0)) for name in ("shoulder", "elbow")
+    ]
+    assert yaml.safe_load(manager.read_text())["joints_name"] == ["shoulder", "elbow"]
+
+
+def test_without_json_the_files_are_named(tmp_path, capsys):
+    assert run("-o", tmp_path) == 0
+    assert "compliant_bench.urdf" in capsys.readouterr().out
+
+
+def test_a_name_that_gazebo_cannot_take_is_refused(tmp_path):
+    with pytest.raises(ModelError, match="joint name 'a b'"):
+        run("--joints", "a b", "-o", tmp_path)

@@ -1,0 +1,188 @@
+"""`bench webots`: programs in their own process, the fit's table, the experiments' files; core tests the physics."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from bench_gui.cli import COMMANDS, main
+from core.webots import fitting, loss
+from sessions import Session
+
+STEADY = """
+from controller import *
+
+class Arm(Robot):
+    def run(self):
+        servo = self.getServo("arm")
+        servo.enablePosition(16)
+        servo.setPosition(0.5)
+        while self.step(16) != -1:
+            pass
+        print("ended at", round(servo.getPosition(), 3))
+
+Arm().run()
+"""
+IN_C_STYLE = """
+import sys
+from controller import *
+
+wb_robot_init()
+motor, spring = (wb_robot_get_device(name) for name in ("motor", "spring"))
+wb_servo_set_position(motor, float(sys.argv[1]))
+for _ in range(50):
+    wb_robot_step(10)
+wb_robot_cleanup()
+"""
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch):
+    """The command is there, and a search is short."""
+    monkeypatch.setitem(COMMANDS, "webots", "the Servo node of Webots")
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A folder of its own for each program."""
+
+    def written(text, name="program.py"):
+        path = tmp_path / "controllers" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+        return str(path)
+
+    return written
+
+
+class TestRun:
+    def test_a_program_until_the_simulation_is_over(self, program, tmp_path, capfd):
+        motion, recording = tmp_path / "motion.csv", tmp_path / "recording.csv"
+        code = main(
+            ["webots", "run", program(STEADY), "--duration", "2", "-o", str(motion), "--recording", str(recording)]
+        )
+        printed = capfd.readouterr().out
+
+        assert code == 0
+        assert "ended at 0.5" in printed
+        with motion.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        assert len(rows) == 250
+        assert float(rows[-1]["arm.position [rad]"]) == pytest.approx(0.5, abs=1e-6)
+        session = Session.create(tmp_path / "session", "programs")
+        assert main(["import", "-o", str(session.path), str(recording)]) == 0
+        (run,) = Session.open(session.path).load_all()
+        assert (run.samples, run.bench.mass, run.settings.kp) == (250, 0.5, 10.0)
+
+    def test_servos_in_series_and_arguments(self, program, tmp_path, capfd):
+        picture = tmp_path / "series.svg"
+        asked = ["--servo", "motor:maxForce=5,controlP=20,inertia=0.002"]
+        asked += ["--servo", "spring:maxForce=0,springConstant=1,dampingConstant=0.05"]
+        asked += ["--timestep", "5", "--figure", str(picture), "--json"]
+        code = main(["webots", "run", *asked, program(IN_C_STYLE), "--", "0.25"])
+        printed = json.loads(capfd.readouterr().out)
+
+        assert code == 0
+        assert [row["servo"] for row in printed["servos"]] == ["motor", "spring"]
+        assert printed["servos"][0]["highest"] == pytest.approx(0.25, abs=1e-3)
+        assert picture.read_text().startswith("<?xml")
+
+    def test_a_program_that_fails_says_where_and_keeps_its_motion(self, program, tmp_path, capfd):
+        motion = tmp_path / "motion.csv"
+        path = program(STEADY.replace("while", "self.step(80); raise ValueError('broken')\n        while"))
+        code = main(["webots", "run", path, "-o", str(motion)])
+        errors = capfd.readouterr().err
+
+        assert code == 1
+        assert "raise ValueError" in errors
+        assert "the program ended with an error: ValueError: broken" in errors.splitlines()[-1]
+        assert len(motion.read_text().splitlines()) == 1 + 10
+
+    def test_a_linear_servo_moves_the_mass(self, program, capfd):
+        """Weightless on a level line: m·a = F, 2 N on 0.5 kg for 0.5 s makes 0.5 m, plus half a step's."""
+        path = program("from controller import *\nr = Robot()\nr.getServo('slide').setForce(2.0)\nr.step(500)\n")
+        assert main(["webots", "run", "--servo", "slide:type=linear", "--timestep", "5", "--json", path]) == 0
+        (row,) = json.loads(capfd.readouterr().out)["servos"]
+
+        assert (row["position_unit"], row["force_unit"], row["largest_force"]) == ("m", "N", 2.0)
+        assert row["last"] == pytest.approx(4.0 * 0.005**2 * 99 * 100 / 2)
+
+    def test_a_program_s_exit_code_is_the_command_s(self, program):
+        assert main(["webots", "run", program("import sys\nsys.exit(7)\n")]) == 7
+
+    def test_a_program_that_kills_itself(self, program, capfd):
+        assert main(["webots", "run", program("import os\nos._exit(3)\n")]) == 1
+        assert "ended without a word (exit code 3)" in capfd.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("servos", "complaint"),
+        [
+            (["a:maxForce=-1"], "maxForce = -1 must not be negative"),
+            (["a:speed=3"], "'speed=3' is not FIELD=VALUE"),
+            (["a:maxForce"], "'maxForce' is not FIELD=VALUE"),
+            ([":maxForce=3"], "needs a name"),
+            (["a", "b"], "add inertia=KGM2"),
+        ],
+    )
+    def test_servos_that_cannot_be(self, servos, complaint, capsys):
+        assert main(["webots", "run", "x.py", *(part for servo in servos for part in ("--servo", servo))]) == 1
+        assert complaint in capsys.readouterr().err
+
+
+class TestFit:
+    @pytest.fixture(autouse=True)
+    def quick(self, monkeypatch):
+        """The search is two generations long."""
+        for name in ("loss_on_model", "loss_on_recordings"):
+            function = getattr(loss, name)
+            monkeypatch.setattr(
+                loss, name, lambda *args, function=function, **kwargs: function(*args, generations=2, **kwargs)
+            )
+
+    def test_what_a_node_loses_against_models(self, program, capfd, tmp_path):
+        node, picture = tmp_path / "node.wrl", tmp_path / "loss.png"
+        asked = ["--models", "m1,mx106:m6", "--dt", "0.01", "-o", str(node), "--figure", str(picture), "--json"]
+        assert main(["webots", "fit", "mx106:m6", *asked]) == 0
+        printed = json.loads(capfd.readouterr().out)
+        m1, m6 = printed["models"]
+
+        assert m6["lost"] > m1["lost"] > 0.0
+        assert m6["lost"] == pytest.approx(printed["validation_mae"] - m6["validation_mae"])
+        assert {number["name"] for number in printed["numbers"]} == set(fitting.NODE_NUMBERS)
+        assert picture.stat().st_size > 5000
+
+        assert main(["webots", "run", "--servo", f"arm:node={node}", program(STEADY), "--duration", "1", "--json"]) == 0
+        text = capfd.readouterr().out
+        (row,) = json.loads(text[text.index("{") :])["servos"]
+        assert row["largest_force"] <= printed["node"]["max_force"]
+
+    def test_a_session(self, capsys):
+        from importlib.resources import as_file, files
+
+        with as_file(files("resources") / "examples" / "xl330") as session:
+            assert main(["webots", "fit", str(session), "--models", "m1,m6"]) == 0
+        lines = capsys.readouterr().out.splitlines()
+
+        assert lines[0].startswith("Webots Servo fitted to 8 recordings of Dynamixel XL330")
+        assert [line.split()[0] for line in lines[2:9]] == [
+            "controlP", "maxVelocity", "maxForce", "acceleration", "dampingConstant", "armature", "angleOffset",
+        ]  # fmt: skip
+        lost = [float(line.split()[-1]) for line in lines if "M1" in line or "M6" in line]
+        assert 50.0 < lost[0] < lost[1]
+
+
+@pytest.mark.parametrize("name", ["position", "series"])
+def test_experiments_are_written(name, capsys, tmp_path):
+    motion, picture = tmp_path / "motion.csv", tmp_path / "picture.svg"
+    assert main(["webots", "show", name, "-o", str(motion), "--figure", str(picture)]) == 0
+
+    assert motion.read_text().startswith("time [s],")
+    assert "</svg>" in picture.read_text()
+    assert "written to" in capsys.readouterr().out
+
+
+def test_a_picture_of_another_kind(capsys, tmp_path):
+    assert main(["webots", "show", "limits", "--figure", str(tmp_path / "picture.gif")]) == 1
+    assert ".svg, .png or .pdf" in capsys.readouterr().err

@@ -1,0 +1,154 @@
+"""URDF with the plugins of seed 003: tags of its toolbox, pendulums of the right inertia, everything read back."""
+
+import math
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+
+import pytest
+import yaml
+
+from core.bench import STANDARD_GRAVITY, Bench
+from core.compliant.array import JointArray, NamedJoint
+from core.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
+from core.compliant.joint import CompliantJoint, CompliantLink
+from core.compliant.modes import Mode
+from core.compliant.motor import Motor, Pid
+from core.errors import ExportError
+from core.export.gazebo_compliant import plugin_element, read_plugins, robot_urdf, write_gazebo
+from tests.core.compliant.test_elastic import Cubic
+
+MOTOR_TAGS = ("J", "D", "tauMax", "maxVel", "minPos", "maxPos", "tauFric")
+"""Of the toolbox's templates (viactors_plugins/urdf_templates)."""
+SPRING_TAGS = {
+    Sea: ["spring_k"],
+    AwasII: ["spring_Ks", "spring_L", "spring_r_t"],
+    Bavs: ["spring_a", "spring_b", "spring_k", "spring_k_e"],
+    QbMove: ["spring_a1", "spring_k1", "spring_a2", "spring_k2"],
+}
+LIMITED = Motor(
+    inertia=0.03, damping=0.1, max_torque=4.0, max_velocity=5.0, min_position=-1.5, max_position=2.0, friction=0.3
+)
+LINK = CompliantLink.of_bench(Bench(mass=0.4, length=0.2, arm_mass=0.05, angle_offset=0.1), damping=0.01, friction=0.02)
+
+
+def robot(mode=Mode.PID_EQ_PRES):
+    joints = []
+    for kind in ACTUATORS.values():
+        motors = (LIMITED, replace(LIMITED, inertia=0.02) if kind.motors == 2 else Motor())
+        joint = CompliantJoint(actuator=kind(), link=LINK, motors=motors)
+        if mode is Mode.LINK_PID:
+            joint = replace(joint, link_pid=Pid(kp=2.0, ki=0.1, kd=0.3))
+        else:
+            joint = replace(joint, pids=(Pid(kp=90.0, ki=1.0, kd=3.0), Pid(kp=80.0) if kind.motors == 2 else Pid()))
+        joints.append(NamedJoint(name=f"{kind.name}_joint", joint=joint, mode=mode))
+    return JointArray(name="four springs", joints=tuple(joints))
+
+
+@pytest.mark.parametrize("mode", Mode, ids=lambda mode: mode.name.lower())
+def test_what_is_written_is_read_back_to_the_last_digit(mode, tmp_path):
+    array = robot(mode)
+    urdf, _ = write_gazebo(tmp_path / "out", array)
+    found = [read.of(LINK) for read in read_plugins(urdf)]
+    expected = list(array.joints)
+    if mode is Mode.LINK_PID:  # its first controller's tags are the link's; those of a pair's second motor stay
+        found, expected = (
+            [replace(n, joint=replace(n.joint, pids=CompliantJoint().pids)) for n in joints]
+            for joints in (found, expected)
+        )
+    assert found == expected
+
+
+@pytest.mark.parametrize("kind", ACTUATORS.values(), ids=ACTUATORS)
+def test_tags_are_those_the_toolbox_reads(kind):
+    named = NamedJoint(name="j", joint=CompliantJoint(actuator=kind(), motors=(LIMITED, LIMITED)))
+    plugin = plugin_element(named).find("plugin")
+    assert plugin is not None
+    assert plugin.get("filename") in (
+        "libsea_plugin.so",
+        "libawas_ii_plugin.so",
+        "libbavs_plugin.so",
+        "libqbmove_plugin.so",
+    )
+    marks = ("1_", "2_") if kind.motors == 2 else ("",)
+    expected = ["joint", "operation_mode", "pub_eltau", "pub_state", "sub_ext_tau", *SPRING_TAGS[kind], "max_def"]
+    expected += [f"mot_{mark}{tag}" for mark in marks for tag in MOTOR_TAGS]
+    expected += [f"ctrl_{mark}{tag}" for mark in marks for tag in "PID"]
+    assert [child.tag for child in plugin] == expected
+
+
+def test_the_templates_faults_are_not_copied():
+    """No shell comments, no formulas, no infinities for numbers; defaults are the toolbox's code's."""
+    text = robot_urdf(JointArray(name="r", joints=(NamedJoint(name="j", joint=CompliantJoint(actuator=Bavs())),)))
+    assert not any(fault in text for fault in ("#", "pow", "inf<", "nan"))
+    plugin = ET.fromstring(text).find("gazebo/plugin")
+    assert plugin is not None
+    numbers = {child.tag: child.text for child in plugin}
+    assert [float(numbers[tag] or "") for tag in ("spring_a", "spring_b", "spring_k")] == [1.21e-6, 2.38e-6, 1.6e5]
+    assert [float(numbers[f"mot_1_{tag}"] or "") for tag in ("D", "tauFric", "maxVel")] == [0.2698, 0.02, 6.0]
+    assert "mot_1_minPos" not in numbers
+
+
+def test_a_urdf_reader_finds_pendulums_of_the_bench():
+    """I = m·l² + I_c and G = m·g·l; the joint turns about +y and hangs down at 0."""
+    urdf = pytest.importorskip("urdf_parser_py.urdf")
+    text = robot_urdf(robot()).split("?>", 1)[1]
+    parsed = urdf.URDF.from_xml_string(text)
+    for joint in parsed.joints:
+        link = next(link for link in parsed.links if link.name == joint.child)
+        _, _, height = link.inertial.origin.xyz
+        inertia = link.inertial.mass * height**2 + link.inertial.inertia.iyy
+        assert inertia == pytest.approx(LINK.inertia, rel=1e-12)
+        assert link.inertial.mass * STANDARD_GRAVITY * -height == pytest.approx(LINK.gravity_torque, rel=1e-12)
+        assert joint.axis == [0.0, 1.0, 0.0]
+        assert joint.origin.rpy[1] == LINK.angle_offset
+        assert (joint.dynamics.damping, joint.dynamics.friction) == (0.01, 0.02)
+
+
+def test_without_gravity_a_link_keeps_its_inertia():
+    link = CompliantLink(inertia=0.02)
+    text = robot_urdf(JointArray(name="r", joints=(NamedJoint(name="j", joint=CompliantJoint(link=link)),)))
+    inertial = ET.fromstring(text).find("link[@name='j_link']/inertial")
+    assert inertial is not None
+    assert float(inertial.find("inertia").get("iyy")) == 0.02
+    assert inertial.find("origin").get("xyz").split()[2] in ("0.0", "-0.0")
+
+
+def test_the_manager_is_told_joints_and_topics(tmp_path):
+    """Keys of the node's configuration file (seed 003, Fig. 6A)."""
+    _, manager = write_gazebo(tmp_path, robot())
+    told = yaml.safe_load(manager.read_text())
+    assert told["joints_number"] == 4
+    assert told["joints_name"] == ["sea_joint", "awas2_joint", "bavs_joint", "qbmove_joint"]
+    assert told["ref1_topic_name"] == ["/equilibrium_position"] * 4
+    assert told["ref2_topic_name"] == ["/disabled"] + ["/stiffness_preset"] * 3
+    assert set(told) == {"namespace", "T_sample", "joints_number", "joints_name", "ref1_topic_name", "ref2_topic_name"}
+
+
+def test_what_the_toolbox_cannot_hold_is_refused():
+    with pytest.raises(ExportError, match="none for Cubic spring; derive one"):
+        plugin_element(NamedJoint(name="j", joint=CompliantJoint(actuator=Cubic())))
+    soft = Motor(friction_stiffness=200.0)
+    with pytest.raises(ExportError, match="stiffness of 1000 N·m/rad, this motor's 200"):
+        plugin_element(NamedJoint(name="j", joint=CompliantJoint(motors=(soft, soft))))
+    endless = Motor(max_velocity=math.inf)
+    with pytest.raises(ExportError, match="max_velocity = inf cannot be written"):
+        plugin_element(NamedJoint(name="j", joint=CompliantJoint(motors=(endless, endless))))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("<spring_k>10.0<", "<spring_k>1.60*pow(10,5)<", "spring_k holds"),
+        ("<spring_k>10.0</spring_k>", "<spring_a1>1.0</spring_a1>", "SEA has no tag spring_a1"),
+        ("<operation_mode>6<", "<operation_mode>7<", "operation_mode holds '7'"),
+        ("<sub_ext_tau>true</sub_ext_tau>", "", "0 <sub_ext_tau>"),
+    ],
+)
+def test_a_file_with_a_fault_is_not_read(old, new, said, tmp_path):
+    array = robot()
+    urdf, _ = write_gazebo(tmp_path, replace(array, joints=array.joints[:1]))
+    text = urdf.read_text()
+    assert old in text
+    urdf.write_text(text.replace(old, new))
+    with pytest.raises(ExportError, match=said):
+        read_plugins(urdf)

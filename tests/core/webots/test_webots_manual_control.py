@@ -1,0 +1,288 @@
+"""The Webots Servo by its manual, seed 002, 3.42–3.42.7: fields, units, position, velocity and force control.
+
+Expectations are the manual's formulas, or Newton's law for the joint with the forces that the manual names.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.webots.chain import single
+from core.webots.fields import LINEAR, UNITS, ServoFields
+from core.webots.servo import FORCE, POSITION, VELOCITY
+from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+
+CASES = Table()
+case = CASES.case
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_manual(check):
+    check()
+
+
+# 3.42, the node and its fields.
+
+
+@case("3.42 defaults of the fields")
+def _():
+    assert ServoFields() == ServoFields(
+        type="rotational", max_velocity=10, max_force=10, control_p=10, acceleration=-1, position=0,
+        min_position=0, max_position=0, min_stop=0, max_stop=0, spring_constant=0, damping_constant=0,
+    )  # fmt: skip
+
+
+def _range_case(name: str, seed: str, wrong: tuple[float, ...], right: tuple[float, ...]) -> None:
+    @case(f"3.42 range of {seed}")
+    def _():
+        for value in (*wrong, math.nan, math.inf):
+            refused(ModelError, seed, lambda value=value: ServoFields(**{name: value}))
+        for value in right:
+            assert getattr(ServoFields(**{name: value}), name) == value
+
+
+for _name, _seed, _wrong, _right in (
+    ("max_velocity", "maxVelocity", (0.0, -1.0), (1e-9, 1e9)),
+    ("max_force", "maxForce", (-1e-9,), (0.0, 1e9)),
+    ("control_p", "controlP", (0.0, -1.0), (1e-9, 1e9)),
+    ("acceleration", "acceleration", (0.0, -2.0), (-1.0, 1e-9, 1e9)),
+    ("min_position", "minPosition", (1e-9,), (-1e9, 0.0)),
+    ("max_position", "maxPosition", (-1e-9,), (0.0, 1e9)),
+    ("min_stop", "minStop", (1e-6, -3.2), (-math.pi, 0.0)),
+    ("max_stop", "maxStop", (-1e-6, 3.2), (0.0, math.pi)),
+    ("spring_constant", "springConstant", (-1e-9,), (0.0, 1e9)),
+    ("damping_constant", "dampingConstant", (-1e-9,), (0.0, 1e9)),
+):
+    _range_case(_name, _seed, _wrong, _right)
+
+
+@case("3.42.1 rotational or linear, nothing else")
+def _():
+    assert {ServoFields(type=kind).type for kind in UNITS} == {"rotational", "linear"}
+    refused(ModelError, "neither rotational nor linear", lambda: ServoFields(type="screw"))
+
+
+@case("3.42.1 passive or active")
+def _():
+    """The same push turns a passive joint and not an active one."""
+    away = [passed(single(ServoFields(max_force=force), WEIGHTLESS), 10, force=1.0)[-1, 0] for force in (0.0, 10.0)]
+    assert away[0] == pytest.approx(sum(k * STEP**2 / 0.02 for k in range(1, 11)))
+    assert away[1] == 0.0
+
+
+@case("3.42.3 units of rotational servos")
+def _():
+    assert ServoFields().units == {"position": "rad", "velocity": "rad/s", "acceleration": "rad/s²", "force": "N·m"}
+
+
+@case("3.42.3 units of linear servos, and nothing but the units")
+def _():
+    """A slide of 0.02 kg moves as a shaft of 0.02 kg·m²."""
+    fields = ServoFields(max_velocity=2.0, max_force=0.3, acceleration=9.0, spring_constant=0.1, damping_constant=0.05)
+    slide = replace(fields, type=LINEAR)
+    assert slide.units == {"position": "m", "velocity": "m/s", "acceleration": "m/s²", "force": "N"}
+    motions = []
+    for each in (fields, slide):
+        servo, chain = servo_of(each)
+        servo.set_position(1.0)
+        motions.append(passed(chain, 100))
+    np.testing.assert_array_equal(*motions)
+
+
+# 3.42.4
+
+
+@case("3.42.4 position is from the initial transformation, and targets are from its zero")
+def _():
+    servo, chain = servo_of(replace(STRONG, position=1.5708))
+    assert servo.position == 1.5708
+    servo.set_position(0.5)
+    assert passed(chain, 400)[-1, 0] == pytest.approx(0.5, abs=1e-9)
+
+
+# 3.42.5
+
+
+@case("3.42.5 Vc = P·(Pt − Pc)")
+def _():
+    servo, chain = servo_of(replace(STRONG, control_p=7.0))
+    servo.set_position(0.3)
+    rows = passed(chain, 50)
+    before = np.r_[0.0, rows[:-1, 0]]
+    np.testing.assert_allclose(rows[:, 1], 7.0 * (0.3 - before), rtol=1e-12)
+
+
+@case("3.42.5 |Vc| is limited to Vd, with its sign")
+def _():
+    for goal in (5.0, -5.0):
+        servo, chain = servo_of(replace(STRONG, max_velocity=2.0))
+        servo.set_position(goal)
+        np.testing.assert_allclose(passed(chain, 50)[:, 1], math.copysign(2.0, goal), rtol=1e-9)
+
+
+@case("3.42.5 a = (Vc − Vp)/ts is limited to A, speeding up and slowing down")
+def _():
+    servo, chain = servo_of(replace(STRONG, acceleration=30.0, max_velocity=2.0))
+    servo.set_position(1.0)
+    rows = passed(chain, 400)
+    previous = 0.0
+    position = 0.0
+    for after in rows:
+        wanted = min(max(10.0 * (1.0 - position), -2.0), 2.0)
+        change = (wanted - previous) / STEP
+        change = math.copysign(30.0, change) if abs(change) > 30.0 else change
+        previous += change * STEP
+        position += previous * STEP
+        assert after[2] == pytest.approx(previous, abs=1e-9)
+    assert np.abs(np.diff(rows[:, 2])).max() <= 30.0 * STEP * (1.0 + 1e-9)
+
+
+@case("3.42.5 A = −1 does not limit the acceleration")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(100.0)
+    assert passed(chain, 1)[0, 1] == pytest.approx(10.0)
+
+
+@case("3.42.5 the target is kept, the velocity is computed anew at each step")
+def _():
+    """A push between two steps changes the next velocity by P times what it moved."""
+    servo, chain = servo_of()
+    servo.set_position(0.4)
+    passed(chain, 200)
+    servo.position += 0.01
+    assert passed(chain, 1)[0, 2] == pytest.approx(10.0 * (0.4 - 0.41), abs=1e-6)
+
+
+@case("3.42.5 the motor's force limits what the physics makes of Vc")
+def _():
+    """J·a = F while Vc is out of reach."""
+    servo, chain = servo_of(ServoFields(max_force=0.01))
+    servo.set_position(1.0)
+    velocity = passed(chain, 20)[:, 1]
+    np.testing.assert_allclose(np.diff(velocity) / STEP, 0.01 / 0.02, rtol=1e-9)
+
+
+# 3.42.6
+
+
+@case("3.42.6 an infinite target moves on and on at the wanted velocity")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(math.inf)
+    servo.set_velocity(6.28)
+    rows = passed(chain, 1250)
+    assert rows[-1, 0] == pytest.approx(6.28 * 10.0, rel=1e-9)  # ten seconds, one turn each
+    assert servo.mode == VELOCITY
+
+
+@case("3.42.6 the wanted velocity may be negative")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(float("inf"))
+    servo.set_velocity(-3.0)
+    assert passed(chain, 100)[-1, 1] == pytest.approx(-3.0)
+
+
+@case("3.42.6 velocity control takes the acceleration into account")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(math.inf)
+    servo.set_acceleration(5.0)
+    servo.set_velocity(2.0)
+    np.testing.assert_allclose(passed(chain, 100)[:, 1], np.minimum(5.0 * STEP * np.arange(1, 101), 2.0), rtol=1e-9)
+
+
+@case("3.42.6 velocity control takes the motor force into account")
+def _():
+    servo, chain = servo_of(load=PENDULUM)
+    servo.set_motor_force(0.1)
+    servo.set_position(math.inf)
+    servo.set_velocity(1.0)
+    assert np.abs(passed(chain, 500)[:, 0]).max() < math.asin(0.1 / 0.5) * 2.1  # 0.5·sin θ is too much for 0.1
+
+
+# 3.42.7 and Table 3.6
+
+
+@case("3.42.7 set_force switches P-controller and motor force off")
+def _():
+    """J·a = F, whatever the target was."""
+    servo, chain = servo_of()
+    servo.set_position(1.0)
+    servo.set_force(0.04)
+    rows = passed(chain, 50)
+    np.testing.assert_allclose(rows[:, 1], 0.04 / 0.02 * STEP * np.arange(1, 51), rtol=1e-9)
+    assert servo.mode == FORCE
+    assert not rows[:, 3].any()
+
+
+@case("3.42.7 set_position restores position control")
+def _():
+    servo, chain = servo_of()
+    servo.set_force(0.04)
+    passed(chain, 50)
+    servo.set_position(0.2)
+    assert passed(chain, 400)[-1, 0] == pytest.approx(0.2, abs=1e-9)
+    assert (servo.mode, servo.applied_force) == (POSITION, 0.0)
+
+
+@case("3.42.7 the force acts on and on, so that the joint accelerates without end")
+def _():
+    servo, chain = servo_of()
+    servo.set_force(1.0)
+    assert passed(chain, 5000)[-1, 1] == pytest.approx(1.0 / 0.02 * 40.0)
+
+
+@case("Table 3.6 an infinite target ends force control too")
+def _():
+    servo, chain = servo_of()
+    servo.set_force(1.0)
+    servo.set_position(math.inf)
+    servo.set_velocity(3.0)
+    assert passed(chain, 5)[-1, 1] == pytest.approx(3.0)
+    assert servo.mode == VELOCITY
+
+
+@case("Table 3.6 set_velocity is the most in position control")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(5.0)
+    servo.set_velocity(1.5)
+    assert passed(chain, 100)[:, 1].max() == pytest.approx(1.5)
+
+
+@case("Table 3.6 set_velocity and set_acceleration are ignored in force control")
+def _():
+    motions = []
+    for told in (False, True):
+        servo, chain = servo_of()
+        servo.set_force(0.5)
+        if told:
+            servo.set_velocity(0.001)
+            servo.set_acceleration(0.001)
+        rows = [passed(chain, 50)]
+        servo.set_position(0.0)
+        motions.append(np.vstack([*rows, passed(chain, 50)]))
+    np.testing.assert_array_equal(*motions)
+
+
+@case("Table 3.6 set_motor_force is the most in force control")
+def _():
+    servo, chain = servo_of()
+    servo.set_force(5.0)
+    servo.set_motor_force(0.04)
+    assert passed(chain, 1)[0, 1] == pytest.approx(0.04 / 0.02 * STEP)
+
+
+@case("Table 3.6 set_force ends velocity control")
+def _():
+    servo, chain = servo_of(replace(STRONG, damping_constant=0.1))
+    servo.set_position(math.inf)
+    servo.set_velocity(3.0)
+    passed(chain, 10)
+    servo.set_force(0.0)
+    assert abs(passed(chain, 1000)[-1, 1]) < 1e-9

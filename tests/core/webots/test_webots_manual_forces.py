@@ -1,0 +1,294 @@
+"""The Webots Servo by its manual, seed 002, 3.42.8–3.42.12: limits, stops, springs, dampers, servos in series.
+
+Expectations are the manual's formulas, or Newton's law for the joint with the forces that the manual names.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import ModelError
+from core.webots.chain import Chain, single
+from core.webots.fields import Load, ServoFields
+from core.webots.robot import SimulatedRobot
+from core.webots.servo import LimitWarning, ServoDevice
+from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+
+CASES = Table()
+case = CASES.case
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_manual(check):
+    check()
+
+
+# 3.42.8
+
+
+@case("3.42.8 a target beyond the soft limits is clipped")
+def _():
+    servo, chain = servo_of(replace(STRONG, min_position=-0.5, max_position=0.8))
+    for goal, reached in ((2.0, 0.8), (-2.0, -0.5)):
+        with pytest.warns(LimitWarning, match="soft limits"):
+            servo.set_position(goal)
+        assert passed(chain, 400)[-1, 0] == pytest.approx(reached, abs=1e-9)
+
+
+@case("3.42.8 the P-controller does not attempt to move beyond the soft limits at a velocity either")
+def _():
+    servo, chain = servo_of(replace(STRONG, min_position=-0.5, max_position=0.8))
+    servo.set_position(math.inf)
+    for velocity, end in ((3.0, 0.8), (-3.0, -0.5)):
+        servo.set_velocity(velocity)
+        rows = passed(chain, 300)
+        assert rows[-1, 0] == pytest.approx(end, abs=1e-9)
+        assert np.abs(rows[:, 0] - 0.15).max() <= 0.65 + 1e-9
+
+
+@case("3.42.8 minPosition is 0 or below, maxPosition 0 or above")
+def _():
+    refused(ModelError, "minPosition", lambda: ServoFields(min_position=0.1, max_position=0.2))
+    refused(ModelError, "maxPosition", lambda: ServoFields(min_position=-0.2, max_position=-0.1))
+
+
+@case("3.42.8 soft limits are off while both are zero")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(5.0)
+    assert passed(chain, 600)[-1, 0] == pytest.approx(5.0, abs=1e-6)
+
+
+@case("3.42.8 soft limits are on while only one is zero")
+def _():
+    servo, _ = servo_of(replace(STRONG, max_position=0.3))
+    with pytest.warns(LimitWarning):
+        servo.set_position(-1.0)
+    assert servo.target == 0.0
+
+
+@case("3.42.8 a force above the motor's oversteps the soft limits")
+def _():
+    servo, chain = servo_of(ServoFields(max_force=0.1, max_position=0.5, damping_constant=0.05))
+    servo.set_position(0.5)
+    passed(chain, 400)
+    assert passed(chain, 100, force=0.5)[-1, 0] > 0.6
+
+
+@case("3.42.8 a robot too heavy for its motor sinks")
+def _():
+    """Against 0.25 N·m the pendulum of 0.5 N·m rests where its weight is the motor's force."""
+    servo, chain = servo_of(ServoFields(max_force=0.25, damping_constant=0.05), PENDULUM)
+    servo.set_position(1.2)
+    assert passed(chain, 4000)[-1, 0] == pytest.approx(math.asin(0.5), abs=1e-3)
+
+
+@case("3.42.8 no force overruns a hard stop")
+def _():
+    for force in (1e3, -1e3, 1e9, -1e9):
+        _, chain = servo_of(ServoFields(max_force=1.0, min_stop=-0.4, max_stop=0.6))
+        positions = passed(chain, 50, force=force)[:, 0]
+        assert positions[-1] == (0.6 if force > 0.0 else -0.4)
+        assert positions.min() >= -0.4
+        assert positions.max() <= 0.6
+
+
+@case("3.42.8 neither the motor nor force control overruns a hard stop")
+def _():
+    for ask in (lambda servo: servo.set_position(3.0), lambda servo: servo.set_force(1e5)):
+        servo, chain = servo_of(replace(STRONG, min_stop=-0.4, max_stop=0.6))
+        ask(servo)
+        rows = passed(chain, 400)
+        assert rows[:, 0].max() == rows[-1, 0] == 0.6
+        assert rows[-1, 1] == 0.0
+
+
+@case("3.42.8 minStop is within −π … 0, maxStop within 0 … π, both zero for none")
+def _():
+    assert ServoFields(min_stop=-math.pi, max_stop=math.pi).stops == (-math.pi, math.pi)
+    refused(ModelError, "minStop", lambda: ServoFields(min_stop=-3.5))
+    refused(ModelError, "maxStop", lambda: ServoFields(max_stop=3.5))
+    assert ServoFields().stops == (-math.inf, math.inf)
+
+
+@case("3.42.8 soft limits lie within the hard ones")
+def _():
+    inside = ServoFields(min_position=-0.5, max_position=0.5, min_stop=-0.5, max_stop=0.6)
+    assert inside.has_soft_limits
+    assert inside.has_stops
+    refused(ModelError, "must lie within the hard", lambda: replace(inside, min_position=-0.6))
+    refused(ModelError, "must lie within the hard", lambda: replace(inside, max_position=0.7))
+
+
+# 3.42.9
+
+
+@case("3.42.9 no spring, no force: K = 0")
+def _():
+    assert passed(single(ServoFields(max_force=0.0, position=0.5), WEIGHTLESS), 100)[-1, 0] == 0.5
+
+
+@case("3.42.9 F = −K·x")
+def _():
+    """The first acceleration from 0.5 rad is −K·x/J."""
+    _, chain = servo_of(ServoFields(max_force=0.0, position=0.5, spring_constant=0.3))
+    assert passed(chain, 1)[0, 1] / STEP == pytest.approx(-0.3 * 0.5 / 0.02)
+
+
+@case("3.42.9 the spring rests at the initial position")
+def _():
+    _, chain = servo_of(ServoFields(max_force=0.0, position=0.7, spring_constant=0.3, damping_constant=0.1))
+    assert passed(chain, 3000)[-1, 0] == pytest.approx(0.0, abs=1e-9)
+
+
+@case("3.42.9 F = −B·v")
+def _():
+    """A damped joint slows down as exp(−B·t/J)."""
+    servo, chain = servo_of(ServoFields(max_force=0.0, damping_constant=0.04))
+    servo.velocity = 2.0
+    rows = passed(chain, 1000, step=1e-4)
+    np.testing.assert_allclose(rows[:, 1], 2.0 * np.exp(-0.04 / 0.02 * 1e-4 * np.arange(1, 1001)), rtol=1e-4)
+
+
+@case("3.42.9 the damper sees the effective velocity, not the motor's")
+def _():
+    """A released motor wants no velocity; the damper slows the joint all the same."""
+    servo, chain = servo_of(replace(STRONG, damping_constant=0.04))
+    servo.set_motor_force(0.0)
+    servo.velocity = 2.0
+    assert passed(chain, 1)[0, 1] == pytest.approx(2.0 / (1.0 + 0.04 / 0.02 * STEP))
+
+
+# 3.42.10 and Table 3.7
+
+
+@case("3.42.10 motor, spring and damper act in parallel")
+def _():
+    """At rest at x the motor holds K·x: their sum is zero."""
+    servo, chain = servo_of(ServoFields(spring_constant=0.3, damping_constant=0.1))
+    servo.set_position(0.5)
+    rows = passed(chain, 2000)
+    assert rows[-1, 0] == pytest.approx(0.5)
+    assert rows[-1, 3] == pytest.approx(0.3 * 0.5)
+
+
+@case("3.42.10 by default only the motor force is on")
+def _():
+    fields = ServoFields()
+    assert (fields.max_force > 0.0, fields.spring_constant, fields.damping_constant) == (True, 0.0, 0.0)
+
+
+@case("3.42.10 maxForce = 0 makes the servo passive")
+def _():
+    servo, chain = servo_of(ServoFields(max_force=0.0))
+    servo.set_position(1.0)
+    assert not passed(chain, 100).any()
+
+
+@case("Table 3.7 regular spring and damper")
+def _():
+    """x = e^(−δt)·(cos ωt + δ/ω·sin ωt) from 1 rad at rest."""
+    _, chain = servo_of(
+        ServoFields(max_force=0.0, position=1.0, spring_constant=0.5, damping_constant=0.02), WEIGHTLESS
+    )
+    step = 1e-4
+    decay = 0.02 / (2 * 0.02)
+    ringing = math.sqrt(0.5 / 0.02 - decay**2)
+    time = step * np.arange(1, 10001)
+    expected = np.exp(-decay * time) * (np.cos(ringing * time) + decay / ringing * np.sin(ringing * time))
+    np.testing.assert_allclose(passed(chain, 10000, step=step)[:, 0], expected, atol=1e-3)
+
+
+@case("Table 3.7 a spring without any friction oscillates forever")
+def _():
+    """After four minutes the amplitude is what it was."""
+    _, chain = servo_of(ServoFields(max_force=0.0, position=1.0, spring_constant=0.5))
+    late = passed(chain, 30_000)[-1000:, 0]
+    assert np.abs(late).max() == pytest.approx(1.0, abs=2e-3)
+
+
+@case("Table 3.7 motor with friction: the damper costs motor force")
+def _():
+    """At a constant velocity the motor gives B·v."""
+    servo, chain = servo_of(replace(STRONG, damping_constant=0.2))
+    servo.set_position(math.inf)
+    servo.set_velocity(3.0)
+    assert passed(chain, 50)[-1, 3] == pytest.approx(0.2 * 3.0)
+
+
+# 3.42.11 and 3.42.12
+
+
+def in_series(first: ServoFields, second: ServoFields, between: float = 1e-3) -> Chain:
+    servos = [ServoDevice(first, "first"), ServoDevice(second, "second")]
+    return Chain(servos, [Load(inertia=between), Load(inertia=0.02)])
+
+
+@case("3.42.11 a child servo is carried by its parent")
+def _():
+    """Both at 0.5 rad: the outer body is at 1 rad, and the base motor felt its inertia too."""
+    chain = in_series(replace(STRONG, acceleration=4.0), STRONG)
+    chain.servos[0].set_position(0.5)
+    chain.step(STEP)
+    assert chain.servos[0].used_force == pytest.approx(4.0 * (1e-3 + 0.02), rel=1e-9)
+    chain.servos[1].set_position(0.5)
+    passed(chain, 500)
+    assert sum(servo.position for servo in chain.servos) == pytest.approx(1.0, abs=1e-6)
+
+
+@case("3.42.11 a motor controls the resting position of a spring")
+def _():
+    """The outer body swings about where the motor is, with ω² = K/J₂, and settles there."""
+    spring = ServoFields(max_force=0.0, spring_constant=0.8, damping_constant=0.01)
+    chain = in_series(STRONG, spring)
+    chain.servos[0].set_position(0.6)
+    rows = passed(chain, 8000)
+    assert chain.servos[0].position == pytest.approx(0.6, abs=1e-6)
+    assert rows[-1, 0] == pytest.approx(0.0, abs=1e-6)
+    crossings = np.flatnonzero(np.diff(np.sign(rows[200:600, 0])) > 0) + 200
+    period = np.diff(crossings).mean() * STEP
+    assert period == pytest.approx(2 * math.pi / math.sqrt(0.8 / 0.02), rel=0.02)
+
+
+@case("3.42.11 Newton's law holds for every body of a series")
+def _():
+    """Momentum changes by the outer forces alone: an inner motor and spring cannot turn the whole."""
+    free = ServoFields(max_force=0.0)
+    chain = in_series(free, ServoFields(max_force=0.3, spring_constant=0.2), between=0.01)
+    chain.servos[1].set_position(1.0)
+    for _ in range(200):
+        chain.step(STEP)
+        first, second = (servo.velocity for servo in chain.servos)
+        assert abs(0.01 * first + 0.02 * (first + second)) < 1e-12
+    assert chain.servos[1].position > 0.1
+
+
+@case("3.42.11 every body in a series needs its mass")
+def _():
+    refused(ModelError, "needs a mass", lambda: Load(inertia=0.0))
+    refused(ModelError, "moves one body", lambda: Chain([ServoDevice(STRONG), ServoDevice(STRONG)], [WEIGHTLESS]))
+
+
+@case("3.42.12 a dummy body of a millimetre between two axes changes nothing")
+def _():
+    """A sphere of radius 1 mm and 1000 kg/m³ has 2/5·m·r² = 1.7e−12 kg·m²."""
+    dummy = 0.4 * (4.0 / 3.0 * math.pi * 1e-3**3 * 1000.0) * 1e-3**2
+    chain = in_series(replace(STRONG, max_force=5.0), replace(STRONG, max_force=5.0), between=dummy)
+    for servo, goal in zip(chain.servos, (0.4, -0.7), strict=True):
+        servo.set_position(goal)
+    rows = passed(chain, 400)
+    assert chain.servos[0].position == pytest.approx(0.4, abs=1e-6)
+    assert rows[-1, 0] == pytest.approx(-0.7, abs=1e-6)
+
+
+@case("3.42.12 independent axes are servos of their own")
+def _():
+    """Pan and tilt of a ball, whose inertia is the same about both."""
+    robot = SimulatedRobot([single(STRONG, WEIGHTLESS, "pan"), single(STRONG, WEIGHTLESS, "tilt")])
+    robot.device("pan").set_position(0.5)
+    robot.device("tilt").set_position(-0.2)
+    for _ in range(300):
+        robot.step(8)
+    assert [servo.position for servo in robot.servos] == pytest.approx([0.5, -0.2], abs=1e-6)

@@ -1,0 +1,303 @@
+"""The Webots Servo by its manual, seed 002, 3.42.13: what a controller's functions do, and what it measures.
+
+Expectations are the manual's formulas, or Newton's law for the joint with the forces that the manual names.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.errors import InputError
+from core.webots.chain import single
+from core.webots.fields import NO_LIMIT, Load, ServoFields
+from core.webots.robot import SimulatedRobot, SimulationOver
+from core.webots.servo import LimitWarning, ServoDevice
+from tests.core.webots import test_webots_manual_control as control
+from tests.core.webots import test_webots_manual_forces as forces
+from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+
+CASES = Table()
+case = CASES.case
+
+
+@pytest.mark.parametrize("check", CASES)
+def test_manual(check):
+    check()
+
+
+# 3.42.13, the P-controller's functions.
+
+
+@case("3.42.13 set_position returns at once; motion takes place in steps")
+def _():
+    servo, chain = servo_of()
+    servo.set_position(1.0)
+    assert servo.position == 0.0
+    assert passed(chain, 1)[0, 0] > 0.0
+
+
+@case("3.42.13 the target is not reached against the servo's own spring if the motor force is too small")
+def _():
+    """It ends where K·x is the motor's force."""
+    servo, chain = servo_of(ServoFields(max_force=0.1, spring_constant=0.5, damping_constant=0.1))
+    servo.set_position(1.0)
+    assert passed(chain, 4000)[-1, 0] == pytest.approx(0.1 / 0.5, abs=1e-6)
+
+
+@case("3.42.13 waiting for the effective position ends at the manual's tolerance")
+def _():
+    """The manual's loop, DELTA = 1 mrad: (1 − P·ts)^n·1 rad falls below it after n = 83 steps."""
+    servo, chain = servo_of()
+    servo.set_position(1.0)
+    count = 0
+    while abs(1.0 - servo.position) > 0.001:
+        chain.step(STEP)
+        count += 1
+    assert count == math.ceil(math.log(0.001) / math.log(1.0 - 10.0 * STEP))
+
+
+@case("3.42.13 the velocity argument cannot exceed maxVelocity")
+def _():
+    servo, _ = servo_of()
+    for asked, got in ((25.0, 10.0), (-25.0, -10.0)):
+        with pytest.warns(LimitWarning, match="maxVelocity = 10"):
+            servo.set_velocity(asked)
+        assert servo.velocity_limit == got
+
+
+@case("3.42.13 the servo accelerates until the velocity is reached")
+def _():
+    servo, chain = servo_of(replace(STRONG, acceleration=2.0))
+    servo.set_velocity(0.5)
+    servo.set_position(1.5)
+    rows = passed(chain, 60)
+    ramp = 2.0 * STEP * np.arange(1, 61)
+    np.testing.assert_allclose(rows[:, 1], np.minimum(ramp, 0.5), rtol=1e-9)
+
+
+@case("3.42.13 −1 as acceleration is infinite; others must be positive")
+def _():
+    servo, chain = servo_of(replace(STRONG, acceleration=2.0))
+    servo.set_acceleration(NO_LIMIT)
+    servo.set_position(100.0)
+    assert passed(chain, 1)[0, 1] == pytest.approx(10.0)
+    for wrong in (0.0, -2.0, math.nan):
+        refused(InputError, "acceleration", lambda wrong=wrong: servo.set_acceleration(wrong))
+
+
+@case("3.42.13 the motor force cannot exceed maxForce")
+def _():
+    servo, _ = servo_of(ServoFields(max_force=2.0))
+    with pytest.warns(LimitWarning, match="maxForce = 2"):
+        servo.set_motor_force(3.0)
+    assert servo.motor_force == 2.0
+    servo.set_motor_force(1.0)
+    assert servo.motor_force == 1.0
+
+
+@case("3.42.13 with a small P the target takes longer")
+def _():
+    """Time to 1 % of the way left grows as 1/P."""
+    taken = []
+    for p in (2.0, 20.0):
+        servo, chain = servo_of()
+        servo.set_control_p(p)
+        servo.set_position(0.1)
+        taken.append(int(np.argmax(passed(chain, 800)[:, 0] > 0.099)) + 1)
+    ratio = math.log(1.0 - 20.0 * STEP) / math.log(1.0 - 2.0 * STEP)
+    assert taken[0] / taken[1] == pytest.approx(ratio, rel=0.05)
+
+
+@case("3.42.13 too large a P makes it unstable")
+def _():
+    """|1 − P·ts| > 1 from P = 2/ts on: each step is farther off than the one before."""
+    servo, chain = servo_of(replace(STRONG, max_velocity=1e9))
+    servo.set_control_p(2.2 / STEP)
+    servo.set_position(0.1)
+    away = np.abs(0.1 - passed(chain, 20)[:, 0])
+    assert (away[1:] > 1.15 * away[:-1]).all()
+
+
+# 3.42.13, measurements.
+
+
+def sampled(period: int, steps: int) -> list[float]:
+    servo, chain = servo_of()
+    servo.set_position(math.inf)
+    servo.set_velocity(1.0)
+    servo.position_sampling.enable(period, servo.time)
+    values = []
+    for _ in range(steps):
+        chain.step(STEP)
+        values.append(servo.position_sampling.value)
+    return values
+
+
+@case("3.42.13 a position is measured every so many milliseconds")
+def _():
+    """1 rad/s, a measurement every 16 ms at steps of 8 ms: none, 16 mrad twice, 32 mrad twice …"""
+    np.testing.assert_allclose(sampled(16, 7), [math.nan, 0.016, 0.016, 0.032, 0.032, 0.048, 0.048])
+
+
+@case("3.42.13 a period that is no multiple of the step is kept on average")
+def _():
+    """20 ms at steps of 8 ms: at the first step at or after 20, 40, 60, 80 ms."""
+    values = sampled(20, 10)
+    np.testing.assert_allclose(values[:2], math.nan)
+    np.testing.assert_allclose(values[2:], [0.024, 0.024, 0.04, 0.04, 0.04, 0.064, 0.064, 0.08])
+
+
+@case("3.42.13 a measurement is of the effective position, not of the target")
+def _():
+    servo, chain = servo_of(ServoFields(max_force=0.25, damping_constant=0.05), PENDULUM)
+    servo.position_sampling.enable(8, servo.time)
+    servo.set_position(1.2)
+    passed(chain, 4000)
+    assert servo.position_sampling.value == servo.position != servo.target
+
+
+@case("3.42.13 a position is valid only if it was enabled, and undefined after it was disabled")
+def _():
+    servo, chain = servo_of()
+    passed(chain, 5)
+    assert math.isnan(servo.position_sampling.value)
+    servo.position_sampling.enable(8, servo.time)
+    passed(chain, 1)
+    assert servo.position_sampling.value == 0.0
+    servo.position_sampling.disable()
+    passed(chain, 1)
+    assert math.isnan(servo.position_sampling.value)
+
+
+@case("3.42.13 the sampling period is the one given, or 0 while it is disabled")
+def _():
+    servo, _ = servo_of()
+    for sampling in (servo.position_sampling, servo.force_sampling):
+        assert sampling.period == 0
+        sampling.enable(37, 0.0)
+        assert sampling.period == 37
+        sampling.disable()
+        assert sampling.period == 0
+        refused(InputError, "sampling period", lambda sampling=sampling: sampling.enable(0, 0.0))
+
+
+def feedback(fields: ServoFields, load: Load, ask: Callable[[ServoDevice], None], force: float = 0.0) -> float:
+    servo, chain = servo_of(fields, load)
+    servo.force_sampling.enable(8, servo.time)
+    ask(servo)
+    passed(chain, 3000, force=force)
+    return servo.force_sampling.value
+
+
+@case("3.42.13 motor force feedback is what holds the position")
+def _():
+    """G·sin θ at the target."""
+    found = feedback(ServoFields(), PENDULUM, lambda servo: servo.set_position(0.6))
+    assert found == pytest.approx(0.5 * math.sin(0.6))
+
+
+@case("3.42.13 motor force feedback does not exceed the available force")
+def _():
+    found = feedback(ServoFields(max_force=0.2, damping_constant=0.1), PENDULUM, lambda servo: servo.set_position(1.5))
+    assert found == pytest.approx(0.2)
+
+
+@case("3.42.13 motor force feedback measures no spring, damper or outer force")
+def _():
+    """Released, with all three of them acting: 0."""
+    fields = ServoFields(spring_constant=0.3, damping_constant=0.1)
+    assert feedback(fields, PENDULUM, lambda servo: servo.set_motor_force(0.0), force=0.3) == 0.0
+
+
+@case("3.42.13 motor force feedback measures no force control")
+def _():
+    assert feedback(ServoFields(damping_constant=0.1), WEIGHTLESS, lambda servo: servo.set_force(0.4)) == 0.0
+
+
+@case("3.42.13 motor force feedback is undefined unless it was enabled")
+def _():
+    servo, chain = servo_of()
+    passed(chain, 3)
+    assert math.isnan(servo.force_sampling.value)
+
+
+@case("3.42.13 a positive force moves towards increasing positions")
+def _():
+    for force in (0.1, -0.1):
+        servo, chain = servo_of()
+        servo.set_force(force)
+        assert math.copysign(1.0, passed(chain, 5)[-1, 0]) == math.copysign(1.0, force)
+
+
+@case("3.42.13 set_force cannot exceed the current motor force")
+def _():
+    servo, chain = servo_of()
+    servo.set_motor_force(0.04)
+    with pytest.warns(LimitWarning, match="current motor force = 0.04"):
+        servo.set_force(-1.0)
+    assert passed(chain, 1)[0, 1] == pytest.approx(-0.04 / 0.02 * STEP)
+
+
+@case("3.42.13 set_force resets the force that the P-controller added")
+def _():
+    """A motor that held the pendulum lets it fall: J·a = −G·sin θ."""
+    servo, chain = servo_of(load=PENDULUM)
+    servo.set_position(0.6)
+    passed(chain, 3000)
+    held, speed = servo.position, servo.velocity
+    servo.set_force(0.0)
+    assert (passed(chain, 1)[0, 1] - speed) / STEP == pytest.approx(-0.5 * math.sin(held) / 0.02)
+
+
+@case("3.42.13 a controller can be its own spring and damper through set_force")
+def _():
+    """The same motion as the node's own spring, and as its damper but for a step's delay."""
+    fields = ServoFields(max_force=10.0, position=0.5)
+    servo, chain = servo_of(fields)
+    own = single(ServoFields(max_force=0.0, position=0.5, spring_constant=0.4, damping_constant=0.02), WEIGHTLESS)
+    away = []
+    for _ in range(4000):
+        servo.set_force(-0.4 * servo.position - 0.02 * servo.velocity)
+        chain.step(5e-4)
+        own.step(5e-4)
+        away.append(abs(servo.position - own.servos[0].position))
+    assert max(away) < 1e-3
+
+
+@case("3.42.13 force control is asked for with finite numbers")
+def _():
+    servo, _ = servo_of()
+    for ask in (servo.set_force, servo.set_velocity, servo.set_motor_force, servo.set_control_p):
+        refused(InputError, "not a finite number", lambda ask=ask: ask(math.nan))
+    refused(InputError, "NaN", lambda: servo.set_position(math.nan))
+
+
+@case("3.42.13 a controller steps in multiples of the world's step until it is told to end")
+def _():
+    robot = SimulatedRobot([single(STRONG, WEIGHTLESS, "a")], basic_time_step=8, duration=0.032)
+    refused(InputError, "multiple of the basic time step", lambda: robot.step(12))
+    assert [robot.step(16), robot.step(16), robot.step(16)] == [0, 0, -1]
+    with pytest.raises(SimulationOver):
+        robot.step(16)
+    assert robot.time == pytest.approx(0.032)
+
+
+def test_the_table_is_long_enough():
+    """Issue 7, bar 3: 40 cases and more, each with a name of its own."""
+    names = [name for table in (control.CASES, forces.CASES, CASES) for name in table.names]
+    assert len(set(names)) == len(names) >= 40
+
+
+def test_a_controller_within_its_limits_hears_no_warning():
+    servo, chain = servo_of(replace(STRONG, min_position=-1.0, max_position=1.0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        servo.set_velocity(10.0)
+        servo.set_motor_force(10.0)
+        servo.set_position(1.0)
+        servo.set_force(10.0)
+        passed(chain, 1)
