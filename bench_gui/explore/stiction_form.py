@@ -21,7 +21,7 @@ _NUMBERS = (
     ("coulomb", "F_C", "Coulomb friction", "Friction in motion, without its viscous part", "N·m", 0.0, 1e3, 4, 0.1),
     ("breakaway_speed", "v_S", "Breakaway speed", "How far in speed stiction reaches", "rad/s", 1e-4, 100.0, 4, 0.01),
     ("viscous", "D", "Viscous friction", "Friction that grows with speed", "N·m·s/rad", 0.0, 1e3, 4, 0.5),
-    ("exponent", "α", "Exponent", "How suddenly stiction fades; 1 has a closed form", "", 0.1, 10.0, 3, 0.1),
+    ("exponent", "α", "Exponent", "How suddenly stiction fades; 1 has a closed form", "1", 0.1, 10.0, 3, 0.1),
 )
 """Field of a law, symbol, name, tool tip, unit, bounds, decimals, step."""
 

@@ -44,7 +44,9 @@ class StictionTab(ExploreTab):
         self._follow()
 
     def _build_buttons(self) -> None:
-        self.mend_button: QPushButton = button("Mend", "", self.mend, "primary")
+        self.mend_button: QPushButton = button(
+            "Mend", "Take over the first of the changes that make the constants sound", self.mend, "primary"
+        )
         self.published_button: QPushButton = button(
             "Published constants", "Those of the paper for this law and its bristle", self.form.take_published
         )

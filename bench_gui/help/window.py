@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QTextBlockFormat, QTextCursor, QTextDocument
+from PySide6.QtGui import QDesktopServices, QImage, QTextBlock, QTextBlockFormat, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
 
 from bench_gui.icons import icon
@@ -157,9 +157,15 @@ def _space_out(document: QTextDocument) -> None:
     while block.isValid():
         cursor = QTextCursor(block)
         shape = block.blockFormat()
-        shape.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        if not _is_picture(block):
+            shape.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
         if block.textList() is None:
             shape.setBottomMargin(8)
             shape.setTopMargin(10 if shape.headingLevel() else 2)
         cursor.setBlockFormat(shape)
         block = block.next()
+
+
+def _is_picture(block: QTextBlock) -> bool:
+    """Whether a paragraph is an image, whose height is its own."""
+    return any(part.fragment().charFormat().isImageFormat() for part in block)  # type: ignore[attr-defined]

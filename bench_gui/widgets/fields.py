@@ -203,13 +203,14 @@ def _dress(box: QDoubleSpinBox) -> None:
 def number(
     name: str, tip: str, unit: str, value: float, lower: float, upper: float, decimals: int = 3, step: float = 0.0
 ) -> QDoubleSpinBox:
-    """A field for a number with its unit."""
+    """A field for a number with its unit; "1": it has none."""
     box = _field(NumberBox())
     _dress(box)
     box.setDecimals(decimals)
     box.setRange(lower, upper)
     box.setSingleStep(step or 10.0 ** (1 - decimals))
     box.setSuffix("" if unit in ("", "1") else f" {unit}")
+    box.setProperty("dimensionless", unit == "1")
     box.setValue(value)
     return describe(box, name, tip)
 

@@ -83,7 +83,7 @@ def relative_uncertainty(model: ServoModel, recordings: tuple[Recording, ...], n
 def test_truth_is_recovered(friction: str) -> None:
     """Trajectories within 0.2 mrad; parameters that the data can tell apart within 2 %."""
     recordings = grid(friction)
-    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=5000)
+    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=2000)
     found = identify(request, recordings).results[0]
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
@@ -110,6 +110,7 @@ def test_command_path_is_recovered() -> None:
         models=("m1",),
         command_path=template.command_path,
         validation="none",
+        trials=1500,
         repeats=3,
         frozen=(("R", plain.values["R"]),),
     )
