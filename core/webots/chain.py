@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from core.errors import ModelError
 from core.webots.fields import ROTATIONAL, Load, ServoFields
 from core.webots.law import gravity, reached_velocity
@@ -39,9 +37,9 @@ class Chain:
             raise ModelError("servos in series here are all rotational, about one axis, or all linear, along one line")
         self.servos, self.loads = tuple(servos), tuple(loads)
         self._turns = 1.0 if servos[0].fields.type == ROTATIONAL else 0.0
-        beyond = np.cumsum([load.inertia for load in loads][::-1])[::-1]
         size = len(servos)
-        self._mass = [[float(beyond[max(i, j)]) for j in range(size)] for i in range(size)]
+        beyond = [sum(load.inertia for load in loads[i:]) for i in range(size)]
+        self._mass = [[beyond[max(i, j)] for j in range(size)] for i in range(size)]
 
     def step(self, step: float, external: Sequence[float] | None = None) -> None:
         """Advance by a step [s]; external: a further force on each body, e.g. a hand's, None for none."""
@@ -74,13 +72,6 @@ class Chain:
             further = 0.0 if external is None else external[i]
             forces.append(gravity(load.gravity_torque, load.offset, self._turns, place) + further)
         return forces
-
-    @property
-    def energy(self) -> float:
-        """Of motion and of the springs, gravity's not included [J]."""
-        velocities = np.array([servo.velocity for servo in self.servos])
-        springs = sum(servo.fields.spring_constant * servo.position**2 for servo in self.servos)
-        return 0.5 * float(velocities @ np.array(self._mass) @ velocities + springs)
 
 
 def single(fields: ServoFields, load: Load, name: str = "servo") -> Chain:

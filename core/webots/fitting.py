@@ -8,7 +8,7 @@ the servo's own inertia and the error of the bench's angle are; a world has them
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
@@ -132,7 +132,6 @@ def fit_node(
     names: Sequence[str] = NODE_NUMBERS,
     armature: float = 0.0,
     generations: int = GENERATIONS,
-    should_stop: Callable[[], bool] | None = None,
 ) -> NodeFit:
     """Search the numbers of these names around a start; the same arguments give the same node.
 
@@ -170,7 +169,7 @@ def fit_node(
             cma.tell(list(zip(asked, errors.tolist(), strict=True)))
             if errors.min() < best_error:
                 best_error, best_point = float(errors.min()), asked[errors.argmin()] * first
-            if cma.should_stop() or (should_stop is not None and should_stop()):
+            if cma.should_stop():
                 break
     best = dict(zip(ROW, rows_at(best_point[None])[0], strict=True))
     return NodeFit(

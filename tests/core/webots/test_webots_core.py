@@ -98,6 +98,13 @@ def assert_solved(chain, before, step):
             assert stop < scale
 
 
+def energy(chain):
+    """Of each body's motion and of the springs."""
+    speeds = np.cumsum([servo.velocity for servo in chain.servos])
+    moving = sum(load.inertia * speed**2 for load, speed in zip(chain.loads, speeds, strict=True))
+    return 0.5 * (moving + sum(servo.fields.spring_constant * servo.position**2 for servo in chain.servos))
+
+
 class TestSeries:
     @settings(max_examples=60)
     @given(st.integers(2, 4), st.integers(0, 2**31))
@@ -133,11 +140,25 @@ class TestSeries:
         energies = []
         for _ in range(4000):
             chain.step(2e-3)
-            energies.append(chain.energy)
+            energies.append(energy(chain))
         highest = [max(energies[k : k + 800]) for k in range(0, 4000, 800)]
 
         assert all(later < earlier for earlier, later in itertools.pairwise(highest))
         assert highest[-1] < 0.1 * highest[0]
+
+    def test_a_hanging_series_rests_where_its_springs_hold_it(self):
+        """Each spring carries all bodies beyond it: K₂·x₂ = −G₂·sin(x₁ + x₂ + β₂), K₁·x₁ = K₂·x₂ − G₁·sin(x₁ + β₁)."""
+        soft = ServoFields(max_force=0.0, spring_constant=1.5, damping_constant=0.2)
+        loads = [Load(inertia=0.01, gravity_torque=0.5, offset=0.7), Load(inertia=0.02, gravity_torque=0.9, offset=0.4)]
+        chain = Chain([ServoDevice(soft, "a"), ServoDevice(soft, "b")], loads)
+        for _ in range(4000):
+            chain.step(2e-3)
+        first, second = (servo.position for servo in chain.servos)
+        outer = -0.9 * math.sin(first + second + 0.4)
+
+        assert 1.5 * second == pytest.approx(outer, abs=1e-6)
+        assert 1.5 * first == pytest.approx(outer - 0.5 * math.sin(first + 0.7), abs=1e-6)
+        assert abs(second) > 0.05
 
     def test_axes_of_two_kinds_are_no_series(self):
         with pytest.raises(ModelError, match="all rotational"):

@@ -1,5 +1,6 @@
 """Fitting a node: planted numbers are found again, and what is lost against friction models is what it says."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from core.recording import Recording
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from core.webots.fields import ServoFields, load_of
-from core.webots.fitting import NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors
+from core.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors
 from core.webots.kernel import row_of, simulate_node
 from core.webots.loss import loss_on_model, loss_on_recordings, recording_runs
 
@@ -76,6 +77,33 @@ class TestFit:
             assert not any(n.at_bound for n in numbers)
         widths = {noise: np.log(f["control_p"].interval[1] / f["control_p"].interval[0]) for noise, f in found.items()}
         assert 3.0 < widths[1e-2] / widths[1e-3] < 30.0
+
+    def test_armature_and_angle_are_found_with_the_node(self):
+        runs = planted(armature=ARMATURE, offset=OFFSET)
+        fit = fit_node(runs, TRUTH, names=ALL_NUMBERS, armature=2.0 * ARMATURE, generations=120)
+
+        assert fit.armature == pytest.approx(ARMATURE, rel=0.05)
+        assert fit.angle_offset == pytest.approx(OFFSET, abs=2e-3)
+
+    def test_intervals_are_those_of_least_squares_where_noise_is_white(self):
+        """Half of each is 1.96·σ·√((JᵀJ)⁻¹)ᵢᵢ, within what sums over 24 pieces scatter."""
+        noise = 2e-3
+        runs = planted(noise)
+        fit = fit_node(runs, TRUTH, generations=0)
+        columns = []
+        for name in NODE_NUMBERS:
+            moved = [replace(TRUTH, **{name: getattr(TRUTH, name) * math.exp(by)}) for by in (1e-4, -1e-4)]
+            high, low = (
+                np.concatenate([simulate_node(node, run.load, run.goal, run.enable, STEP).position for run in runs])
+                for node in moved
+            )
+            columns.append((high - low) / 2e-4)
+        jacobian = np.column_stack(columns)
+        expected = 1.96 * noise * np.sqrt(np.diag(np.linalg.inv(jacobian.T @ jacobian)))
+        found = [n.interval for n in fitted_numbers(fit, TRUTH, runs, NODE_NUMBERS)]
+        halves = [0.5 * math.log(high / low) for low, high in found]
+
+        assert np.exp(np.mean(np.log(halves / expected))) == pytest.approx(1.0, abs=0.35)
 
     def test_what_the_runs_do_not_tell_has_no_interval(self):
         """A servo that was never driven says nothing of its motor."""

@@ -105,6 +105,11 @@ def _():
         assert rows[-1, 1] == 0.0
 
 
+@case("3.42.8 a servo cannot begin beyond its stops")
+def _():
+    refused(ModelError, "which nothing can pass", lambda: ServoFields(min_stop=-0.5, max_stop=0.5, position=0.6))
+
+
 @case("3.42.8 minStop is within −π … 0, maxStop within 0 … π, both zero for none")
 def _():
     assert ServoFields(min_stop=-math.pi, max_stop=math.pi).stops == (-math.pi, math.pi)
