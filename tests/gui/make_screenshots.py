@@ -68,6 +68,7 @@ class Tour:
         self.compare()
         self.compare_on_an_arm()
         self.export()
+        self.explore()
         self.go_wrong()
         self.emulate()
         self.window.leave()
@@ -203,6 +204,28 @@ class Tour:
         self.click(page.export_button)
         self.until(page.show_folder.isVisible, "files")
         self.save("export")
+
+    def explore(self) -> None:
+        """Each tab with what it shows at first; a Webots servo fitted to the MX-106."""
+        from bench_gui.main_window import EXPLORE
+
+        window = self.window
+        window.show_task(EXPLORE)
+        page = window.explore
+        stiction, compliance, learning, webots = page.stiction, page.compliance, page.learning, page.webots
+        for tab, name, shown in (
+            (stiction, "stiction", lambda: stiction.simulating.view is not None),
+            (compliance, "compliance", lambda: compliance.view is not None),
+            (learning, "learning", lambda: learning.running.iterations and not learning.running.active),
+            (webots, "webots", webots.fit_button.isEnabled),
+        ):
+            page.show_tab(tab)
+            self.until(shown, name)
+            if tab is webots:
+                self.click(webots.fit_button)
+                self.until(lambda: webots.fitting.view is not None, "fit")
+            self.run_for(1.0)
+            self.save(f"explore_{name}")
 
     def go_wrong(self) -> None:
         """An emergency stop in a run, with the log in sight."""
