@@ -30,14 +30,28 @@ _INVERSE_PI = 1.0 / math.pi
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
-def log2(x):
-    """Binary logarithm for normal x > 0."""
+def _halves(x):
+    """Exponent and mantissa of a normal x > 0, x = m·2^exponent with m in √½ … √2."""
     bits = np.float64(x).view(np.int64)
     exponent = np.int64((bits >> np.int64(52)) | _EXPONENT_MAGIC).view(np.float64) - (4503599627370496.0 + 1023.0)
     m = np.int64((bits & _MANTISSA) | _ONE_BITS).view(np.float64)
     large = m > _SQRT2
     m = 0.5 * m if large else m
     exponent = exponent + 1.0 if large else exponent
+    return exponent, m
+
+
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
+def _shifted(p, rounded):
+    """p times 2 to the whole number in the low bits of `rounded`."""
+    exponent = np.float64(rounded).view(np.int64) << np.int64(52)
+    return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+
+
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
+def log2(x):
+    """Binary logarithm for normal x > 0."""
+    exponent, m = _halves(x)
     s = (m - 1.0) / (m + 1.0)
     z = s * s
     p = _L[8]
@@ -56,8 +70,8 @@ def log2(x):
 def exp2(x):
     """Power of two; the argument is limited to ±1020."""
     x = min(max(x, -1020.0), 1020.0)
-    shifted = x + _ROUND
-    f = x - (shifted - _ROUND)
+    rounded = x + _ROUND
+    f = x - (rounded - _ROUND)
     p = _E[12]
     p = p * f + _E[11]
     p = p * f + _E[10]
@@ -71,8 +85,7 @@ def exp2(x):
     p = p * f + _E[2]
     p = p * f + _E[1]
     p = p * f + _E[0]
-    exponent = np.float64(shifted).view(np.int64) << np.int64(52)
-    return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+    return _shifted(p, rounded)
 
 
 # log2(1 + t)/t on √½ … √2, fitted at Chebyshev's nodes: 2.6e-5. The first five terms of 2^f leave 4e-5.
@@ -82,12 +95,7 @@ _L_ROUGH = (1.4426475745511194, -0.7205412109097504, 0.48521405718164473, -0.391
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def rough_log2(x):
     """Binary logarithm for normal x > 0, within 3e-5: for the first steps of a search."""
-    bits = np.float64(x).view(np.int64)
-    exponent = np.int64((bits >> np.int64(52)) | _EXPONENT_MAGIC).view(np.float64) - (4503599627370496.0 + 1023.0)
-    m = np.int64((bits & _MANTISSA) | _ONE_BITS).view(np.float64)
-    large = m > _SQRT2
-    m = 0.5 * m if large else m
-    exponent = exponent + 1.0 if large else exponent
+    exponent, m = _halves(x)
     t = m - 1.0
     p = _L_ROUGH[4]
     p = p * t + _L_ROUGH[3]
@@ -101,15 +109,14 @@ def rough_log2(x):
 def rough_exp2(x):
     """Power of two, within 5e-5 of it; the argument is limited to ±1020."""
     x = min(max(x, -1020.0), 1020.0)
-    shifted = x + _ROUND
-    f = x - (shifted - _ROUND)
+    rounded = x + _ROUND
+    f = x - (rounded - _ROUND)
     p = _E[4]
     p = p * f + _E[3]
     p = p * f + _E[2]
     p = p * f + _E[1]
     p = p * f + _E[0]
-    exponent = np.float64(shifted).view(np.int64) << np.int64(52)
-    return np.int64(np.float64(p).view(np.int64) + exponent).view(np.float64)
+    return _shifted(p, rounded)
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)

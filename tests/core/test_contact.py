@@ -285,7 +285,7 @@ def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path):
     model = with_contact(load_model("mx106", "m2"), "elastoplastic")
     result = export_model(model, "json", tmp_path / "own")
     assert ServoModel.read(next(p for p in result.files if p.suffix == ".json")).contact == "elastoplastic"
-    result = export_model(model, "c", tmp_path / "c")
+    result = export_model(model, "urdf", tmp_path / "urdf")
     note = next(text for text in result.notes if "elastoplastic" in text)
     assert "mrad" in note
-    assert note in (tmp_path / "c" / "README.md").read_text("utf-8")
+    assert note in (tmp_path / "urdf" / "README.md").read_text("utf-8")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, sine
+from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, rough_exp2, rough_log2, sine
 
 EPS = np.finfo(np.float64).eps
 
@@ -80,3 +80,10 @@ def test_stribeck_of_the_kernel_is_the_papers(uniform):
 
 def test_constants():
     assert pytest.approx(1.0, rel=EPS) == LOG2_E * LN_2
+
+
+def test_the_rough_ones_are_as_good_as_they_say(uniform):
+    x = 2.0 ** uniform(-1021.0, 1023.0, 20_000)
+    assert np.abs(each(rough_log2, x) - np.log2(x)).max() < 3e-5
+    y = uniform(-1020.0, 1020.0, 20_000)
+    np.testing.assert_allclose(each(rough_exp2, y), np.exp2(y), rtol=5e-5)
