@@ -17,6 +17,7 @@ from bench_gui.plots.contents import Array, PlotContents
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import stacked
 from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
 
@@ -43,15 +44,7 @@ class ArmPlots(QWidget):
         self.elbow = Chart("Angle of the elbow", "Elbow", "rad")
         self.error = Chart("Mean error of both joints", "Error", "mrad", bottom="Time [s]")
         self.over_time = (self.shoulder, self.elbow, self.error)
-        times = QWidget()
-        charts = QVBoxLayout(times)
-        charts.setContentsMargins(0, 0, 0, 0)
-        charts.setSpacing(4)
-        for chart, share in zip(self.over_time, (5, 5, 7), strict=True):
-            chart.setMinimumHeight(8 * share)
-            charts.addWidget(chart, share)
-        for chart in self.over_time[1:]:
-            chart.axes.setXLink(self.shoulder.axes)
+        times = stacked(self.over_time, (5, 5, 7), 8)
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.setHandleWidth(8)

@@ -11,6 +11,7 @@ from bench_gui.explore.webots_scene import Shown
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import stacked
 from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
 
@@ -38,19 +39,10 @@ class WebotsPlots(QWidget):
         self.velocity = Chart("Velocity of the servo", "Velocity", "rad/s")
         self.force = Chart("Forces on the joint", "Force", "N·m", bottom="Time [s]")
         self.charts = (self.position, self.velocity, self.force)
-        times = QWidget()
-        charts = QVBoxLayout(times)
-        charts.setContentsMargins(0, 0, 0, 0)
-        charts.setSpacing(4)
-        for chart, share in zip(self.charts, (6, 4, 6), strict=True):
-            chart.setMinimumHeight(13 * share)
-            charts.addWidget(chart, share)
-        for chart in self.charts[1:]:
-            chart.axes.setXLink(self.position.axes)
         self.body = QHBoxLayout()
         """The charts, with room for more beside them."""
         self.body.setSpacing(8)
-        self.body.addWidget(times, 1)
+        self.body.addWidget(stacked(self.charts, (6, 4, 6), 13), 1)
         column.addLayout(self.body, 1)
         self._theme: Theme | None = None
         self._unit: AngleUnit | None = None

@@ -107,7 +107,7 @@ def rough_log2(x):
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
 def rough_exp2(x):
-    """Power of two, within 5e-5 of it; the argument is limited to ±1020."""
+    """Power of two, within 6e-5 of it; the argument is limited to ±1020."""
     x = min(max(x, -1020.0), 1020.0)
     rounded = x + _ROUND
     f = x - (rounded - _ROUND)

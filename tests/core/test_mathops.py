@@ -86,4 +86,4 @@ def test_the_rough_ones_are_as_good_as_they_say(uniform):
     x = 2.0 ** uniform(-1021.0, 1023.0, 20_000)
     assert np.abs(each(rough_log2, x) - np.log2(x)).max() < 3e-5
     y = uniform(-1020.0, 1020.0, 20_000)
-    np.testing.assert_allclose(each(rough_exp2, y), np.exp2(y), rtol=5e-5)
+    np.testing.assert_allclose(each(rough_exp2, y), np.exp2(y), rtol=6e-5)
