@@ -25,7 +25,9 @@ from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
-from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.export.notes import bristle_notes
+from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.friction import CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -45,6 +47,7 @@ LARGEST, SMALLEST = 3.4e38, 1.2e-38
 """What a float can hold."""
 
 _LAWS = {"voltage": "SB_VOLTAGE", "current": "SB_CURRENT", "coast": "SB_COAST"}
+_CONTACTS = {name: f"SB_{name.upper()}" for name in CONTACTS}
 
 
 def write_c(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
@@ -52,7 +55,7 @@ def write_c(model: ServoModel, folder: Path, options: ServoOptions) -> ExportRes
     settings = settings_of(model, options, "c")
     contents = _contents(model, options)
     what = (
-        "friction budget, stopping torque, motor torque and feed-forward; C99 and C++, header only",
+        "friction budget and torque, motor torque and feed-forward; C99 and C++, header only",
         f"this servo's numbers, `{identifier(model.title)}`",
         "a pendulum, simulated with and without compensation",
     )
@@ -75,9 +78,9 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     numbers = servo_numbers(model, settings)
     name = identifier(model.title)
     guard = f"SERVOBENCH_{name.upper()}_H"
-    fields = ["supply_voltage", *(slot.name.lower() for slot in NUMBERS)]
-    rows = [f"    {_LAWS[numbers['law']]}, /* law */"]
-    rows += [f"    SB_C({_number(field, numbers[field])}), /* {field} */" for field in fields]
+    fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS))]
+    rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
+    rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
     return (
         f"/* {_comment(model.title)}: friction {model.friction.upper()}, gain {_number('kp', settings.kp)} as written "
         f"into the servo.\n * Fields and units: see sb_servo. */\n"
@@ -222,7 +225,11 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
         f"supply {settings.supply_voltage:g} V.",
         "Nothing is approximated; numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
         "Friction acts as Algorithm 1 says: as one torque per time step that stops the shaft at most. Steps of 1 ms or "
-        "less suit it.",
+        "less suit it."
+        if model.contact == "rigid"
+        else "Friction is one torque per time step that takes the velocity at the end of it and is stable at any step; "
+        "steps of 1 ms or less suit the rest. Compensation is of what slips, not of what gives before.",
+        *bristle_notes(model, "`sb_at_rest`"),
     ]
     if settings.ki > 0.0:
         notes.append("`sb_feedforward` has no meaning with an integral gain, which integrates the goal's offset.")
@@ -262,7 +269,7 @@ Simulation, once per time step of `h` seconds, with `state` from `sb_at_rest(q)`
 
 ```c
 sb_real motor = sb_motor_torque(servo, &state, goal, q, dq, 1, servo->supply_voltage, h);
-sb_real friction = sb_friction_torque(servo, motor, external, dq, load + servo->armature, h);
+sb_real friction = sb_friction_torque(servo, &state, motor, external, dq, load + servo->armature, h);
 sb_real ddq = (motor + external + friction) / (load + servo->armature);
 ```
 
@@ -277,5 +284,6 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_c,
     check=check_written,
+    contacts=tuple(CONTACTS),
     engine="C compiler",
 )

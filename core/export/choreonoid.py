@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,12 @@ import yaml
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form
-from core.export.choreonoid_friction import ChoreonoidFriction, friction_constants, simulate_choreonoid
+from core.export.choreonoid_friction import (
+    ChoreonoidFriction,
+    can_follow,
+    friction_constants,
+    simulate_choreonoid,
+)
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
@@ -29,7 +34,10 @@ from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
-from core.model import ServoModel
+from core.friction import CONTACTS
+from core.model import ServoModel, with_contact
+from core.stiction.bristle import Bristle
+from core.stiction.laws import Stribeck
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
@@ -58,16 +66,10 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     """Write `<name>.pendulum.body` and `<name>.friction.yaml`; raises ExportError for options that are not possible."""
     settings = settings_of(model, options, "choreonoid")
     bench = options.bench or default_bench(model)
-    fit = fit_drive(model, bench, settings, COULOMB if model.friction == "m1" else STRIBECK, "Choreonoid")
+    form = COULOMB if model.friction == "m1" else STRIBECK
+    fit = fit_drive(with_contact(model, "rigid"), bench, settings, form, "Choreonoid")
     drive = fit.drive
-    friction = friction_constants(
-        drive.friction + drive.extra_at_rest,
-        drive.friction,
-        drive.viscous,
-        drive.stribeck_speed,
-        bench.inertia + drive.armature,
-        options.timestep,
-    )
+    friction, bristle_note = _friction_on(model, drive, bench.inertia + drive.armature, options.timestep)
     name = slug(model.title)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
     body_file, friction_file = f"{name}.pendulum.body", f"{name}.friction.yaml"
@@ -91,15 +93,39 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
             else []
         ),
         settings_note(settings),
-        f"Kf and Bf are for {options.timestep * 1e3:g} ms and this pendulum's inertia J: Kf = (0.2/dt)²·J, "
-        f"Bf = 2·√(Kf·J), raised where u = Z·(Ts − Tc)/(w_brk·D) ≤ 1 asks for it; here u = {friction.u:.3g}. Choose "
-        "them anew for another joint.",
+        bristle_note,
         "Body files have no friction: it is the customizer's. Torque off is an effort of 0; friction stays.",
         "Friction M3–M6 depends on loads that a customizer does not see; the C header of target `c` holds it.",
     ]
     readme = readme_section(model, "Choreonoid", meanings, notes, _USAGE)
     files = write_files(folder, contents, model, "choreonoid", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+
+
+def _friction_on(model: ServoModel, drive: Drive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:
+    """A fitted drive's friction, with the model's own bristle where a customizer can have it; a sentence on that."""
+    static, milliseconds = drive.friction + drive.extra_at_rest, f"{step * 1e3:g} ms"
+    law = Stribeck(static=static, coulomb=drive.friction, breakaway_speed=drive.stribeck_speed, viscous=drive.viscous)
+    made = friction_constants(static, drive.friction, drive.viscous, drive.stribeck_speed, inertia, step)
+    usual = (
+        f"Kf and Bf are for {milliseconds} and this pendulum's inertia J: Kf = (0.2/dt)²·J, "
+        f"Bf = 2·√(Kf·J), raised where u = Z·(Ts − Tc)/(w_brk·D) ≤ 1 asks for it; here u = {made.u:.3g}. Choose "
+        "them anew for another joint."
+    )
+    if model.contact == "rigid":
+        return made, usual
+    stiffness, damping = model.values["bristle_stiffness"], model.values["bristle_damping"]
+    if not can_follow(law, Bristle(stiffness=stiffness, damping=damping, step=step), inertia):
+        return made, (
+            f"The model's bristle, {stiffness:.4g} N·m/rad and {damping:.4g} N·m·s/rad, is not possible with a "
+            f"customizer at {milliseconds}: it would jump or shake, as u ≤ 1 and Kf·dt² + 2·Bf·dt < 4·J do not both "
+            f"hold; a smaller time step may do. {usual}"
+        )
+    own = replace(made, w_brk=drive.stribeck_speed, Kf=stiffness, Bf=damping)
+    return own, (
+        "Kf and Bf are the model's own; the errors above are of the drive and the friction while it slips. They hold "
+        f"for time steps at which u = Z·(Ts − Tc)/(w_brk·D) ≤ 1, here {own.u:.3g}, and Kf·dt² + 2·Bf·dt < 4·J."
+    )
 
 
 def body_of(name: str, drive: Drive, bench: Bench, offset: float) -> dict[str, Any]:
@@ -307,6 +333,7 @@ EXPORTER = Exporter(
     title="Choreonoid",
     description="A body file and the constants of a friction for a body customizer.",
     options=ServoOptions,
+    contacts=tuple(CONTACTS),
     write=write_choreonoid,
     check=check_choreonoid,
 )

@@ -96,6 +96,17 @@ def friction_constants(
     return ChoreonoidFriction(Ts=static, Tc=coulomb, Tv=viscous, w_brk=speed, Kf=stiffness, Bf=damping, dt=step)
 
 
+def can_follow(law: Stribeck, bristle: Bristle, inertia: float) -> bool:
+    """Whether a customizer, which knows the velocity at the beginning of a step, can have a bristle on a joint.
+
+    inertia: of all that the joint turns [kg·m²]. The friction must be a function (seed 001, eq. 14), and its step with
+    the joint's not grow: K·h² + 2·B·h < 4·J.
+    """
+    step = bristle.step
+    growing = bristle.stiffness * step * step + 2.0 * bristle.damping * step >= 4.0 * inertia
+    return examine(law, bristle).sound and not growing
+
+
 def simulate_choreonoid(
     friction: ChoreonoidFriction, gains: tuple[float, float, float], pendulum: tuple[float, float, float],
     goal: Array, enable: Array,

@@ -25,8 +25,10 @@ from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
+from core.friction import CONTACT_TITLES, CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -69,6 +71,7 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "The DC motor's numbers suit Isaac Lab 2.2 and later; before, it does not brake above its no-load speed. Joint "
         "friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",
         loss,
+        *bristle_notes(model, "a reset of the environment"),
     ]
     readme = readme_section(model, "Isaac Lab", meanings, notes, _usage(servo, motor, options.timestep))
     files = write_files(folder, contents, model, "isaaclab", readme)
@@ -129,7 +132,7 @@ def _simulated(file: Path, bench: Bench, offset: float, samples: int) -> np.ndar
     goals = torch.tensor(np.array([t.goal(time) for t in trajectories])).float()[:, :, None]
     enables = torch.tensor(np.array([t.torque_enable(time) for t in trajectories])).float()[:, :, None]
     try:
-        servo = program("servobench_torch").TorchServo([file], len(trajectories), CHECK_STEP)
+        servo = program("servobench_torch").TorchServo([file], len(trajectories), CHECK_STEP, contacts=tuple(CONTACTS))
     except ValueError as error:
         raise ExportError(f"check of an export to isaaclab: {error}") from None
     inertia = bench.inertia + servo.numbers["armature"]
@@ -150,6 +153,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[Se
     form = Form(kept=KEPT)
     lost = [name.replace("_", " ") for name in model.command_path if name not in KEPT and model.values[name] > 0.0]
     lost += ["drive/coast bridge"] if model.control.bridge == "coast" else []
+    lost += [] if model.contact == "rigid" else [f"{CONTACT_TITLES[model.contact].lower()} contact"]
     if form.holds(model) and not lost:
         return in_form(model, bench, form), "As the engine's DC motor the servo is exact, friction included."
     nearest = approximate(model, bench, settings, form)
@@ -206,6 +210,7 @@ EXPORTER = Exporter(
     title="Isaac Lab",
     description="Actuator with friction M1–M6, control law and command path as identified, and the nearest DC motor.",
     options=ServoOptions,
+    contacts=tuple(CONTACTS),
     write=write_isaaclab,
     check=check_isaaclab,
     package="torch",

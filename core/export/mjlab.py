@@ -23,8 +23,10 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, se
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import pendulum_element, read_setup, xml_text
+from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
@@ -63,6 +65,7 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         "Each world needs joint friction of its own: add the event `friction_per_world` as below.",
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "Torque off is `torque_enable` 0 of the actuator; velocity and effort targets are not used.",
+        *bristle_notes(model, "a reset of the environment"),
     ]
     readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo))
     files = write_files(folder, contents, model, "mjlab", readme)
@@ -199,6 +202,7 @@ EXPORTER = Exporter(
     title="MuJoCo Warp / mjlab",
     description="Actuator with friction M1–M6, control law and command path as identified, for batched simulation.",
     options=ServoOptions,
+    contacts=tuple(CONTACTS),
     write=write_mjlab,
     check=check_mjlab,
     engine="mjlab",

@@ -1,7 +1,8 @@
 """Export to MuJoCo with friction M1–M6 at run time: a program beside the MJCF that sets friction before each step.
 
-Nothing is approximated. The program (`core/export/standalone/servobench_mujoco.py`, which explains itself) runs control
-law, motor and command path as well; written with it are the servo's numbers, a pendulum, a 2R arm and an example.
+Nothing is approximated, an elastoplastic contact included. The program, `core/export/standalone/servobench_mujoco.py`,
+which explains itself, runs control law, motor and command path as well; written with it are the servo's numbers, a
+pendulum, a 2R arm and an example.
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, read_setup, xml_text
+from core.export.notes import bristle_notes
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
@@ -67,6 +70,7 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "Torque off is `enable` 0 in `update`; it is per joint.",
+        *bristle_notes(model, "`servos.reset()`"),
     ]
     readme = readme_section(model, "MuJoCo with friction at run time", meanings, notes, _usage(servo))
     files = write_files(folder, contents, model, "mujoco-hook", readme)
@@ -194,7 +198,8 @@ servos.step([0.5, -0.2])  # goals in rad, then mj_step; or servos.update(...) be
 
 `attach` sets armature, damping and friction of the joints. Joints may have servos of different files. After a reset of
 the data or when joints were moved by hand: `servos.reset()`. Simulations that step at the same time need a model each.
-`servos.motor_torque`, `servos.external_torque` and `servos.friction_budget` tell what happened in the last step.
+`servos.motor_torque`, `servos.external_torque` and `servos.friction_budget` tell what happened in the last step,
+`servos.deflection` how far an elastoplastic contact has given.
 """
 
 
@@ -205,6 +210,7 @@ EXPORTER = Exporter(
     options=HookOptions,
     write=write_hook,
     check=check_hook,
+    contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
     install="servobench[mujoco]",

@@ -86,6 +86,18 @@ def contact_notes(model: ServoModel, held: ServoModel, bench: Bench, settings: S
     ]
 
 
+def bristle_notes(model: ServoModel, reset: str) -> list[str]:
+    """What an export that holds an elastoplastic contact says of it; nothing of a rigid one. reset: what zeroes it."""
+    if model.contact == "rigid":
+        return []
+    values = model.values
+    return [
+        f"The contact is {CONTACT_TITLES[model.contact].lower()}: before it slips it gives by a spring of "
+        f"{values['bristle_stiffness']:.4g} N·m/rad and a damper of {values['bristle_damping']:.4g} N·m·s/rad. Its "
+        f"deflection is state of the joint; {reset} zeroes it."
+    ]
+
+
 def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list[str]:
     """How far the converged motion, which is exported, is from the model's at its own step; nothing when it is near."""
     mean = _step_difference(replace(model, name="", provenance={}).to_json_text(), bench, settings)

@@ -3,7 +3,8 @@
 One JSON object: `format`, `version`, `title`, `law` ("voltage", "coast" or "current"), `supply_voltage` [V], the gain
 as written into the servo (`written_kp`), and the numbers of `NUMBERS`, names and units as in `core.kernel.layout.Slot`.
 Gains are per rad of the position error, in duty cycle (voltage laws) or A (current law): what the firmware makes of the
-written ones. A limit of the goal's velocity that never acts is 1e9 rad/s.
+written ones. A limit of the goal's velocity that never acts is 1e9 rad/s. An elastoplastic contact makes it version 2,
+with `contact` ("elastoplastic" or "elastoplastic_rational") and the numbers of `BRISTLE_NUMBERS`.
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from core.recording import ServoSettings
 STANDALONE = Path(__file__).parent / "standalone"
 """Folder of the stand-alone programs."""
 FORMAT = "servobench-servo"
-VERSION = 1
+VERSION, VERSION_WITH_CONTACT = 1, 2
+"""A rigid contact is what programs of version 1 compute; they refuse a file with another one."""
 _OF_THE_BENCH = (Slot.ANGLE_OFFSET, Slot.INERTIA, Slot.GRAVITY_TORQUE)
 _OF_THE_INTEGRATOR = (Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT)
-NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR))
+BRISTLE_NUMBERS = (Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING)
+"""What an elastoplastic contact adds to `NUMBERS`."""
+NUMBERS = tuple(slot for slot in Slot if slot not in (*_OF_THE_BENCH, *_OF_THE_INTEGRATOR, *BRISTLE_NUMBERS))
 """Slots of a kernel row that make a servo; in the file under their names in lower case."""
 LAWS = {Law.VOLTAGE: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 
@@ -33,14 +37,17 @@ LAWS = {Law.VOLTAGE: "voltage", Law.COAST: "coast", Law.CURRENT: "current"}
 def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
     """Everything a stand-alone program needs to be this servo with these gains; plain data."""
     row = model.bound_row(Bench(mass=0.0, length=0.0), settings, model.dt)
+    rigid = model.contact == "rigid"
     return {
         "format": FORMAT,
-        "version": VERSION,
+        "version": VERSION if rigid else VERSION_WITH_CONTACT,
         "title": printable(model.title),
         "law": LAWS[model.control.kernel_law],
         "supply_voltage": float(settings.supply_voltage),
         "written_kp": float(settings.kp),
         **{slot.name.lower(): float(row[slot]) for slot in NUMBERS},
+        **({} if rigid else {"contact": model.contact}),
+        **({} if rigid else {slot.name.lower(): float(row[slot]) for slot in BRISTLE_NUMBERS}),
     }
 
 

@@ -5,7 +5,8 @@
  * SERVOBENCH_DOUBLE before including it, in every file of a program, and they are double.
  *
  *   sb_friction_budget    friction budget of the models M1-M6 (M1-M5 by their zeros)
- *   sb_friction_torque    the friction that acts during one time step: the torque to stop, clipped to the budget
+ *   sb_friction_torque    the friction that acts during one time step: the torque to stop, clipped to the budget, or
+ *                         that of an elastoplastic contact, which is a spring and a damper before it slips
  *   sb_motor_torque       one step of the servo's control law, command path and motor
  *   sb_feedforward        the motor torque, and the goal, that makes the servo follow a motion
  *
@@ -15,7 +16,8 @@
  * long ago; compensate with the wanted position that far ahead, and with the offset of a further `pwm_lag` ahead.
  *
  * Theory: M. Duclusaud, G. Passault, V. Padois, O. Ly, "Extended Friction Models for the Physics Simulation of Servo
- * Actuators"; equation numbers below are its.
+ * Actuators"; equation numbers below are its. Elastoplastic contacts: R. Cisneros, M. Benallegue, R. Kikuuwe, M. Morisawa,
+ * F. Kanehiro, "Reliable chattering-free simulation of friction torque in joints presenting high stiction".
  */
 #ifndef SERVOBENCH_FRICTION_H
 #define SERVOBENCH_FRICTION_H
@@ -41,9 +43,14 @@ typedef float sb_real;
 
 typedef enum { SB_VOLTAGE, SB_CURRENT, SB_COAST } sb_law;
 
+/* How friction acts before it slips: it stops the shaft, or it gives; Stribeck friction falls with exp(-(v/v_s)^alpha)
+ * or, rational, with 1/(1 + v/v_s). */
+typedef enum { SB_RIGID, SB_ELASTOPLASTIC, SB_ELASTOPLASTIC_RATIONAL } sb_contact;
+
 /* The servo. Gains are per rad of the position error, in duty cycle (voltage and coast law) or A (current law). */
 typedef struct {
   sb_law law;
+  sb_contact contact;
   sb_real supply_voltage;           /* nominal [V] */
   sb_real torque_constant;          /* k_t, motor and reducer [N.m/A] */
   sb_real resistance;               /* R [Ohm] */
@@ -74,15 +81,18 @@ typedef struct {
   sb_real output_limit;             /* largest duty cycle or current [A] */
   sb_real opposing_gate;            /* 1: the quadratic term acts only where the torques oppose */
   sb_real release_delay;            /* of switching the torque [s]; the caller's */
+  sb_real bristle_stiffness;        /* K of an elastoplastic contact [N.m/rad] */
+  sb_real bristle_damping;          /* B of it [N.m.s/rad] */
 } sb_servo;
 
-/* What the control law keeps from one step to the next; start with sb_at_rest. */
+/* What servo and friction keep from one step to the next; start with sb_at_rest. */
 typedef struct {
-  sb_real goal;     /* after the limit of its velocity [rad] */
-  sb_real output;   /* duty cycle or A */
-  sb_real integral; /* duty cycle or A */
-  sb_real error;    /* [rad] */
-  sb_real drawn;    /* supply current [A] */
+  sb_real goal;       /* after the limit of its velocity [rad] */
+  sb_real output;     /* duty cycle or A */
+  sb_real integral;   /* duty cycle or A */
+  sb_real error;      /* [rad] */
+  sb_real drawn;      /* supply current [A] */
+  sb_real deflection; /* of an elastoplastic contact [rad] */
 } sb_state;
 
 /* What a motion asks for. */
@@ -109,10 +119,10 @@ static inline sb_real sb_stribeck(const sb_servo *servo, sb_real velocity) {
       -SB_MATH(pow)(SB_MATH(fabs)(velocity) / servo->stribeck_velocity, servo->stribeck_exponent));
 }
 
-/* Friction budget [N.m] at a motor torque, an external torque [N.m] and a velocity [rad/s]; eq. (10). */
-static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, sb_real external, sb_real velocity) {
+/* What friction is more at rest than while sliding fast [N.m]; eq. (10). */
+static inline sb_real sb_extra_at_rest(const sb_servo *servo, sb_real motor, sb_real external) {
   const sb_real by_motor = SB_MATH(fabs)(motor), by_load = SB_MATH(fabs)(external);
-  sb_real quadratic = SB_C(0), at_rest;
+  sb_real quadratic = SB_C(0);
   if (by_motor > by_load) {
     quadratic = servo->load_external_quad * external * external;
   } else if (by_load > by_motor) {
@@ -121,19 +131,76 @@ static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, s
   if (motor * external >= SB_C(0)) {
     quadratic *= SB_C(1) - servo->opposing_gate;
   }
-  at_rest = servo->friction_stribeck + quadratic +
-            SB_MATH(fabs)(servo->load_motor_stribeck * motor - servo->load_external_stribeck * external);
-  return servo->friction_viscous * SB_MATH(fabs)(velocity) + servo->friction_base +
-         SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external) +
-         sb_stribeck(servo, velocity) * at_rest;
+  return servo->friction_stribeck + quadratic +
+         SB_MATH(fabs)(servo->load_motor_stribeck * motor - servo->load_external_stribeck * external);
 }
 
-/* Friction torque during a time step [N.m], eqs (4, 5): what stops the shaft, within the budget. Add it to the other
- * torques: acceleration = (motor + external + friction)/inertia. inertia: load and armature [kg.m2]; step [s]. */
-static inline sb_real sb_friction_torque(const sb_servo *servo, sb_real motor, sb_real external, sb_real velocity,
-                                         sb_real inertia, sb_real step) {
-  const sb_real to_stop = inertia / step * velocity + motor + external;
-  return -sb_clip(to_stop, sb_friction_budget(servo, motor, external, velocity));
+/* Friction budget [N.m] at a motor torque, an external torque [N.m] and a velocity [rad/s]; eq. (10). */
+static inline sb_real sb_friction_budget(const sb_servo *servo, sb_real motor, sb_real external, sb_real velocity) {
+  return servo->friction_viscous * SB_MATH(fabs)(velocity) + servo->friction_base +
+         SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external) +
+         sb_stribeck(servo, velocity) * sb_extra_at_rest(servo, motor, external);
+}
+
+/* Root s >= 0 of s + u*E(s) = d: the slip velocity in Stribeck velocities, for d >= u >= 0. E is exp(-s^alpha), where
+ * Halley's steps begin at the root of its steepest tangent, or 1/(1 + s). */
+static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
+  const sb_real alpha = servo->stribeck_exponent, slowest = SB_C(1e-12), tiny = SB_C(1e-30);
+  sb_real level = SB_C(1), slope = SB_C(1), s;
+  int i;
+  if (servo->contact == SB_ELASTOPLASTIC_RATIONAL) {
+    const sb_real half = SB_C(0.5) * (d - SB_C(1));
+    const sb_real root = SB_MATH(sqrt)(SB_MATH(fmax)(half * half + d - u, SB_C(0)));
+    return half > SB_C(0) ? half + root : (d - u) / SB_MATH(fmax)(root - half, tiny);
+  }
+  if (alpha > SB_C(1)) {
+    const sb_real power = (alpha - SB_C(1)) / alpha, where = SB_MATH(pow)(power, SB_C(1) / alpha);
+    const sb_real height = SB_MATH(exp)(-power);
+    slope = alpha * power / where * height;
+    level = height + slope * where;
+  }
+  s = (d - u * level) / SB_MATH(fmax)(SB_C(1) - u * slope, SB_C(1e-3));
+  s = SB_MATH(fmin)(SB_MATH(fmax)(s, d - u), d);
+  for (i = 0; i < 4; i++) {
+    s = SB_MATH(fmax)(s, slowest);
+    {
+      /* The equation's left side less d; its slope times s, its curvature times s*s. */
+      const sb_real power = SB_MATH(pow)(s, alpha), fallen = u * SB_MATH(exp)(-power), f = s + fallen - d;
+      const sb_real bend = alpha * power * fallen, first = s - bend, square = first * first;
+      const sb_real second = bend * (alpha * power - (alpha - SB_C(1)));
+      const sb_real below = SB_MATH(fmax)(SB_MATH(fmax)(SB_C(2) * square - f * second, square), tiny);
+      s = SB_MATH(fmin)(SB_MATH(fmax)(s - SB_C(2) * f * s * first / below, d - u), d);
+    }
+  }
+  return s;
+}
+
+/* Friction torque during a time step [N.m]; brings the state up to date. Add it to the other torques: acceleration =
+ * (motor + external + friction)/inertia. inertia: load and armature [kg.m2]; step [s].
+ * A rigid contact: what stops the shaft, within the budget; eqs (4, 5). An elastoplastic one: what bends the bristle as
+ * fast as the shaft turns at the end of the step, less what it slips. */
+static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state, sb_real motor, sb_real external,
+                                         sb_real velocity, sb_real inertia, sb_real step) {
+  const sb_real stiff = servo->bristle_stiffness * step + servo->bristle_damping;
+  sb_real z, wished, size, sliding, at_rest, friction;
+  if (servo->contact == SB_RIGID) {
+    const sb_real to_stop = inertia / step * velocity + motor + external;
+    return -sb_clip(to_stop, sb_friction_budget(servo, motor, external, velocity));
+  }
+  z = SB_C(1) / stiff + step / inertia;
+  wished = velocity + step / inertia * (motor + external) + servo->bristle_stiffness * state->deflection / stiff;
+  size = SB_MATH(fabs)(wished);
+  sliding = servo->friction_base + SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external);
+  at_rest = sb_extra_at_rest(servo, motor, external);
+  friction = size / z;
+  if (friction > sliding + at_rest) {
+    const sb_real scale = z / (servo->stribeck_velocity * (SB_C(1) + z * servo->friction_viscous));
+    const sb_real u = scale * at_rest, d = SB_MATH(fmax)(scale * (friction - sliding), u);
+    friction = (size - servo->stribeck_velocity * sb_slip(servo, u, d)) / z;
+  }
+  friction = wished > SB_C(0) ? -friction : friction;
+  state->deflection = (servo->bristle_damping * state->deflection - step * friction) / stiff;
+  return friction;
 }
 
 /* Mean current [A] of a drive/coast bridge at a duty cycle, a supply and a back-EMF [V]. While the switch is on the
@@ -158,7 +225,7 @@ static inline sb_real sb_coast_current(const sb_servo *servo, sb_real duty, sb_r
 
 /* State of a servo that rests at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
-  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0)};
+  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0)};
   return state;
 }
 

@@ -16,7 +16,8 @@ from its motion,
 
     τ_e = J·(v − v_previous)/Δt − τ_applied,        J = load_inertia + armature
 
-and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6). Choose J rather too small: the
+and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6); that of an elastoplastic contact
+(seed 001) is taken at the velocity this J has at the end of the step. Choose J rather too small: the
 estimate is stable as long as J is less than a third above the inertia the joint really has.
 
 `plain_cfg` is the engine's own DC motor instead, with Coulomb–viscous friction in the engine.
@@ -37,9 +38,9 @@ from isaaclab.actuators import ActuatorBase, ActuatorBaseCfg, DCMotorCfg  # pyri
 from isaaclab.utils.configclass import configclass  # pyright: ignore[reportMissingImports]
 
 if __package__:
-    from .servobench_torch import TorchServo, read_servo
+    from .servobench_torch import CONTACTS, TorchServo, read_servo
 else:  # copied beside a script and not into a package
-    from servobench_torch import TorchServo, read_servo
+    from servobench_torch import CONTACTS, TorchServo, read_servo
 
 
 def servo_cfg(
@@ -92,7 +93,7 @@ class ServoBenchActuator(ActuatorBase):
     def __init__(self, cfg: "ServoBenchActuatorCfg", *args: Any, **kwargs: Any) -> None:
         super().__init__(cfg, *args, **kwargs)
         numbers = [_servo_of(cfg.servos, name) for name in self.joint_names]
-        self.servo = TorchServo(numbers, self._num_envs, cfg.physics_dt, device=self._device)
+        self.servo = TorchServo(numbers, self._num_envs, cfg.physics_dt, contacts=CONTACTS, device=self._device)
         self.inertia = self._parse_joint_parameter(cfg.load_inertia, None) + self.servo.numbers["armature"]
         self.torque_enable = torch.ones_like(self.inertia)
         self.external_torque = torch.zeros_like(self.inertia)

@@ -14,6 +14,10 @@ a moment acts on two half steps. So that steps of 5 ms do, a command is taken ha
 with the velocity half a step on, and of what falls with the velocity (viscous friction, back-EMF, velocity gain) the
 engine integrates a half implicitly, as `dof_damping`. `motor_torque` is the motor's; the actuator's force is not quite.
 
+An elastoplastic contact (seed 001) is a spring and a damper before it slips. The engine has no such friction, so it is
+found here, at the velocity the joint will have by its own inertia and last load, and handed over as a torque and its
+slope: with the motor's torque and as `dof_damping`. The deflection then follows from the velocity that became of it.
+
 The load is everything that turns the joint but its own motor, viscous friction and friction constraint:
 
     τ_e = qfrc_smooth − actuator_force − qfrc_damper + qfrc_constraint − friction rows of the joint's DOF
@@ -43,9 +47,9 @@ from mjlab.utils.spec import create_motor_actuator  # pyright: ignore[reportMiss
 from mujoco import mjtConstraint  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 if __package__:
-    from .servobench_torch import TorchServo, read_servo
+    from .servobench_torch import CONTACTS, TorchServo, read_servo
 else:  # copied beside a script and not into a package
-    from servobench_torch import TorchServo, read_servo
+    from servobench_torch import CONTACTS, TorchServo, read_servo
 
 MODEL_FIELDS = ("dof_frictionloss", "dof_damping")
 """Of the engine's model; each world needs its own, see `friction_per_world`."""
@@ -115,7 +119,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
                 name,
                 effort_limit=1.0,
                 armature=numbers["armature"],
-                frictionloss=max(numbers["friction_base"], SMALLEST_FRICTION),
+                frictionloss=max(numbers["friction_base"], SMALLEST_FRICTION) if numbers["contact"] == "rigid" else 0.0,
                 viscous_damping=numbers["friction_viscous"],
             )
             # The servo's law limits its torque; a range of the engine would only cut it again.
@@ -130,7 +134,8 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         super().initialize(mj_model, model, data, device)
         self._model, self._data = model, data
         numbers = [self.cfg.servo_of(name) for name in self._target_names]
-        self.servo = TorchServo(numbers, data.nworld, float(mj_model.opt.timestep), lead=STAGGERED, device=device)
+        timestep = float(mj_model.opt.timestep)
+        self.servo = TorchServo(numbers, data.nworld, timestep, lead=STAGGERED, contacts=CONTACTS, device=device)
         self._dofs = self.entity.indexing.joint_v_adr[self.target_ids].long()
         self._inertia = torch.tensor(mj_model.dof_M0, device=device, dtype=torch.float)[self._dofs]
         shape = (data.nworld, len(numbers))
@@ -152,10 +157,23 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         friction = servo.static_friction(velocity + change, torque - falling * change, external)
         viscous = servo.numbers["friction_viscous"]
         damping = self._implicit(falling + viscous)
+        force = torque + (damping - viscous) * velocity
+        if servo.contacts != {"rigid"}:
+            dry = servo.dry_friction(torque - falling * change, external)
+            half = self._implicit(falling)
+            inertia = self._inertia + servo.timestep * half
+            bristle, slope = servo.bristle_friction(inertia, velocity, torque + external, dry)
+            # The engine finds contact forces as if there were no damping; more of it than this would mislead them.
+            slope = torch.minimum(slope, self._inertia / servo.timestep)
+            ahead = velocity + servo.timestep / inertia * (torque + external + bristle)
+            bristled, softened = torque + half * velocity + bristle + slope * ahead, half + slope
+            friction = torch.where(servo.is_rigid, friction, 0.0)
+            force = torch.where(servo.is_rigid, force, bristled)
+            damping = torch.where(servo.is_rigid, damping, softened)
         self._model.dof_frictionloss[:, self._dofs] = friction
         self._model.dof_damping[:, self._dofs] = damping
         self.motor_torque, self.external_torque, self._velocity = torque, external, velocity
-        return torque + (damping - viscous) * velocity
+        return force
 
     def update(self, dt: float) -> None:
         """The engine has stepped: so have the servos."""

@@ -17,6 +17,11 @@ a command is taken half a step later, budgets are computed with the velocity hal
 velocity (viscous friction, back-EMF, velocity gain) the engine integrates a half implicitly, as `dof_damping`.
 `servos.motor_torque` is therefore the motor's torque, and the actuator's force is not quite.
 
+An elastoplastic contact (seed 001) is a spring and a damper before it slips. The engine has no such friction, so it is
+found here, at the velocity that the joint will have (its own inertia and last load foretell it), and handed over as a
+torque and its slope: with the motor's torque and as `dof_damping`, of which the engine's solver makes the true velocity
+with contacts and all joints together. The deflection then follows from that velocity.
+
 Needs mujoco and numpy; numba, where it is installed, makes it some twenty times faster.
 """
 
@@ -33,15 +38,22 @@ from typing import Any
 import mujoco
 import numpy as np
 from servobench_servo import (
+    BRISTLE_DAMPING,
+    CONTACT,
     DELAY,
     FIELDS,
     KV_FRICTION,
     RELEASE_DELAY,
+    RIGID,
     SLEWED,
     SOURCE,
     STATE,
+    STIFFNESS,
+    bent,
+    bristle_friction,
     compiled,
     drive,
+    dry_friction,
     late,
     load_servo,
     named,
@@ -57,7 +69,9 @@ SMALLEST_BUDGET = 1e-12
 """A budget of 0 would take the joint's row out of the constraints [N·m]."""
 MEMORY = len(FIELDS)
 """A joint's row: the servo's numbers, from here on its state, and what is kept of the joint."""
-TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, INERTIA, GEAR, GOAL, ENABLE = range(len(STATE), len(STATE) + 10)
+(
+    TORQUE, EXTERNAL, BUDGET, OWN, DAMPING, VELOCITY, DEFLECTION, SLIDING, AT_REST, INERTIA, GEAR, GOAL, ENABLE,
+) = range(len(STATE), len(STATE) + 13)  # fmt: skip
 """Places behind the servo's state."""
 DOF, ADDRESS, MOTOR, ROW = range(4)
 """Where a joint is in the engine's arrays; the last is where its friction was in the last step's constraints."""
@@ -97,7 +111,8 @@ class Servos:
         self._past = np.zeros((len(ids), 2, math.ceil(longest / step + STAGGERED) + 2))
         model.dof_armature[self._dofs] = self.numbers["armature"]
         model.dof_damping[self._dofs] = 0.0
-        model.dof_frictionloss[self._dofs] = self.numbers["friction_base"] + SMALLEST_BUDGET
+        rigid = self.numbers["contact"] == RIGID
+        model.dof_frictionloss[self._dofs] = np.where(rigid, self.numbers["friction_base"] + SMALLEST_BUDGET, 0.0)
         model.dof_solref[self._dofs] = SOLREF
         model.dof_solimp[self._dofs] = SOLIMP
         mujoco.mj_setConst(model, mujoco.MjData(model))
@@ -129,6 +144,11 @@ class Servos:
     def friction_budget(self) -> np.ndarray:
         """Static part of the last update's budget (joints,) [N·m]"""
         return self._memory[:, BUDGET].copy()
+
+    @property
+    def deflection(self) -> np.ndarray:
+        """Of the joints' elastoplastic contacts at the last update (joints,) [rad]; 0 where a contact is rigid"""
+        return self._memory[:, DEFLECTION].copy()
 
     def reset(self) -> None:
         """Forget what was: after a reset of the data or moving joints by hand; going back in time does it, too."""
@@ -224,18 +244,39 @@ def _make_update(source: int) -> Any:
             enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + STAGGERED)
             torque, slope = drive(p, own, qpos[place[ADDRESS]], velocity, goal, enable, step, STAGGERED)
             budget = static_friction(p, torque - 0.5 * slope * rate, external, velocity + 0.5 * rate)
-            slope += p[KV_FRICTION]
+            explicit, loss = torque, budget + SMALLEST_BUDGET
+            if p[CONTACT] == RIGID:
+                slope += p[KV_FRICTION]
+                explicit -= p[KV_FRICTION] * velocity
             stiffness = slope * step / own[INERTIA]
             implicit = slope * (0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness)
+            explicit += implicit * velocity
+            if p[CONTACT] != RIGID:
+                # What the last step's friction was at the velocity that became of it.
+                slid, _ = bristle_friction(p, own[SLIDING], own[AT_REST], own[DEFLECTION], velocity, 0.0, step)
+                own[DEFLECTION] = bent(p, own[DEFLECTION], slid, step)
+                sliding, at_rest = dry_friction(p, torque - 0.5 * slope * rate, external)
+                mobility = step / (own[INERTIA] + step * implicit)
+                free = velocity + mobility * (torque + external)
+                friction, slip = bristle_friction(p, sliding, at_rest, own[DEFLECTION], free, mobility, step)
+                falling = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
+                if slip != 0.0:
+                    falling *= p[KV_FRICTION] / (falling + p[KV_FRICTION])
+                # The engine finds contact forces as if there were no damping; more of it than this would mislead them.
+                falling = min(falling, own[INERTIA] / step)
+                explicit += friction + falling * (free + mobility * friction)
+                implicit += falling
+                own[SLIDING], own[AT_REST] = sliding, at_rest
+                loss = 0.0
             own[TORQUE] = torque
             own[EXTERNAL] = external
             own[BUDGET] = budget
-            own[OWN] = torque - p[KV_FRICTION] * velocity + implicit * velocity
+            own[OWN] = explicit
             own[DAMPING] = implicit
             own[VELOCITY] = velocity
-            ctrl[place[MOTOR]] = own[OWN] / own[GEAR]
+            ctrl[place[MOTOR]] = explicit / own[GEAR]
             damping[dof] = implicit
-            frictionloss[dof] = budget + SMALLEST_BUDGET
+            frictionloss[dof] = loss
 
     return compiled(update)
 

@@ -33,7 +33,7 @@ void simulate_pendulum(const sb_real *goals, const sb_real *drives, long count, 
     const sb_real drive = delayed(drives, k, count, SERVO.release_delay, step);
     const sb_real motor = sb_motor_torque(&SERVO, &state, goal, position, velocity, drive, SERVO.supply_voltage, step);
     const sb_real external = gravity(position);
-    const sb_real friction = sb_friction_torque(&SERVO, motor, external, velocity, inertia, step);
+    const sb_real friction = sb_friction_torque(&SERVO, &state, motor, external, velocity, inertia, step);
     const sb_real acceleration = (motor + external + friction) / inertia;
     positions[k] = position;
     position += step * (velocity + SB_C(0.5) * acceleration * step);

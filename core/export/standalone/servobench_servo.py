@@ -7,7 +7,9 @@ and give it to the program of your engine (`servobench_mujoco`, a Webots control
     torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
     budget = static_friction(numbers, torque, external_torque, velocity)
 
-yourself. SI units and radians; torques that turn the joint towards larger angles are positive.
+yourself. Friction of an elastoplastic contact (seed 001) is a torque that also depends on a deflection, which the
+caller keeps: `bristle_friction` and `bent`. SI units and radians; torques that turn the joint towards larger angles are
+positive.
 """
 
 from __future__ import annotations
@@ -21,7 +23,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["FIELDS", "Bank", "applied_friction", "drive", "late", "load_servo", "named", "static_friction"]
+__all__ = [
+    "FIELDS",
+    "Bank",
+    "applied_friction",
+    "bent",
+    "bristle_friction",
+    "drive",
+    "dry_friction",
+    "late",
+    "load_servo",
+    "named",
+    "static_friction",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -54,19 +68,24 @@ FIELDS = (
     "delay", "goal_slew", "dead_band", "pwm_lag", "supply_sag", "release_braking",
     "inductance", "pwm_period",
     "kp", "ki", "kd", "kv", "output_limit", "opposing_gate", "release_delay",
-    "supply_voltage", "law",
+    "supply_voltage", "law", "contact", "bristle_stiffness", "bristle_damping",
 )  # fmt: skip
 """Numbers of a servo in order: N·m/A, Ω, kg·m², N·m, N·m·s/rad, 1, N·m, 1, 1/(N·m), rad/s, 1, s, rad/s, rad, s, Ω, 1,
-H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast."""
+H, s; gains per rad in duty cycle or A; V; law: 0 voltage, 1 current, 2 coast; contact: 0 rigid, 1 elastoplastic,
+2 elastoplastic with the rational function; N·m/rad, N·m·s/rad."""
 (
     KT, R, ARMATURE, KC, KV_FRICTION, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG, BRAKING,
-    L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW,
+    L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, RELEASE_DELAY, SUPPLY, LAW, CONTACT, STIFFNESS, BRISTLE_DAMPING,
 ) = range(len(FIELDS))  # fmt: skip
 LAWS = ("voltage", "current", "coast")
 VOLTAGE, CURRENT, COAST = 0.0, 1.0, 2.0
+CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
+RIGID, STRIBECK, RATIONAL = 0.0, 1.0, 2.0
 STATE = ("slewed_goal", "output", "integral", "error", "bus_current")
 SLEWED, OUTPUT, INTEGRAL, ERROR, BUS = range(len(STATE))
 _TINY = 1e-300
+_SLOWEST = 1e-12
+"""Slip velocities below this share of the Stribeck velocity are as good as none."""
 
 
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
@@ -79,15 +98,23 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
             data = json.loads(Path(source).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise ValueError(f"{name}: cannot read the servo: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") != 1:
-        raise ValueError(f"{name}: not a servo file of version 1")
+    if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2):
+        raise ValueError(f"{name}: not a servo file of version 1 or 2")
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; there are {', '.join(LAWS)}")
     data["law"] = float(LAWS.index(data["law"]))
+    if data["version"] == 1:
+        data |= {"contact": "rigid", "bristle_stiffness": 0.0, "bristle_damping": 0.0}
+    if data.get("contact") not in CONTACTS:
+        raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
+    data["contact"] = float(CONTACTS.index(data["contact"]))
     wrong = [
         f for f in FIELDS if not isinstance(data.get(f), (int, float)) or not math.isfinite(data[f]) or data[f] < 0
     ]
-    wrong += [f for f in ("torque_constant", "resistance", "stribeck_velocity") if f not in wrong and not data[f] > 0]
+    positive = ["torque_constant", "resistance", "stribeck_velocity"]
+    if data["contact"] != RIGID:
+        positive += ["bristle_stiffness", "bristle_damping"]
+    wrong += [f for f in positive if f not in wrong and not data[f] > 0]
     if wrong:
         raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: not possible")
     return np.array([float(data[field]) for field in FIELDS])
@@ -99,12 +126,12 @@ def named(rows: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def static_friction(p, motor_torque, external_torque, velocity):
-    """Friction budget without its viscous part [N·m], M6 of seed 004 eq. (10); M1–M5 by their zeros.
+def dry_friction(p, motor_torque, external_torque):
+    """Friction at this load [N·m]: while sliding fast, and what it is more at rest; M6 of seed 004 eq. (10), M1–M5 by
+    their zeros.
 
-    p: numbers of a servo; torques [N·m]; velocity [rad/s].
+    p: numbers of a servo; torques [N·m].
     """
-    stribeck = math.exp(-((max(abs(velocity) / p[VS], _TINY)) ** p[ALPHA]))
     am, ae = abs(motor_torque), abs(external_torque)
     quadratic = 0.0
     if p[GATE] <= 0.0 or motor_torque * external_torque < 0.0:
@@ -113,7 +140,18 @@ def static_friction(p, motor_torque, external_torque, velocity):
         elif ae > am:
             quadratic = p[KMQ] * am * am
     at_rest = p[KCS] + abs(p[KMS] * motor_torque - p[KES] * external_torque) + quadratic
-    return p[KC] + abs(p[KM] * motor_torque - p[KE] * external_torque) + stribeck * at_rest
+    return p[KC] + abs(p[KM] * motor_torque - p[KE] * external_torque), at_rest
+
+
+@compiled
+def static_friction(p, motor_torque, external_torque, velocity):
+    """Friction budget without its viscous part [N·m], seed 004 eq. (10).
+
+    p: numbers of a servo; torques [N·m]; velocity [rad/s].
+    """
+    stribeck = math.exp(-((max(abs(velocity) / p[VS], _TINY)) ** p[ALPHA]))
+    sliding, at_rest = dry_friction(p, motor_torque, external_torque)
+    return sliding + stribeck * at_rest
 
 
 @compiled
@@ -125,6 +163,68 @@ def applied_friction(p, inertia, step, velocity, motor_torque, external_torque):
     budget = static_friction(p, motor_torque, external_torque, velocity) + p[KV_FRICTION] * abs(velocity)
     to_stop = inertia / step * velocity + motor_torque + external_torque
     return -min(max(to_stop, -budget), budget)
+
+
+@compiled
+def slip_share(p, u, d):
+    """Root s ≥ 0 of s + u·E(s) = d, the slip velocity in Stribeck velocities; d ≥ u ≥ 0.
+
+    E is exp(−s^α) or, rational, 1/(1 + s). By Halley's steps from where the tangent at E's steepest has its root.
+    """
+    if p[CONTACT] == RATIONAL:
+        half = 0.5 * (d - 1.0)
+        root = math.sqrt(max(half * half + d - u, 0.0))
+        return half + root if half > 0.0 else (d - u) / max(root - half, _TINY)
+    alpha = p[ALPHA]
+    level = slope = 1.0
+    if alpha > 1.0:
+        power = (alpha - 1.0) / alpha
+        where = power ** (1.0 / alpha)
+        height = math.exp(-power)
+        slope = alpha * power / where * height
+        level = height + slope * where
+    s = min(max((d - u * level) / max(1.0 - u * slope, 1e-3), d - u), d)
+    for _ in range(4):
+        s = max(s, _SLOWEST)
+        power = s**alpha
+        fallen = u * math.exp(-power)
+        # Value, slope times s and curvature times s².
+        f = s + fallen - d
+        bend = alpha * power * fallen
+        first = s - bend
+        second = bend * (alpha * power - (alpha - 1.0))
+        square = first * first
+        s = min(max(s - 2.0 * f * s * first / max(2.0 * square - f * second, square, _TINY), d - u), d)
+    return s
+
+
+@compiled
+def bristle_friction(p, sliding, at_rest, deflection, free, mobility, step):
+    """Friction torque [N·m] of an elastoplastic contact during a step, and the velocity [rad/s] at which it slips,
+    0 while it sticks (seed 001, eqs 11–16, with the velocity at the end of the step).
+
+    sliding, at_rest [N·m]: of `dry_friction`; deflection [rad]; free: the joint's velocity at the end of the step
+    without this friction [rad/s]; mobility: what that velocity changes by per torque [rad/(s·N·m)], 0 where it is the
+    velocity at the end already; step [s].
+    """
+    stiff = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
+    z = 1.0 / stiff + mobility
+    wished = free + p[STIFFNESS] * deflection / stiff
+    size = abs(wished)
+    if size <= z * (sliding + at_rest):
+        return -wished / z, 0.0
+    scale = z / (p[VS] * (1.0 + z * p[KV_FRICTION]))
+    u = scale * at_rest
+    slip = p[VS] * slip_share(p, u, max(scale * (size / z - sliding), u))
+    side = 1.0 if wished > 0.0 else -1.0
+    return -side * (size - slip) / z, side * slip
+
+
+@compiled
+def bent(p, deflection, friction, step):
+    """Deflection of an elastoplastic contact [rad] after a step of a friction torque [N·m]; seed 001, eq. (18)."""
+    stiff = p[STIFFNESS] * step + p[BRISTLE_DAMPING]
+    return (p[BRISTLE_DAMPING] * deflection - step * friction) / stiff
 
 
 @compiled
@@ -238,12 +338,25 @@ class Bank:
     `bank.numbers["kp"] *= 0.5`.
     """
 
-    def __init__(self, servos: Sequence[str | Path | Mapping[str, Any]], step: float, lead: float = 0.0) -> None:
-        """step [s]; lead: share of a step by which a command acts later, on top of the servo's own delay.
+    def __init__(
+        self,
+        servos: Sequence[str | Path | Mapping[str, Any]],
+        step: float,
+        lead: float = 0.0,
+        contacts: Sequence[str] = ("rigid",),
+    ) -> None:
+        """step [s]; lead: share of a step by which a command acts later, on top of the servo's own delay; contacts:
+        those whose friction the caller computes.
 
-        Raises ValueError for a file that is not a servo.
+        Raises ValueError for a file that is not a servo, and for a servo with another contact.
         """
         self.rows = np.array([load_servo(servo) for servo in servos]).reshape(len(servos), len(FIELDS))
+        for contact in self.rows[:, CONTACT]:
+            if CONTACTS[int(contact)] not in contacts:
+                raise ValueError(
+                    f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
+                    "take the servo file of this program's own export"
+                )
         self.numbers = named(self.rows)
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead

@@ -3,12 +3,14 @@
 
     servo = TorchServo(["shoulder.servo.json", "elbow.servo.json"], num_envs=4096, timestep=0.005, device="cuda")
     motor = servo.motor_torque(goal, position, velocity)                     # N·m, advances the servos by one step
-    friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, Algorithm 1 lines 4–6
+    friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, once a step
 
 Every tensor is (num_envs, num_joints), SI units and radians. A servo is a JSON file of numbers; joints of one batch may
 be different servos with different laws. The order within a step is that of seed paper "Extended friction models for
 the physics simulation of servo actuators", Algorithm 1, with the path of the command in front: delay, velocity limit
-of the goal, dead band, integral and derivative gains, lag of the output, sag of the supply.
+of the goal, dead band, integral and derivative gains, lag of the output, sag of the supply. Friction is what stops the
+joint within its budget (lines 4–6) or, where the contact is elastoplastic, what bends a bristle that slips at more
+(seed 001); its deflection is state.
 
 `motor_torque` is `propose` and `accept` in one: a simulator that may ask twice before it steps calls the two itself.
 
@@ -27,7 +29,7 @@ from typing import Any
 import torch  # pyright: ignore[reportMissingImports]
 
 FORMAT = "servobench-servo"
-VERSION = 1
+VERSIONS = (1, 2)
 LAWS = ("voltage", "coast", "current")
 NUMBERS = (
     "torque_constant", "resistance", "armature",
@@ -38,9 +40,12 @@ NUMBERS = (
     "inductance", "pwm_period", "kp", "ki", "kd", "kv", "output_limit", "supply_voltage",
 )  # fmt: skip
 """What a servo file must hold besides its law; each is a tensor in `TorchServo.numbers`."""
+CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
+BRISTLE_NUMBERS = ("bristle_stiffness", "bristle_damping")
+"""What a file of version 2 holds, too, besides its contact; tensors like the others."""
 _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
-    "supply_voltage",
+    "supply_voltage", *BRISTLE_NUMBERS,
 )  # fmt: skip
 LONGEST_DELAY = 4096
 """A command is never kept for more steps than this."""
@@ -61,11 +66,15 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}: cannot be read as a servo: {error}") from None
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ValueError(f"{name}: not a servo file ({FORMAT})")
-    if data.get("version") != VERSION:
-        raise ValueError(f"{name}: version {data.get('version')!r} is not {VERSION}; take the program exported with it")
+    if data.get("version") not in VERSIONS:
+        raise ValueError(f"{name}: version {data.get('version')!r} is not 1 or 2; take the program exported with it")
+    if data["version"] == 1:
+        data |= {"contact": "rigid", **dict.fromkeys(BRISTLE_NUMBERS, 1.0)}
     if data.get("law") not in LAWS:
         raise ValueError(f"{name}: no control law {data.get('law')!r}; there are {', '.join(LAWS)}")
-    for number in NUMBERS:
+    if data.get("contact") not in CONTACTS:
+        raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
+    for number in (*NUMBERS, *BRISTLE_NUMBERS):
         value = data.get(number)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0.0:
             raise ValueError(f"{name}: {number} = {value!r} must be a finite number of at least 0")
@@ -87,6 +96,11 @@ class _State:
     """Of the last step [rad]."""
     bus_current: torch.Tensor
     """[A]"""
+    deflection: torch.Tensor
+    """Of an elastoplastic contact [rad]."""
+    sliding: torch.Tensor
+    """Friction of the last step while sliding fast [N·m]; with what it is more at rest it tells the deflection."""
+    at_rest: torch.Tensor
 
 
 class TorchServo:
@@ -99,29 +113,39 @@ class TorchServo:
         timestep: float,
         *,
         lead: float = 0.0,
+        contacts: Sequence[str] = ("rigid",),
         device: str | torch.device = "cpu",
         dtype: torch.dtype = torch.float32,
     ) -> None:
         """servos: one file (or its contents) a joint; timestep: of the simulation [s]; lead: share of a step by which
-        commands act later, on top of the servos' own delay. Raises ValueError.
+        commands act later, on top of the servos' own delay; contacts: those whose friction the caller has from here.
+        Raises ValueError.
         """
         if not (math.isfinite(timestep) and timestep > 0.0) or num_envs < 1 or not servos:
             raise ValueError(f"{len(servos)} servos in {num_envs} environments at {timestep} s are not possible")
         data = [read_servo(servo) for servo in servos]
+        other = {servo["contact"] for servo in data} - set(contacts)
+        if other:
+            raise ValueError(f"a servo's contact is {other.pop()}; only {', '.join(contacts)} is possible here")
         self.timestep = float(timestep)
         self.num_envs, self.num_joints = num_envs, len(data)
         self._lead = lead
+        self.contacts = {servo["contact"] for servo in data}
+        """Which there are among the joints."""
         self._laws = {law for law in LAWS if any(servo["law"] == law for servo in data)}
         # Made outside of inference mode, or they could not be written to outside of it.
         with torch.inference_mode(False), torch.no_grad():
             self.nominal = {
                 name: torch.tensor([servo[name] for servo in data], device=device, dtype=dtype).expand(num_envs, -1)
-                for name in NUMBERS
+                for name in (*NUMBERS, *BRISTLE_NUMBERS)
             }
             self.numbers: dict[str, torch.Tensor] = {name: value.clone() for name, value in self.nominal.items()}
             """The servos' numbers, (num_envs, num_joints) each; after writing to them call `refresh`."""
             is_law = {law: torch.tensor([servo["law"] == law for servo in data], device=device) for law in LAWS}
             self._is_coast, self._is_current = is_law["coast"], is_law["current"]
+            is_contact = {c: torch.tensor([servo["contact"] == c for servo in data], device=device) for c in CONTACTS}
+            self.is_rigid, self._is_rational = is_contact["rigid"], is_contact["elastoplastic_rational"]
+            """Which joints have a rigid contact, (num_joints,)."""
             zeros = torch.zeros(num_envs, self.num_joints, device=device, dtype=dtype)
             self._state = _State(*(zeros.clone() for _ in fields(_State)))
             self._fresh = torch.ones(num_envs, 1, device=device, dtype=torch.bool)
@@ -192,6 +216,9 @@ class TorchServo:
             integral=torch.where(enabled, integral, zero),
             error=error,
             bus_current=torch.clamp(duty * current, min=0.0),
+            deflection=self._bent(velocity),
+            sliding=state.sliding,
+            at_rest=state.at_rest,
         )
         self.current, self.duty_cycle = current, duty
         return n["torque_constant"] * current
@@ -231,16 +258,18 @@ class TorchServo:
         self._age[chosen] = 0
         self._pending = None
 
-    def static_friction(
-        self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
-    ) -> torch.Tensor:
-        """Friction budget of M6, eq. (10), without its viscous part [N·m]; M1–M5 by their zeros.
+    @property
+    def deflection(self) -> torch.Tensor:
+        """Of the elastoplastic contacts, at the last `propose`, (num_envs, num_joints) [rad]; 0 where one is rigid."""
+        return (self._pending or self._state).deflection
 
-        velocity [rad/s], motor_torque and external_torque [N·m]. The viscous part is
-        `numbers["friction_viscous"]`·|velocity|.
+    def dry_friction(
+        self, motor_torque: torch.Tensor, external_torque: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Friction of M6 at this load, eq. (10): while sliding fast, and what it is more at rest [N·m]; M1–M5 by their
+        zeros. motor_torque and external_torque [N·m].
         """
         n = self.numbers
-        stribeck = torch.exp(-((velocity.abs() / n["stribeck_velocity"]) ** n["stribeck_exponent"]))
         motor, external = motor_torque.abs(), external_torque.abs()
         zero = torch.zeros_like(motor)
         quadratic = torch.where(
@@ -252,7 +281,20 @@ class TorchServo:
         quadratic = torch.where(same_sense, quadratic * (1.0 - n["opposing_gate"]), quadratic)
         load = (n["load_motor"] * motor_torque - n["load_external"] * external_torque).abs()
         at_rest = (n["load_motor_stribeck"] * motor_torque - n["load_external_stribeck"] * external_torque).abs()
-        return n["friction_base"] + load + stribeck * (n["friction_stribeck"] + at_rest + quadratic)
+        return n["friction_base"] + load, n["friction_stribeck"] + at_rest + quadratic
+
+    def static_friction(
+        self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
+    ) -> torch.Tensor:
+        """Friction budget of M6, eq. (10), without its viscous part [N·m]; M1–M5 by their zeros.
+
+        velocity [rad/s], motor_torque and external_torque [N·m]. The viscous part is
+        `numbers["friction_viscous"]`·|velocity|.
+        """
+        n = self.numbers
+        stribeck = torch.exp(-((velocity.abs() / n["stribeck_velocity"]) ** n["stribeck_exponent"]))
+        sliding, at_rest = self.dry_friction(motor_torque, external_torque)
+        return sliding + stribeck * at_rest
 
     def friction_budget(
         self, velocity: torch.Tensor, motor_torque: torch.Tensor, external_torque: torch.Tensor
@@ -268,19 +310,49 @@ class TorchServo:
         motor_torque: torch.Tensor,
         external_torque: torch.Tensor,
     ) -> torch.Tensor:
-        """Friction torque τ_f [N·m]: what stops the joint within the step, clipped to the budget (lines 4–6).
+        """Friction torque τ_f [N·m]: what stops the joint within the step, clipped to the budget (lines 4–6), or that
+        of an elastoplastic contact, see `bristle_friction`.
 
         inertia [kg·m²]: of everything that turns with the joint, armature included.
         """
         to_stop = inertia * velocity / self.timestep + motor_torque + external_torque
-        return -_clip(to_stop, self.friction_budget(velocity, motor_torque, external_torque))
+        friction = -_clip(to_stop, self.friction_budget(velocity, motor_torque, external_torque))
+        if self.contacts == {"rigid"}:
+            return friction
+        dry = self.dry_friction(motor_torque, external_torque)
+        bristle, _ = self.bristle_friction(inertia, velocity, motor_torque + external_torque, dry)
+        return torch.where(self.is_rigid, friction, bristle)
+
+    def bristle_friction(
+        self,
+        inertia: torch.Tensor | float,
+        velocity: torch.Tensor,
+        torque: torch.Tensor,
+        dry: tuple[torch.Tensor, torch.Tensor],
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Friction torque [N·m] of elastoplastic contacts at the end of the step, and how much it falls with the
+        velocity there [N·m·s/rad]; meaningless for rigid ones (seed 001, eqs 11–16, with inertia/Δt in series).
+
+        inertia [kg·m²]: see `applied_friction`; torque: all that turns the joint but friction [N·m]; dry: of
+        `dry_friction`. To be called after `propose`, which has the deflection follow the velocity.
+        """
+        sliding, at_rest = dry
+        if self._pending is None:
+            self._state.sliding.copy_(sliding)
+            self._state.at_rest.copy_(at_rest)
+        else:
+            self._pending.sliding, self._pending.at_rest = sliding, at_rest
+        mobility = self.timestep / inertia
+        friction, slip = self._bristle(sliding, at_rest, self.deflection, velocity + mobility * torque, mobility)
+        viscous, stiff = self.numbers["friction_viscous"], self._stiff
+        return friction, torch.where(slip > 0.0, stiff * viscous / (stiff + viscous), stiff)
 
     def randomize(
         self, name: str, low: float, high: float, env_ids: Envs = None, generator: torch.Generator | None = None
     ) -> None:
         """Set a number of some environments to its nominal value times a factor in [low, high], one a joint."""
         if name not in self.numbers or not 0.0 <= low <= high:
-            raise ValueError(f"cannot scale {name!r} by {low} to {high}; there are {', '.join(NUMBERS)}")
+            raise ValueError(f"cannot scale {name!r} by {low} to {high}; there are {', '.join(self.numbers)}")
         chosen = slice(None) if env_ids is None else env_ids
         nominal = self.nominal[name][chosen]
         share = torch.rand(nominal.shape, generator=generator, device=nominal.device, dtype=nominal.dtype)
@@ -306,6 +378,73 @@ class TorchServo:
                 )
                 self._head = 0
                 self._age.zero_()
+
+    @property
+    def _stiff(self) -> torch.Tensor:
+        """Torque per velocity of a bristle that takes a step up alone [N·m·s/rad]."""
+        return self.numbers["bristle_stiffness"] * self.timestep + self.numbers["bristle_damping"]
+
+    def _bent(self, velocity: torch.Tensor) -> torch.Tensor:
+        """Deflection now: the last one, after a step at the velocity that became of it (seed 001, eq. 18)."""
+        state = self._state
+        if self.contacts == {"rigid"}:
+            return state.deflection
+        friction, _ = self._bristle(state.sliding, state.at_rest, state.deflection, velocity, 0.0)
+        bent = (self.numbers["bristle_damping"] * state.deflection - self.timestep * friction) / self._stiff
+        return torch.where(self._fresh | self.is_rigid, torch.zeros_like(bent), bent)
+
+    def _bristle(
+        self,
+        sliding: torch.Tensor,
+        at_rest: torch.Tensor,
+        deflection: torch.Tensor,
+        free: torch.Tensor,
+        mobility: torch.Tensor | float,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Friction torque [N·m] and the size of the slip velocity [rad/s], 0 where it sticks.
+
+        free: velocity without this friction [rad/s]; mobility: its change per torque [rad/(s·N·m)].
+        """
+        n, stiff = self.numbers, self._stiff
+        z = 1.0 / stiff + mobility
+        wished = free + n["bristle_stiffness"] * deflection / stiff
+        size = wished.abs()
+        scale = z / (n["stribeck_velocity"] * (1.0 + z * n["friction_viscous"]))
+        u = scale * at_rest
+        slip = n["stribeck_velocity"] * self._slip(u, torch.maximum(scale * (size / z - sliding), u))
+        slip = torch.where(size > z * (sliding + at_rest), slip, torch.zeros_like(slip))
+        return torch.sign(wished) * (slip - size) / z, slip
+
+    def _slip(self, u: torch.Tensor, d: torch.Tensor) -> torch.Tensor:
+        """Root s of s + u·E(s) = d, the slip velocity in Stribeck velocities: E is exp(−s^α), by Halley's steps from
+        the root of its steepest tangent, or 1/(1 + s)."""
+        tiny = 1e-30
+        rational = torch.zeros_like(d)
+        if "elastoplastic_rational" in self.contacts:
+            half = 0.5 * (d - 1.0)
+            root = torch.sqrt(torch.clamp(half * half + d - u, min=0.0))
+            rational = torch.where(half > 0.0, half + root, (d - u) / torch.clamp(root - half, min=tiny))
+        if "elastoplastic" not in self.contacts:
+            return rational
+        alpha = torch.clamp(self.numbers["stribeck_exponent"], min=1.0)
+        power = (alpha - 1.0) / alpha
+        where = power ** (1.0 / alpha)
+        height = torch.exp(-power)
+        slope = torch.where(alpha > 1.0, alpha * power / torch.clamp(where, min=tiny) * height, 1.0)
+        s = (d - u * (height + slope * where)) / torch.clamp(1.0 - u * slope, min=1e-3)
+        s = torch.minimum(torch.maximum(s, d - u), d)
+        for _ in range(4):
+            s = torch.clamp(s, min=1e-12)
+            power = s**alpha
+            fallen = u * torch.exp(-power)
+            # Value, slope times s and curvature times s².
+            f = s + fallen - d
+            bend = alpha * power * fallen
+            first, second = s - bend, bend * (alpha * power - (alpha - 1.0))
+            square = first * first
+            below = torch.clamp(torch.maximum(2.0 * square - f * second, square), min=tiny)
+            s = torch.minimum(torch.maximum(s - 2.0 * f * s * first / below, d - u), d)
+        return torch.where(self._is_rational, rational, s)
 
     def _delayed(self, goal: torch.Tensor, on: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Goal and enable as they arrive now: linear between the two commands the delay falls between."""

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
+from core.export import export_model
 from core.export.c_header import (
     HEADER,
     PRECISIONS,
@@ -31,9 +32,11 @@ from core.export.c_header import (
     write_c,
 )
 from core.export.files import README
-from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.export.programs import program
+from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.friction import CONTACTS, FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.model import with_contact
 from core.simulation import simulate_recording
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
 
@@ -54,8 +57,19 @@ void budgets(const sb_servo *s, long n, const sb_real *motor, const sb_real *ext
   for (k = 0; k < n; k++) out[k] = sb_friction_budget(s, motor[k], external[k], v[k]);
 }
 void applied(const sb_servo *s, long n, const sb_real *motor, const sb_real *external, const sb_real *v, sb_real *out) {
+  sb_state state = sb_at_rest(SB_C(0));
   long k;
-  for (k = 0; k < n; k++) out[k] = sb_friction_torque(s, motor[k], external[k], v[k], SB_C(0.03), SB_C(0.001));
+  for (k = 0; k < n; k++) out[k] = sb_friction_torque(s, &state, motor[k], external[k], v[k], SB_C(0.03), SB_C(0.001));
+}
+void bent(const sb_servo *s, long n, const sb_real *motor, const sb_real *external, const sb_real *v,
+          const sb_real *deflection, sb_real inertia, sb_real step, sb_real *out) {
+  long k;
+  for (k = 0; k < n; k++) {
+    sb_state state = sb_at_rest(SB_C(0));
+    state.deflection = deflection[k];
+    out[2 * k] = sb_friction_torque(s, &state, motor[k], external[k], v[k], inertia, step);
+    out[2 * k + 1] = state.deflection;
+  }
 }
 void motors(const sb_servo *s, long n, const sb_real *goal, const sb_real *q, const sb_real *v, const sb_real *drive,
             const sb_real *supply, sb_real step, sb_real *out) {
@@ -93,14 +107,14 @@ class Compiled:
     def __init__(self, folder: Path, precision: str) -> None:
         self.number = PRECISIONS[precision][0]
         self.library = built(folder, CALLER, precision)
-        names = ("supply_voltage", *(slot.name.lower() for slot in NUMBERS))
-        fields = [("law", ctypes.c_int), *((name, self.number) for name in names)]
+        names = ("supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS)))
+        fields = [("law", ctypes.c_int), ("contact", ctypes.c_int), *((name, self.number) for name in names)]
         self.servo_type = type("Servo", (ctypes.Structure,), {"_fields_": fields})
 
     def servo(self, model, config):
         numbers = servo_numbers(model, config)
-        values = [numbers[name] for name, _ in self.servo_type._fields_[1:]]
-        return self.servo_type(LAW_NUMBERS[numbers["law"]], *values)
+        values = [numbers.get(name, 0.0) for name, _ in self.servo_type._fields_[2:]]
+        return self.servo_type(LAW_NUMBERS[numbers["law"]], list(CONTACTS).index(model.contact), *values)
 
     def call(self, function, servo, *arrays, constants=(), columns=1):
         given = [np.ascontiguousarray(array, dtype=self.number) for array in arrays]
@@ -157,8 +171,9 @@ class TestHeader:
             assert done.returncode == 0, done.stderr
 
     @needs_compiler
-    def test_the_servo_s_numbers_arrive_bit_for_bit(self, tmp_path, random):
-        model = drawn_model(random, command_path=COMMAND_PATH)
+    @pytest.mark.parametrize("contact", CONTACTS)
+    def test_the_servo_s_numbers_arrive_bit_for_bit(self, tmp_path, random, contact):
+        model = with_contact(drawn_model(random, command_path=COMMAND_PATH), contact)
         config = settings_for(model, ki=3.0, kd=2.0)
         name = identifier(model.title)
         text = numbers_text(model, config) + f"const sb_servo *numbers(void) {{ return &{name}; }}\n"
@@ -168,15 +183,16 @@ class TestHeader:
         servo, expected = library.numbers().contents, servo_numbers(model, config)
 
         assert servo.law == LAW_NUMBERS[expected["law"]]
-        for field, _ in compiled.servo_type._fields_[1:]:
-            assert getattr(servo, field) == expected[field], field
+        assert list(CONTACTS)[servo.contact] == model.contact
+        for field, _ in compiled.servo_type._fields_[2:]:
+            assert getattr(servo, field) == expected.get(field, 0.0), field
 
     def test_the_fields_are_those_of_the_servo_file(self):
         body = re.search(r"typedef struct \{(.*?)\} sb_servo;", standalone_text(HEADER), re.DOTALL)
         assert body is not None
         fields = re.findall(r"sb_real (\w+);", body[1])
 
-        assert fields == ["supply_voltage", *(slot.name.lower() for slot in NUMBERS)]
+        assert fields == ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS))]
 
     def test_preview_and_smoothing_are_ours(self):
         text = standalone_text(HEADER)
@@ -213,6 +229,34 @@ class TestParity:
         expected = -np.clip(0.03 / 0.001 * v + motor + external, -budget, budget)
         assert 0.1 < np.mean(np.abs(expected) < budget) < 0.9
         assert actual == pytest.approx(expected, rel=tolerance, abs=tolerance)
+
+    @pytest.mark.parametrize("contact", [name for name in CONTACTS if name != "rigid"])
+    def test_a_bristle_s_torque_and_deflection_are_the_stand_alone_servo_s(self, compiled, random, contact):
+        """Seed 001, eqs (11–18), with J/h in series; the Python program is held against the kernel elsewhere."""
+        code, tolerance = compiled
+        model = with_contact(load_model("mx106", "m6"), contact)
+        config, inertia, step = model.default_settings(), 0.03, 1e-3
+        motor, external, v = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[1.0], [1.0], [0.3]])
+        (deflection,) = rounded(code, random.normal(0.0, 1e-3, STATES))
+
+        arrays = (motor, external, v, deflection)
+        found = code.call("bent", code.servo(model, config), *arrays, constants=(inertia, step), columns=2)
+
+        servo = program("servobench_servo")
+        p = servo.load_servo(servo_numbers(model, config))
+        slips = 0
+        for k in range(STATES):
+            free, budget = (
+                v[k] + step / inertia * (motor[k] + external[k]),
+                servo.dry_friction(p, motor[k], external[k]),
+            )
+            friction, slip = servo.bristle_friction(p, *budget, deflection[k], free, step / inertia, step)
+            slips += slip != 0.0
+            assert found[k, 0] == pytest.approx(friction, rel=tolerance, abs=tolerance)
+            assert found[k, 1] == pytest.approx(
+                servo.bent(p, deflection[k], friction, step), rel=tolerance, abs=tolerance
+            )
+        assert 0.1 < slips / STATES < 0.9
 
     @pytest.mark.parametrize("path", [(), COMMAND_PATH])
     @pytest.mark.parametrize("law", LAW_MODELS)
@@ -289,6 +333,19 @@ class TestExport:
         assert max(errors.values()) < 0.2
 
     @needs_compiler
+    @pytest.mark.parametrize("contact", [name for name in CONTACTS if name != "rigid"])
+    def test_an_elastoplastic_contact_is_exported_as_it_is(self, tmp_path, contact):
+        model = with_contact(load_model("mx106", "m6"), contact)
+        notes = export_model(model, "c", tmp_path).notes
+
+        errors = check_c(model, tmp_path, ServoOptions())
+
+        assert max(errors.values()) < 0.2
+        stiffness = f"a spring of {model.values['bristle_stiffness']:.4g} N·m/rad"
+        assert sum(stiffness in note for note in notes) == 1
+        assert not any("written as a rigid one" in note for note in notes)
+
+    @needs_compiler
     def test_the_check_is_of_the_precision_the_header_has(self, tmp_path, monkeypatch):
         model = load_model("mx106", "m6")
         write_c(model, tmp_path, ServoOptions())
@@ -324,7 +381,7 @@ class TestExport:
 
         assert re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", found)
         assert not found.startswith(("sb_", "servobench"))
-        assert text.count("/*") == text.count("*/") == len(NUMBERS) + 3
+        assert text.count("/*") == text.count("*/") == len(NUMBERS) + len(BRISTLE_NUMBERS) + 4
         assert "?" not in text
         assert f"static const sb_servo {found} = {{" in text
 

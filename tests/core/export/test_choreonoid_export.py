@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
+from core.export import export_model
 from core.export.choreonoid import (
     body_of,
     check_choreonoid,
@@ -18,11 +19,19 @@ from core.export.choreonoid import (
     read_friction,
     write_choreonoid,
 )
-from core.export.choreonoid_friction import ChoreonoidFriction, friction_constants, simulate_choreonoid
+from core.export.choreonoid_friction import (
+    ChoreonoidFriction,
+    can_follow,
+    friction_constants,
+    simulate_choreonoid,
+)
 from core.export.contract import ServoOptions
 from core.export.drive import Drive
 from core.export.files import README, slug
+from core.model import with_contact
+from core.stiction.bristle import Bristle
 from core.stiction.friction import ElastoplasticFriction
+from core.stiction.laws import Stribeck
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 
@@ -103,6 +112,32 @@ class TestFriction:
         assert path[-1] == pytest.approx(path[-1000], abs=1e-9)
 
 
+class TestOwnBristle:
+    @pytest.mark.parametrize("damping", [0.5, 2.0, 15.0])
+    @pytest.mark.parametrize(("share", "grows"), [(0.98, False), (1.02, True)])
+    def test_a_bristle_may_be_as_stiff_as_what_does_not_grow(self, damping, share, grows):
+        """A joint that sticks, by Algorithm 1 with the velocity before the step: K·h² + 2·B·h < 4·J."""
+        h, inertia = 1e-3, 0.01
+        stiffness = share * (4.0 * inertia - 2.0 * damping * h) / h**2
+        bristle = Bristle(stiffness=stiffness, damping=damping, step=h)
+        law = Stribeck(static=1e9, coulomb=1e9, breakaway_speed=1.0, viscous=0.0)
+        friction, velocity, sizes = ElastoplasticFriction(law, bristle), 1e-3, []
+
+        for _ in range(2000):
+            velocity -= h / inertia * friction.step(velocity)
+            sizes.append(abs(velocity))
+
+        assert (max(sizes[-100:]) > 1e-3) is grows
+        assert can_follow(law, bristle, inertia) is not grows
+
+    def test_friction_that_would_jump_is_not_followed(self):
+        """u ≤ 1, here u = (Ts − Tc)/(w·(K·h + B)) without viscosity."""
+        law = Stribeck(static=1.5, coulomb=0.5, breakaway_speed=0.1, viscous=0.0)
+
+        for damping, follows in ((9.9, False), (10.1, True)):
+            assert can_follow(law, Bristle(stiffness=1e-6, damping=damping, step=1e-3), 1.0) is follows
+
+
 class TestFiles:
     def test_the_pendulum_is_the_benchs(self, tmp_path):
         bench = Bench(mass=0.4, length=0.2, arm_mass=0.1, gravity=3.7)
@@ -175,6 +210,21 @@ class TestExport:
         assert gains[2] == pytest.approx(model.values["kt"] * model.control.output_limit)
         assert result.error_mrad == pytest.approx(0.0, abs=0.01)
         assert check_choreonoid(model, tmp_path, ServoOptions()).mean_mrad < 1.5
+
+    @pytest.mark.parametrize(("timestep", "own"), [(0.001, True), (0.02, False)])
+    def test_an_elastoplastic_contact_has_its_own_bristle_where_the_step_allows(self, tmp_path, timestep, own):
+        """mx106: K·h² + 2·B·h is 0.009 kg·m² at 1 ms and 0.24 at 20 ms; 4·J is 0.15."""
+        model = with_contact(load_model("mx106", "m1"), "elastoplastic")
+        result = export_model(model, "choreonoid", tmp_path, bench=PENDULUM, timestep=timestep)
+
+        found, _ = read_friction(next(path for path in result.files if path.name.endswith("friction.yaml")))
+
+        values = model.values
+        kept = (found.Kf, found.Bf) == (values["bristle_stiffness"], values["bristle_damping"])
+        assert kept is own
+        beginning = "Kf and Bf are the model's own" if own else "The model's bristle"
+        assert sum(note.startswith(beginning) for note in result.notes) == 1
+        assert not any("written as a rigid one" in note for note in result.notes)
 
     def test_m6_is_fitted_with_the_seeds_exponent(self, tmp_path):
         """Ts = K_c + K_c^s, Tc = K_c, w_brk = v_s of the refitted model; error stated and found again."""

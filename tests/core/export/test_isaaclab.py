@@ -23,9 +23,10 @@ from core.export.contract import ServoOptions
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
 from core.export.servo_file import STANDALONE, servo_numbers
+from core.friction import CONTACTS
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
-from core.model import build_model
+from core.model import build_model, with_contact
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM, catalogue_model
 
@@ -141,9 +142,10 @@ class Engine:
         return torch.stack(positions)
 
 
-def test_at_five_milliseconds_it_moves_as_the_model_does(isaac):
+@pytest.mark.parametrize("contact", CONTACTS)
+def test_at_five_milliseconds_it_moves_as_the_model_does(isaac, contact):
     """Mean distance from the converged motion, chirp and release side by side: under 5 mrad."""
-    model = load_model("mx106", "m6")
+    model = with_contact(load_model("mx106", "m6"), contact)
     bench, settings = default_bench(model), model.default_settings()
     names = ("sin_time_square", "lift_and_drop")
     time = DT * np.arange(1200)

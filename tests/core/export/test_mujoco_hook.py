@@ -20,7 +20,7 @@ from core.export.mujoco_hook import PROGRAMS, pendulum_scene
 from core.export.mujoco_xml import pendulum_inertial, xml_text
 from core.export.servo_file import servo_numbers
 from core.friction import FRICTION_MODELS, friction_budget
-from core.model import build_model
+from core.model import build_model, with_contact
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
@@ -29,6 +29,7 @@ attach = importlib.import_module("core.export.programs").program("servobench_muj
 
 BENCH = Bench(mass=0.5, length=0.15)
 GRAVITY = 9.81
+ELASTOPLASTIC = ("elastoplastic", "elastoplastic_rational")
 MX106 = servo_numbers(load_model("mx106", "m6"), load_model("mx106", "m6").default_settings())
 
 
@@ -55,6 +56,24 @@ class TestAccuracy:
     @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
     def test_near_the_converged_model(self, name, friction):
         model = load_model(name, friction)
+        bench = default_bench(model)
+        numbers = servo_numbers(model, model.default_settings())
+        for trajectory in PAPER_TRAJECTORIES:
+            path = make_trajectory(trajectory)
+            grid_run = GridRun(trajectory=trajectory, bench=bench, settings=model.default_settings())
+            expected = converged_positions(model, grid_run)
+            for step, bar in ((1e-3, 1e-3), (5e-3, 5e-3)):
+                time = step * np.arange(round(path.duration / step))
+                enable = path.torque_enable(time).astype(float)
+
+                found = run(scene(model, bench, step), numbers, path.goal(time + step / 2), enable)
+
+                assert np.abs(found - expected[:: round(step / 1e-4)]).mean() < bar
+
+    @pytest.mark.parametrize("contact", ELASTOPLASTIC)
+    @pytest.mark.parametrize(("name", "friction"), [("mx106", "m1"), ("mx106", "m6"), ("erob80_100", "m4")])
+    def test_an_elastoplastic_contact_is_as_near(self, name, friction, contact):
+        model = with_contact(load_model(name, friction), contact)
         bench = default_bench(model)
         numbers = servo_numbers(model, model.default_settings())
         for trajectory in PAPER_TRAJECTORIES:
@@ -149,6 +168,81 @@ class TestHolding:
             servos.step(0.0, 0.0)
 
         assert abs(data.qpos[0] - 1.0) < 1e-4
+
+
+class TestBristle:
+    """Elastoplastic contacts (seed 001): what sticks rests where K·e is the load, and moves no further."""
+
+    @pytest.mark.parametrize("contact", ELASTOPLASTIC)
+    @pytest.mark.parametrize("step", [1e-3, 5e-3])
+    def test_what_sticks_gives_and_then_rests(self, step, contact):
+        numbers = _held(contact)
+        engine = scene(load_model("mx106", "m6"), BENCH, step)
+        data = mujoco.MjData(engine)
+        data.qpos[0] = np.pi / 2
+        servos = attach(engine, data, {"servo": numbers})
+
+        servos.step(0.0, 0.0, steps=round(1.0 / step))
+        settled = data.qpos[0]
+        servos.step(0.0, 0.0, steps=round(9.0 / step))
+
+        load = _gravity(engine) * np.sin(settled + _tilt(load_model("mx106", "m6")))
+        assert np.pi / 2 - settled == pytest.approx(load / numbers["bristle_stiffness"], rel=1e-3)
+        assert servos.deflection[0] == pytest.approx(settled - np.pi / 2, rel=1e-9)
+        assert abs(data.qpos[0] - settled) < 1e-12
+
+    def test_joints_rest_together_and_on_a_limit_however_stiff(self):
+        """Two links without armature, the upper one on its limit; bristles a thousand times as stiff as usual."""
+        numbers = _held("elastoplastic") | {"armature": 1e-9}
+        numbers |= {name: 1e3 * numbers[name] for name in ("bristle_stiffness", "bristle_damping")}
+        limited = '<joint name="shoulder" axis="0 -1 0" limited="true" range="-57 17"/>'
+        engine = mujoco.MjModel.from_xml_string(
+            TestJoints.ARM.replace('<joint name="shoulder" axis="0 -1 0"/>', limited).replace("0.002", "0.005")
+        )
+        data = mujoco.MjData(engine)
+        servos = attach(engine, data, {"shoulder": numbers, "elbow": numbers})
+
+        servos.step([1.5, -0.4], steps=800)
+        settled = data.qpos.copy()
+        servos.step([1.5, -0.4], steps=200)
+
+        assert settled[0] > np.radians(17.0)
+        assert np.abs(data.qpos - settled).max() < 1e-6
+
+    def test_a_reset_forgets_the_deflection(self):
+        engine = scene(load_model("mx106", "m6"), BENCH, 1e-3)
+        data = mujoco.MjData(engine)
+        data.qpos[0] = 1.0
+        servos = attach(engine, data, {"servo": _held("elastoplastic")})
+        servos.step(0.0, 0.0, steps=100)
+        assert servos.deflection[0] < -1e-3
+
+        servos.reset()
+
+        assert servos.deflection[0] == 0.0
+
+    def test_joints_of_either_contact_share_an_arm(self):
+        """The rigid one has its friction in the engine, the other in its motor; both reach where they are sent."""
+        engine = mujoco.MjModel.from_xml_string(TestJoints.ARM)
+        data = mujoco.MjData(engine)
+        bristled = with_contact(load_model("mx106", "m6"), "elastoplastic")
+        servos = attach(
+            engine, data, {"shoulder": MX106, "elbow": servo_numbers(bristled, bristled.default_settings())}
+        )
+
+        servos.step([0.4, -0.6], steps=500)
+
+        np.testing.assert_allclose(data.qpos, [0.4, -0.6], atol=0.12)
+        assert engine.dof_frictionloss[0] > 0.0 == engine.dof_frictionloss[1]
+        assert servos.deflection[0] == 0.0 != servos.deflection[1]
+
+
+def _held(contact):
+    """A servo whose friction is three times what gravity asks for, with a bristle as the catalogue's."""
+    model = with_contact(load_model("mx106", "m6"), contact)
+    numbers = servo_numbers(model, model.default_settings())
+    numbers |= {name: 0.0 for name in numbers if name.startswith(("load_", "friction_stribeck"))}
+    return numbers | {"friction_base": BENCH.gravity_torque / 0.36}
 
 
 FLOATING = f"""<mujoco><option timestep="0.001" integrator="implicitfast" gravity="0 0 -{GRAVITY}"/>
@@ -349,6 +443,16 @@ class TestExport:
         assert found.statement in text
         check_export(model, "mujoco-hook", folder, bench=BENCH)
         assert (folder / README).read_text() == text
+
+    def test_an_elastoplastic_contact_is_written_and_checked(self, tmp_path):
+        model = with_contact(load_model("mx106", "m6"), "elastoplastic")
+        notes = export_model(model, "mujoco-hook", tmp_path, bench=BENCH).notes
+
+        found = check_export(model, "mujoco-hook", tmp_path, bench=BENCH)
+
+        assert max(found.errors.values()) < 1.0
+        assert sum("`servos.reset()` zeroes it" in note for note in notes) == 1
+        assert not any("written as a rigid one" in note for note in notes)
 
     def test_a_changed_program_is_not_checked(self, written, tmp_path):
         model, _, _ = written

@@ -1,6 +1,7 @@
 """The stand-alone servo equals the kernel: laws and models, states and whole runs, with and without numba."""
 
 import json
+import math
 import subprocess
 import sys
 from dataclasses import replace
@@ -14,10 +15,10 @@ from core.actuator import COMMAND_PATH_TERMS
 from core.bench import Bench
 from core.catalogue import load_model
 from core.export.programs import program
-from core.export.servo_file import LAWS, NUMBERS, STANDALONE, servo_numbers
-from core.friction import FRICTION_MODELS, friction_budget
+from core.export.servo_file import BRISTLE_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
+from core.friction import CONTACTS, FRICTION_MODELS, friction_budget, steepest_fall
 from core.kernel.layout import Slot
-from core.model import build_model
+from core.model import build_model, with_contact
 from core.recording import ServoSettings
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
@@ -25,30 +26,40 @@ from core.trajectories import make_trajectory
 servo = program("servobench_servo")
 STATES = 2000
 BENCH = Bench(mass=0.5, length=0.15)
+ELASTOPLASTIC = ("elastoplastic", "elastoplastic_rational")
+BRISTLED = with_contact(load_model("mx106", "m2"), "elastoplastic")
 
 
 def rollout(numbers, bench, goals, enable, step):
-    """Algorithm 1 of seed 004 around the stand-alone functions."""
-    bank = servo.Bank([numbers], step)
+    """Algorithm 1 of seed 004 around the stand-alone functions, or what takes its lines 4–6 with a bristle."""
+    bank = servo.Bank([numbers], step, contacts=servo.CONTACTS)
     bank.reset(np.zeros(1))
     p = bank.rows[0]
     inertia = bench.inertia + p[servo.ARMATURE]
-    q = v = 0.0
+    q = v = deflection = 0.0
     positions = np.empty(len(goals))
     for k in range(len(goals)):
         positions[k] = q
         bank.command(goals[k], enable[k])
         torque = bank.drive([q], [v])[0]
         load = -bench.gravity_torque * np.sin(q)
-        a = (torque + load + servo.applied_friction(p, inertia, step, v, torque, load)) / inertia
+        if p[servo.CONTACT] == servo.RIGID:
+            friction = servo.applied_friction(p, inertia, step, v, torque, load)
+        else:
+            free, budget = v + step / inertia * (torque + load), servo.dry_friction(p, torque, load)
+            friction, _ = servo.bristle_friction(p, *budget, deflection, free, step / inertia, step)
+            deflection = servo.bent(p, deflection, friction, step)
+        a = (torque + load + friction) / inertia
         q, v = q + v * step + 0.5 * a * step**2, v + a * step
     return positions
 
 
 class TestAgainstTheKernel:
     def test_the_file_has_what_the_program_wants(self):
-        assert set(servo.FIELDS) == {slot.name.lower() for slot in NUMBERS} | {"supply_voltage", "law"}
+        slots = {slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS)}
+        assert set(servo.FIELDS) == slots | {"supply_voltage", "law", "contact"}
         assert sorted(servo.LAWS) == sorted(LAWS.values())
+        assert tuple(CONTACTS) == servo.CONTACTS
 
     @pytest.mark.parametrize("friction", FRICTION_MODELS)
     @pytest.mark.parametrize("name", ["mx106", "erob80_100"])
@@ -99,6 +110,21 @@ class TestAgainstTheKernel:
         assert np.abs(expected.position).max() > 0.3
         np.testing.assert_allclose(found, expected.position, atol=1e-9)
 
+    @pytest.mark.parametrize("contact", ELASTOPLASTIC)
+    @pytest.mark.parametrize(("name", "friction"), [("mx106", "m1"), ("mx106", "m6"), ("erob80_100", "m4")])
+    def test_runs_with_a_bristle_are_those_of_the_kernel(self, name, friction, contact):
+        published = load_model(name, friction)
+        parameters = published.parameters.with_values({"q_offset": 0.0})
+        model = with_contact(replace(published, parameters=parameters, integrator="algorithm1"), contact)
+        path, step = make_trajectory("lift_and_drop"), 1e-3
+
+        expected = simulate_trajectory(model, path, BENCH, model.default_settings(), step)
+        goals, enable = path.goal(expected.time), path.torque_enable(expected.time).astype(float)
+        found = rollout(servo_numbers(model, model.default_settings()), BENCH, goals, enable, step)
+
+        assert np.abs(expected.position).max() > 0.3
+        np.testing.assert_allclose(found, expected.position, atol=1e-8)
+
     def test_friction_stops_and_holds_like_algorithm_1(self):
         p = servo.load_servo(servo_numbers(load_model("mx106", "m1"), load_model("mx106", "m1").default_settings()))
         budget = p[servo.KC]
@@ -107,6 +133,52 @@ class TestAgainstTheKernel:
         assert servo.applied_friction(p, 0.02, 1e-3, 0.0, 3.0 * budget, 0.0) == pytest.approx(-budget)
         moving = servo.applied_friction(p, 0.02, 1e-3, -2.0, 0.0, 0.0)
         assert moving == pytest.approx(budget + 2.0 * p[servo.KV_FRICTION])
+
+
+class TestBristle:
+    """Seed 001: y = Φ(w) with w = x − Z·y, and e' by eq. (18), of any friction function that is one (eq. 14)."""
+
+    @given(
+        st.floats(0.0, 2.0),
+        st.floats(0.0, 1.0),
+        st.floats(1.0, 5.0),
+        st.floats(-8.0, 8.0),
+        st.floats(-0.1, 0.1),
+        st.sampled_from([0.0, 0.02]),
+        st.sampled_from(ELASTOPLASTIC),
+    )
+    def test_the_torque_is_the_friction_function_of_the_slip(
+        self, sliding, fall, alpha, free, deflection, mobility, contact
+    ):
+        h, speed, viscous, stiffness, damping = 1e-3, 0.4, 0.3, 50.0, 2.0
+        p = servo.load_servo(
+            servo_numbers(BRISTLED, BRISTLED.default_settings())
+            | {"contact": contact, "stribeck_velocity": speed, "stribeck_exponent": alpha}
+            | {"friction_viscous": viscous, "bristle_stiffness": stiffness, "bristle_damping": damping}
+        )
+        bristle = 1.0 / (stiffness * h + damping)
+        z = bristle + mobility
+        at_rest = 0.9 * fall * speed * (1.0 + z * viscous) / (z * float(steepest_fall(alpha)))
+
+        friction, slip = servo.bristle_friction(p, sliding, at_rest, deflection, free, mobility, h)
+
+        wished = free + bristle * stiffness * deflection
+        assert slip == pytest.approx(wished + z * friction, abs=1e-12)
+        share = abs(slip) / speed
+        left = math.exp(-(share**alpha)) if contact == "elastoplastic" else 1.0 / (1.0 + share)
+        if abs(slip) > 1e-9:
+            expected = sliding + at_rest * left + viscous * abs(slip)
+            assert friction == pytest.approx(-math.copysign(expected, wished), abs=1e-8)
+        else:
+            assert abs(friction) <= sliding + at_rest + 1e-9
+        expected = bristle * (damping * deflection - h * friction)
+        assert servo.bent(p, deflection, friction, h) == pytest.approx(expected, rel=1e-12, abs=1e-15)
+
+    def test_a_program_without_bristles_refuses_one(self):
+        numbers = servo_numbers(BRISTLED, BRISTLED.default_settings())
+
+        with pytest.raises(ValueError, match="contact is elastoplastic and only rigid is possible here"):
+            servo.Bank([numbers], 1e-3)
 
 
 class TestCommands:
@@ -148,7 +220,13 @@ class TestFiles:
         ("change", "message"),
         [
             ({"format": "other"}, "not a servo file"),
-            ({"version": 2}, "not a servo file"),
+            ({"version": 3}, "not a servo file"),
+            ({"version": 2, "contact": "sticky"}, "no contact 'sticky'"),
+            ({"version": 2, "contact": "elastoplastic"}, "bristle_stiffness = None"),
+            (
+                {"version": 2, "contact": "elastoplastic", "bristle_stiffness": 1.0, "bristle_damping": 0.0},
+                "bristle_damping = 0.0",
+            ),
             ({"law": "hydraulic"}, "no control law 'hydraulic'"),
             ({"kp": None}, "kp = None"),
             ({"friction_base": -1.0}, "friction_base = -1.0"),
@@ -162,6 +240,13 @@ class TestFiles:
 
         with pytest.raises(ValueError, match=message):
             servo.load_servo(tmp_path / "x.json")
+
+    def test_a_rigid_servo_is_a_file_of_version_1(self):
+        rigid = servo_numbers(load_model("mx106", "m6"), load_model("mx106", "m6").default_settings())
+
+        assert rigid["version"] == 1
+        assert not {"contact", "bristle_stiffness", "bristle_damping"} & set(rigid)
+        assert servo_numbers(BRISTLED, BRISTLED.default_settings())["version"] == 2
 
     def test_missing_and_broken_files_are_named(self, tmp_path):
         (tmp_path / "broken.json").write_text("{")

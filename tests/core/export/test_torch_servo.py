@@ -13,10 +13,11 @@ import pytest
 
 from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import load_model
-from core.export.servo_file import NUMBERS, servo_numbers, servo_text
-from core.friction import FRICTION_MODELS, friction_budget
+from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, servo_text
+from core.friction import CONTACTS, FRICTION_MODELS, friction_budget
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, STATE, rollout_kernel
+from core.model import with_contact
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
@@ -83,7 +84,7 @@ class RandomStates:
                 for slot in NUMBERS:
                     self.numbers[slot.name.lower()][n, j] = row[slot]
                 limit = row[Slot.OUTPUT_LIMIT]
-                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6])
+                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0])
                 state = random.uniform(-1.0, 1.0, STATE) * scale
                 state[:2], state[6] = (self.position[n, j], self.velocity[n, j]), abs(state[6])
                 self.state[n, j] = state
@@ -181,7 +182,8 @@ class Rollout:
 
     def __init__(self, model, envs, dt, dtype=torch.float64, settings=None):
         self.settings = settings or model.default_settings()
-        self.servo = program.TorchServo([servo_numbers(model, self.settings)], envs, dt, dtype=dtype)
+        numbers = servo_numbers(model, self.settings)
+        self.servo = program.TorchServo([numbers], envs, dt, contacts=program.CONTACTS, dtype=dtype)
         self.inertia = PENDULUM.inertia + model.values["armature"]
         self.offset = PENDULUM.angle_offset + model.values["q_offset"]
         self.dt = dt
@@ -228,6 +230,67 @@ def test_a_run_is_the_kernels_run(law):
     assert np.ptp(expected, axis=1).min() > 0.3
 
 
+@pytest.mark.parametrize(
+    ("name", "friction", "contact"),
+    [("mx106", "m6", "elastoplastic"), ("erob80_100", "m4", "elastoplastic_rational")],
+)
+def test_a_run_with_a_bristle_is_the_kernels_run(name, friction, contact):
+    """Four trajectories side by side, a deflection each."""
+    model = with_contact(replace(load_model(name, friction), integrator="algorithm1"), contact)
+    settings = model.default_settings()
+    motions = [simulate_trajectory(model, make_trajectory(n), PENDULUM, settings, H) for n in PAPER_TRAJECTORIES]
+
+    rollout = Rollout(model, 4, H)
+    position, torque = rollout.run(*commanded(H))
+
+    np.testing.assert_allclose(position, np.array([m.position for m in motions]), rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(torque, np.array([m.motor_torque for m in motions]), rtol=0.0, atol=1e-6)
+    assert rollout.servo.deflection.abs().min() > 0.0
+
+
+def test_what_sticks_gives_by_its_load_and_rests_in_single_precision():
+    """Released where friction holds gravity: K·e = τ_e, and 5 s at 5 ms later still."""
+    published = load_model("mx106", "m6")
+    held = {n: 0.0 for n in published.values if n.startswith(("load_", "friction_", "q_"))}
+    parameters = published.parameters.with_values(held | {"friction_base": 3.0 * PENDULUM.gravity_torque})
+    model = with_contact(replace(published, parameters=parameters), "elastoplastic")
+    rollout = Rollout(model, 1, 0.005, torch.float32)
+    rollout.position[:] = 1.0
+    off = np.zeros((1, 250))
+
+    settled = rollout.run(off + 1.0, off)[0][0, -1]
+    deflection = rollout.servo.deflection.item()
+    later = [rollout.run(off + 1.0, off)[0][0, -1] for _ in range(4)]
+
+    load = PENDULUM.gravity_torque * np.sin(settled.item())
+    assert deflection == pytest.approx(-load / model.values["bristle_stiffness"], rel=1e-3)
+    assert settled.item() == pytest.approx(1.0 + deflection, abs=1e-6)
+    assert max(abs(position - settled) for position in later) < 1e-6
+
+
+def test_a_rigid_joint_beside_a_bristled_one_is_as_it_would_be_alone():
+    rigid = load_model("mx106", "m6")
+    numbers = [servo_numbers(m, rigid.default_settings()) for m in (rigid, with_contact(rigid, "elastoplastic"))]
+    both = program.TorchServo(numbers, 1, H, contacts=program.CONTACTS, dtype=torch.float64)
+    alone = program.TorchServo(numbers[:1], 1, H, dtype=torch.float64)
+    random = torch.Generator().manual_seed(3)
+
+    for _ in range(20):
+        goal, position, velocity, load = torch.randn(4, 1, 2, generator=random, dtype=torch.float64)
+        friction = both.applied_friction(0.03, velocity, both.motor_torque(goal, position, velocity), load)
+        first = [x[:, :1] for x in (goal, position, velocity, load)]
+        expected = alone.applied_friction(0.03, first[2], alone.motor_torque(*first[:3]), first[3])
+        torch.testing.assert_close(friction[:, :1], expected, rtol=0.0, atol=0.0)
+
+    assert both.deflection[0, 0] == 0.0 != both.deflection[0, 1]
+
+
+def test_a_caller_that_has_no_bristles_is_told():
+    model = with_contact(load_model("mx106", "m6"), "elastoplastic")
+    with pytest.raises(ValueError, match="contact is elastoplastic; only rigid is possible here"):
+        program.TorchServo([servo_numbers(model, model.default_settings())], 1, H)
+
+
 def test_single_precision_keeps_a_run_within_a_hundredth_of_a_milliradian():
     model = load_model("mx106", "m6")
     goals, enables = commanded(0.005)
@@ -237,9 +300,10 @@ def test_single_precision_keeps_a_run_within_a_hundredth_of_a_milliradian():
     assert (single - double).abs().mean() < 1e-5
 
 
-def test_a_reset_environment_starts_anew_and_leaves_the_others_alone():
+@pytest.mark.parametrize("contact", CONTACTS)
+def test_a_reset_environment_starts_anew_and_leaves_the_others_alone(contact):
     """Environment 1 is put back half way: its second half is the first half again, environment 0 goes on."""
-    model = model_of("voltage", "m6", FULL_PATH, **FULL_PATH)
+    model = with_contact(model_of("voltage", "m6", FULL_PATH, **FULL_PATH), contact)
     goals, enables = (x[[2, 2], :400] for x in commanded(H))
     undisturbed = Rollout(model, 2, H).run(goals, enables)[0]
     rollout = Rollout(model, 2, H)
@@ -254,13 +318,15 @@ def test_a_reset_environment_starts_anew_and_leaves_the_others_alone():
     torch.testing.assert_close(second[1], undisturbed[1, :200], rtol=0.0, atol=1e-12)
 
 
-def test_asking_twice_before_a_step_changes_nothing():
-    model = model_of("voltage", "m4", FULL_PATH, **FULL_PATH)
+@pytest.mark.parametrize("contact", CONTACTS)
+def test_asking_twice_before_a_step_changes_nothing(contact):
+    model = with_contact(model_of("voltage", "m4", FULL_PATH, **FULL_PATH), contact)
     once, twice = Rollout(model, 1, H), Rollout(model, 1, H)
     goal, enable, rest = torch.full((1, 1), 0.7).double(), torch.ones(1, 1).double(), torch.zeros(1, 1).double()
 
     for _ in range(20):
         twice.servo.propose(-goal, rest, rest, 1.0 - enable)
+        twice.servo.applied_friction(twice.inertia, rest, rest + 1.0, rest)
         once.step(goal, enable)
         twice.step(goal, enable)
 
@@ -310,6 +376,8 @@ def test_a_longer_delay_in_one_environment_is_that_environments():
 
 def test_the_file_holds_what_the_program_reads():
     assert set(program.NUMBERS) == {slot.name.lower() for slot in NUMBERS} | {"supply_voltage"}
+    assert tuple(slot.name.lower() for slot in BRISTLE_NUMBERS) == program.BRISTLE_NUMBERS
+    assert tuple(CONTACTS) == program.CONTACTS
     model = load_model("erob80_100", "m6")
     text = servo_text(model, model.default_settings())
     assert program.read_servo(json.loads(text))["law"] == "current"
@@ -325,6 +393,12 @@ def test_the_file_holds_what_the_program_reads():
         ({"friction_base": "0.1"}, "friction_base = '0.1'"),
         ({"resistance": 0.0}, "resistance must be positive"),
         ({"delay": 1e9}, "too long"),
+        ({"version": 2, "contact": "sticky"}, "no contact 'sticky'"),
+        ({"version": 2, "contact": "elastoplastic", "bristle_stiffness": 1.0}, "bristle_damping = None"),
+        (
+            {"version": 2, "contact": "elastoplastic", "bristle_stiffness": 1.0, "bristle_damping": 0.0},
+            "bristle_damping must be positive",
+        ),
     ],
 )
 def test_a_wrong_file_is_refused_by_name(change, words):
