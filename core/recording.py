@@ -67,6 +67,11 @@ class ServoSettings:
     """Nominal supply [V]; a recording's `supply_voltage` channel holds the measured one."""
     damping: float | None = None
     """Velocity gain of laws that have one (eRob: amps = kp·e − damping·√kp·θ̇); None: the catalogue's."""
+    actuator: str | None = None
+    """What moves the shaft in place of the servo's own motor: "webots", "sea", "awas2", "bavs", "qbmove"; None: nothing
+    else. The gains above then do nothing."""
+    preset: float | None = None
+    """Stiffness preset of a compliant actuator, in its own unit (seed 003, section 2.3); None where there is none."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for a file; absent values are left out."""
@@ -141,7 +146,10 @@ class Recording:
         return float(self.time[-1] - self.time[0])
 
     def conditions(self) -> dict[str, str | float]:
-        """What a split or a table may group runs by."""
+        """What a split or a table may group runs by; actuator and preset only where there are such."""
+        of_actuator = {
+            name: value for name in ("actuator", "preset") if (value := getattr(self.settings, name)) is not None
+        }
         return {
             "trajectory": self.trajectory,
             "mass": self.bench.mass,
@@ -152,6 +160,7 @@ class Recording:
             "kd": self.settings.kd,
             "supply_voltage": self.settings.supply_voltage,
             "servo": self.settings.servo,
+            **of_actuator,
         }
 
     def trimmed(self, begin: float | None = None, end: float | None = None) -> Recording:

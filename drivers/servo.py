@@ -62,6 +62,10 @@ class ServoIdentity:
     """Its bus goes on in cycles of this time [s], and a sample is taken in one of them; 0 when it answers any time."""
     watchdog: float = 0.0
     """The servo stops by itself when its bus has been silent for this long [s]; 0 when it has no such watchdog."""
+    actuator: str | None = None
+    """What moves the shaft in place of the servo's own motor, as `ServoSettings.actuator`; None: nothing else."""
+    preset: float | None = None
+    """Of an actuator with adjustable stiffness, as `ServoSettings.preset`."""
     facts: Mapping[str, str | float] = field(default_factory=dict)
     """What else it said about itself, raw values and scaling factors, with units in the names; kept with every run."""
     warnings: tuple[str, ...] = ()

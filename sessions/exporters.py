@@ -73,6 +73,8 @@ def bam_text(recording: Recording) -> str:
         "ki": settings.ki,
         "kd": settings.kd,
         "damping": settings.damping,
+        "driven_by": settings.actuator,
+        "stiffness_preset": settings.preset,
         "vin": settings.supply_voltage,
         "motor": motor if known else settings.servo,
         "trajectory": recording.trajectory,

@@ -137,10 +137,14 @@ def storable(text: str) -> str:
     return text[:MAX_TEXT].encode("utf-8", "replace").decode().replace("\0", "")
 
 
+SETTING_TEXTS = ("servo", "actuator")
+"""Servo settings that are texts; all others are numbers."""
+
+
 def checked_settings(data: Mapping[str, Any]) -> ServoSettings:
     """Servo settings from plain data; raises InputError for unknown names and values that are no finite numbers."""
     for name, value in data.items():
-        if name == "servo":
+        if name in SETTING_TEXTS:
             valid = isinstance(value, str)
         else:
             valid = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

@@ -16,12 +16,14 @@ from bench_gui.cli import compliant_learn
 from bench_gui.cli.arguments import not_negative, positive_float
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
+    actuator_name,
     add_outputs,
     by_joint,
     drawing,
     numbers_of,
     pair_of,
     say_written,
+    unit_named,
     write_outputs,
 )
 from bench_gui.cli.terminal import print_json, print_table
@@ -108,10 +110,10 @@ def _add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
     said = default or "that of the paper"
     parser.add_argument(
         "--actuator",
-        choices=ACTUATOR_CHOICES,
+        type=actuator_name,
         default=default,
-        metavar="NAME",
-        help=f"{', '.join(ACTUATOR_CHOICES)}; default: {said}",
+        metavar="NAME|FILE",
+        help=f"{', '.join(ACTUATOR_CHOICES)}, or the springs of a file of bench compliant identify; default: {said}",
     )
     parser.add_argument(
         "--set", nargs="+", default=[], metavar="NAME=VALUE", help="its parameters, e.g. k1=0.002 max_deflection=0.9"
@@ -126,7 +128,6 @@ def _add_sinusoid(parser: argparse.ArgumentParser) -> None:
 
 def _actuator(arguments: argparse.Namespace) -> CompliantActuator | None:
     """What --actuator and --set say; None for neither. Raises ServoBenchError."""
-    from core.compliant.elastic import ACTUATORS
     from core.errors import InputError
 
     if arguments.actuator is None:
@@ -142,7 +143,7 @@ def _actuator(arguments: argparse.Namespace) -> CompliantActuator | None:
             equals = ""
         if not equals:
             raise InputError(f"--set {part}: give NAME=VALUE with a number, such as max_deflection=0.9")
-    return ACTUATORS[arguments.actuator]().with_values(values)
+    return unit_named(arguments.actuator).actuator.with_values(values)
 
 
 # Tasks.

@@ -16,6 +16,8 @@ from bench_gui.cli.terminal import add_json
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from core.compliant.files import CompliantUnit
+
 ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove")
 """Names of `core.compliant.elastic.ACTUATORS`."""
 CSV_FORMAT = ".9g"
@@ -31,6 +33,21 @@ def add_outputs(parser: argparse.ArgumentParser, what: str) -> None:
 def numbers_of(text: str) -> tuple[float, ...]:
     """Numbers with commas between them, in one argument."""
     return tuple(float(part) for part in comma_list(text))
+
+
+def actuator_name(text: str) -> str:
+    """The name of an actuator, or a file of one; raises argparse.ArgumentTypeError on others."""
+    if text in ACTUATOR_CHOICES or text.endswith(".json"):
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(ACTUATOR_CHOICES)} and no file of one (.json)")
+
+
+def unit_named(text: str) -> CompliantUnit:
+    """The actuator behind `actuator_name`, with its motors; raises InputError."""
+    from core.compliant.elastic import ACTUATORS
+    from core.compliant.files import CompliantUnit, read_unit
+
+    return CompliantUnit(actuator=ACTUATORS[text]()) if text in ACTUATOR_CHOICES else read_unit(text)
 
 
 def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:

@@ -11,7 +11,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_tag, comma_list, positive_float, positive_int
-from bench_gui.cli.compliant_files import ACTUATOR_CHOICES
+from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
     parser.add_argument(
         "--actuator",
+        type=actuator_name,
         metavar="NAME|FILE",
         help=f"{', '.join(ACTUATOR_CHOICES)}, or a file to begin at; default: the recordings' own",
     )
@@ -106,17 +107,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _start(asked: str | None, recorded: str | None) -> CompliantUnit:
-    """Where the search begins; raises ServoBenchError where nobody says of which actuator."""
-    from core.compliant.files import read_unit
-    from core.compliant.unknowns import starting_unit
+    """Where the search begins: what is asked for, or the recordings' own actuator. Raises InputError."""
     from core.errors import InputError
 
-    name = asked or recorded
-    if name is None:
-        raise InputError(
-            "these recordings are of a servo's own motor: use bench identify, or name the actuator with --actuator"
+    if asked is None and recorded not in ACTUATOR_CHOICES:
+        other = (
+            "a servo's own motor: use bench identify"
+            if recorded is None
+            else f"a {recorded.title()} Servo: use bench webots fit"
         )
-    return read_unit(name) if name.endswith(".json") else starting_unit(name)
+        raise InputError(f"these recordings are of no compliant actuator but of {other}")
+    return unit_named(asked or str(recorded))
 
 
 def _fixed(text: str) -> tuple[str, float]:

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import not_negative, positive_float, positive_int
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
+    actuator_name,
     add_outputs,
     by_joint,
     drawing,
     numbers_of,
     pair_of,
     say_written,
+    unit_named,
     write_outputs,
 )
 from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
@@ -48,9 +50,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--actuator",
-        choices=ACTUATOR_CHOICES,
-        metavar="NAME",
-        help=f"in both joints, {', '.join(ACTUATOR_CHOICES)}; default: the qbMoves that the paper identified",
+        type=actuator_name,
+        metavar="NAME|FILE",
+        help=f"in both joints, {', '.join(ACTUATOR_CHOICES)} or the springs of a file; default: the paper's qbMoves",
     )
     parser.add_argument("--gravity", type=not_negative, default=9.81, metavar="M/S2", help="(%(default)s)")
     parser.add_argument("--input", metavar="CSV", help="write the learned input: time, equilibrium_1, equilibrium_2")
@@ -61,13 +63,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Learn, print and write."""
     from core.compliant.arm import IDENTIFIED, CompliantArm
-    from core.compliant.elastic import ACTUATORS
     from core.compliant.learning import LearningLaw, in_words, learn, write_input
 
     law = LearningLaw(
         gain=arguments.gain, decay=arguments.decay, tolerance=arguments.tolerance, iterations=arguments.iterations
     )
-    first, second = IDENTIFIED if arguments.actuator is None else (ACTUATORS[arguments.actuator]() for _ in range(2))
+    first, second = IDENTIFIED if arguments.actuator is None else (unit_named(arguments.actuator).actuator,) * 2
     arm = CompliantArm(actuators=(first, second), presets=pair_of(arguments.presets, "--presets"))
     reference = _reference(arguments)
     bar = ProgressBar(arguments.quiet or arguments.json)

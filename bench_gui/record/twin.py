@@ -104,6 +104,9 @@ class Twin(QObject):
         elif run is not None and self.entry is not None and self.entry.model.servo != run.header.settings.servo:
             self.absence = f"No twin: the current model is of {self.entry.model.servo}"
             self.entry = None
+        elif run is not None and (identity := self._servo.identity) is not None and identity.actuator is not None:
+            self.absence = "No twin: another actuator moves the shaft, of which no servo model is true"
+            self.entry = None
         self.appeared.emit()
         self.changed.emit()
 

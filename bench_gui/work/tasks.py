@@ -90,7 +90,7 @@ def overlays(session: Path, runs: Sequence[str], models: Mapping[str, ServoModel
     means: dict[str, float] = {}
     problems: list[str] = []
     for key, model in models.items():
-        fitting = [r for r in recordings if r.settings.servo == model.servo]
+        fitting = [r for r in recordings if _is_of(r, model)]
         if not fitting:
             problems.append(f"{model.title}: none of these runs is of servo {model.servo}")
             continue
@@ -122,7 +122,7 @@ def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str
     for key, model in models.items():
         found[key] = dict.fromkeys(runs[key], math.nan)
         try:
-            fitting = [r for r in _load(session, runs[key]) if r.settings.servo == model.servo]
+            fitting = [r for r in _load(session, runs[key]) if _is_of(r, model)]
             if fitting:
                 found[key].update({score.id: score.mae for score in evaluate(model, fitting).runs})
             else:
@@ -130,6 +130,11 @@ def errors(session: Path, runs: Mapping[str, Sequence[str]], models: Mapping[str
         except ServoBenchError as error:
             problems.append(str(error))
     return Errors(found, tuple(problems))
+
+
+def _is_of(recording: Recording, model: ServoModel) -> bool:
+    """Whether the model's servo made a recording with its own motor."""
+    return recording.settings.servo == model.servo and recording.settings.actuator is None
 
 
 def _load(session: Path, runs: Sequence[str]) -> list[Recording]:

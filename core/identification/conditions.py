@@ -7,10 +7,12 @@ back-EMF by another gain and by speed, braking by the moments the motor is relea
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from core.catalogue import load_servo
+from core.compliant.elastic import ACTUATORS
 from core.errors import IdentificationError
 from core.model import ServoModel
 from core.recording import Recording
@@ -43,7 +45,33 @@ class DivergingError(IdentificationError):
     """A simulation that leaves the finite numbers on every run, wherever the search begins."""
 
 
+def require_own_motor(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs in which another actuator moved the shaft: no servo model is true of them."""
+    driven = {r.id: r.settings.actuator for r in recordings if r.settings.actuator is not None}
+    if not driven:
+        return
+    run, name = next(iter(driven.items()))
+    if name in ACTUATORS:
+        what, remedy = f"a {ACTUATORS[name].title}", "use bench compliant identify for these"
+    else:
+        what, remedy = f"a {str(name).title()} Servo", "use bench webots fit for these"
+    more = f" ({len(driven) - 1} more runs are alike)" if len(driven) > 1 else ""
+    own = f"not of the {recordings[0].settings.servo}'s own motor"
+    raise UnusableRuns(f"run {run} is of {what}, {own}{more}; leave it out, or {remedy}", list(driven))
+
+
+def as_own_motor(recording: Recording) -> Recording:
+    """The run as if the servo's own motor had made it, to see how far a servo model is from another actuator."""
+    return replace(recording, settings=replace(recording.settings, actuator=None, preset=None))
+
+
 def check_runs(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs that are too short, jump as no servo can, or are of another actuator."""
+    require_own_motor(recordings)
+    check_motion(recordings)
+
+
+def check_motion(recordings: Sequence[Recording]) -> None:
     """Raise UnusableRuns naming the runs that are too short or whose position jumps as no servo can."""
     faults = {recording.id: fault for recording in recordings if (fault := _fault(recording))}
     if not faults:

@@ -20,6 +20,7 @@ from scipy.signal import savgol_filter
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
+from core.identification.conditions import require_own_motor
 from core.identification.prior import Prior
 from core.identification.request import METRICS
 from core.kernel.layout import Setup
@@ -97,10 +98,11 @@ class Batch:
         """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones; prior:
         what values cost beside the errors, see `prior_costs`.
 
-        Raises IdentificationError for no recordings or recordings of another servo.
+        Raises IdentificationError for no recordings or recordings of another servo or actuator.
         """
         if not recordings:
             raise IdentificationError("no recordings to compare with; record or import some")
+        require_own_motor(recordings)
         others = sorted({r.settings.servo for r in recordings} - {model.servo})
         if others:
             raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")

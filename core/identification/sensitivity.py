@@ -141,13 +141,13 @@ def judge(
     variance = max(float(residuals @ residuals) / seen, floor)
     alike = correlation_length(found.residuals)
     variance_of_mean = variance * alike * seen / samples
-    alone, partners = _certainty(found, variance_of_mean)
+    alone, partners = standard_errors(found, variance_of_mean)
     errors = alone
     for other in others:
         moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
         excess = _excess(found, moved, load_servo(model.servo).encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
-            theirs, _ = _certainty(moved, variance_of_mean)
+            theirs, _ = standard_errors(moved, variance_of_mean)
             errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)
     if scatter:
         missed = np.square(np.array(scatter) - model.parameters.vector()).mean(axis=0)
@@ -193,8 +193,11 @@ def correlation_length(residuals: Sequence[Array]) -> float:
     return float(max(1.0, lengths[int(enough.argmax()) if enough.any() else -1]))
 
 
-def _certainty(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
-    """Standard errors in the parameters' units, and the symbols each undetermined parameter is traded with."""
+def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
+    """Standard errors in the parameters' units, and the symbols each undetermined parameter is traded with.
+
+    variance: of the residuals [rad²], as many times as large as samples count as one.
+    """
     jacobian = found.jacobian
     count = jacobian.shape[1]
     _, found_values, directions = np.linalg.svd(np.linalg.qr(jacobian, mode="r"), full_matrices=True)

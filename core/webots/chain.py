@@ -6,8 +6,9 @@ in these coordinates, B the dampers and h the step, the velocity at its end solv
     (M/h + B)·v = M/h·v₀ + gravity + springs + applied forces + motors + stops,
 
 in which each motor and each stop is a function of its own joint's v alone, and falls with it. It is therefore the
-minimum of a convex function: Gauss–Seidel sweeps find which motors are at their limits and which stops touch, and
-what is left is linear. One joint takes one such step, the formula of `core.webots.law`. Springs act at the start of a
+minimum of a convex function, quadratic between the velocities at which a motor or a stop begins to push. Gauss–Seidel
+sweeps find which joints are at such a place; in between the others go to where they are best together, or until one of
+them comes to a place. One joint takes one such step, the formula of `core.webots.law`. Springs act at the start of a
 step, so that without a damper they oscillate forever (3.42.9); a step must be well below their period.
 """
 
@@ -97,39 +98,76 @@ def _together(
             before = found[i][0]
             found[i] = reached_velocity(resistance[i][i], carried[i] - others, wanted[i], force[i], *bounds[i])
             change = max(change, abs(found[i][0] - before) / (abs(before) + 1e-12))
-        exact = _solved(resistance, carried, wanted, force, bounds, found)
+        free, best = _freely(resistance, carried, wanted, force, bounds, found)
+        exact = _confirmed(resistance, carried, wanted, force, bounds, best)
         if exact is not None:
             return exact
         if change < SETTLED:
             break
+        share = _until_a_place(wanted, force, bounds, found, free, best)
+        found = [(v + share * (b - v), f) for (v, f), b in zip(found, best, strict=True)]
     return found
 
 
-def _solved(
+def _places(wanted: float, force: float, bounds: tuple[float, float]) -> tuple[float, ...]:
+    """Velocities at which a joint's motor or stop begins to push: the kinks of what is minimised."""
+    return (wanted, *bounds) if force > 0.0 else bounds
+
+
+def _freely(
     resistance: list[list[float]],
     carried: list[float],
     wanted: list[float],
     force: list[float],
     bounds: list[tuple[float, float]],
     guess: list[tuple[float, float]],
-) -> list[tuple[float, float]] | None:
-    """The solution if the guess has the right motors at their limits and the right stops touched, else None."""
+) -> tuple[list[int], list[float]]:
+    """Joints that are at no place, and the best velocities of all while the others stay at theirs."""
     size = len(guess)
-    velocity = [v for v, _ in guess]
-    free = []
-    for i, (v, _) in enumerate(guess):
-        places = (wanted[i], *bounds[i]) if force[i] > 0.0 else bounds[i]
-        if not any(abs(v - place) <= TOUCHING * (1.0 + abs(place)) for place in places):
-            free.append(i)
+    best = [v for v, _ in guess]
+    free = [
+        i
+        for i, (v, _) in enumerate(guess)
+        if not any(abs(v - p) <= TOUCHING * (1.0 + abs(p)) for p in _places(wanted[i], force[i], bounds[i]))
+    ]
     rest = [
-        carried[i] + guess[i][1] - sum(resistance[i][j] * velocity[j] for j in range(size) if j not in free)
-        for i in free
+        carried[i] + guess[i][1] - sum(resistance[i][j] * best[j] for j in range(size) if j not in free) for i in free
     ]
     for i, v in zip(free, _eliminated([[resistance[i][j] for j in free] for i in free], rest), strict=True):
-        velocity[i] = v
+        best[i] = v
+    return free, best
+
+
+def _until_a_place(
+    wanted: list[float],
+    force: list[float],
+    bounds: list[tuple[float, float]],
+    begin: list[tuple[float, float]],
+    free: list[int],
+    end: list[float],
+) -> float:
+    """Share of the way from `begin` to `end` on which no free joint passes a place of its own."""
+    share = 1.0
+    for i in free:
+        start, way = begin[i][0], end[i] - begin[i][0]
+        for place in _places(wanted[i], force[i], bounds[i]):
+            if (place - start) * way > 0.0:
+                share = min(share, (place - start) / way)
+    return share
+
+
+def _confirmed(
+    resistance: list[list[float]],
+    carried: list[float],
+    wanted: list[float],
+    force: list[float],
+    bounds: list[tuple[float, float]],
+    velocity: list[float],
+) -> list[tuple[float, float]] | None:
+    """Velocity and motor force of each joint if these velocities are the solution, else None."""
     exact = []
     for i, v in enumerate(velocity):
-        others = sum(resistance[i][j] * velocity[j] for j in range(size) if j != i)
+        others = sum(resistance[i][j] * velocity[j] for j in range(len(velocity)) if j != i)
         found = reached_velocity(resistance[i][i], carried[i] - others, wanted[i], force[i], *bounds[i])
         if abs(found[0] - v) > TOUCHING * (1.0 + abs(v)):
             return None

@@ -19,6 +19,7 @@ from core.errors import ModelError
 from core.export.approximation import Form, approximate
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
 from core.export.webots_servo import model_runs, start_node
+from core.identification.conditions import as_own_motor
 from core.identification.evaluate import evaluate
 from core.identification.split import DEFAULT_RULE, split_recordings
 from core.model import ServoModel
@@ -147,7 +148,8 @@ def loss_on_recordings(
     spec = load_servo(servos[0])
     compared = published_models(servos[0]) if models is None else models
     split = split_recordings(recordings, validation)
-    train, held = ([r for r in recordings if r.id in ids] for ids in (split.train, split.validation))
+    # The models are to be judged on another actuator's runs too, a node's above all.
+    train, held = ([as_own_motor(r) for r in recordings if r.id in ids] for ids in (split.train, split.validation))
     nominal = nominal_model(spec)
     middle = sorted(recordings, key=lambda r: r.bench.gravity_torque)[len(recordings) // 2]
     start = start_node(nominal, middle.bench, nominal.default_settings())

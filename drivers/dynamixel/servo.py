@@ -6,6 +6,7 @@ import math
 import time
 from dataclasses import replace
 from statistics import median
+from typing import Any
 
 from core.catalogue import ServoSpec
 from core.errors import ModelError
@@ -184,11 +185,8 @@ class DynamixelServo(Servo):
         gains = self.profile.table.gains
         held = self.registers.read(*gains.values())
         nominal = self.spec.supply_voltage if self._written is None else self._written.supply_voltage
-        return ServoSettings(
-            servo=self.spec.name,
-            supply_voltage=nominal,
-            **{gain: float(held[name]) for gain, name in gains.items()},
-        )
+        values: dict[str, Any] = {gain: float(held[name]) for gain, name in gains.items()}
+        return ServoSettings(servo=self.spec.name, supply_voltage=nominal, **values)
 
     # Driving.
 

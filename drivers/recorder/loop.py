@@ -157,7 +157,7 @@ class Loop(Cycle):
         return HoldResult(exit_status=status, reason=reason)
 
     def _signed(self, header: RunHeader) -> RunHeader:
-        """The header with what the device said about itself."""
+        """The header with what the device said about itself, so that no caller can record one actuator as another."""
         identity = self._servo.identity
         device = {
             "title": identity.title,
@@ -167,7 +167,8 @@ class Loop(Cycle):
             "position_step": identity.position_step,
             **identity.facts,
         }
-        return replace(header, provenance={**header.provenance, "device": device})
+        settings = replace(header.settings, actuator=identity.actuator, preset=identity.preset)
+        return replace(header, settings=settings, provenance={**header.provenance, "device": device})
 
     # Phases.
 

@@ -8,6 +8,7 @@ from core.catalogue import ServoSpec, load_model, servos, shipped_models
 from core.friction import CONTACT_TITLES
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
+from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF
 from drivers.simulated.source import DEFAULT_NAME, FASTEST, SLOWEST
 
 TRUTH = "m6"
@@ -44,6 +45,24 @@ def family() -> Family:
                 kind="choice",
                 choices=tuple((title, name) for name, title in CONTACT_TITLES.items()),
                 default="rigid",
+            ),
+            AddressField(
+                name="actuator",
+                title="Actuator",
+                tip="What moves the shaft behind the servo's encoder, limits and supply: its own motor, or another "
+                "actuator, for which true model and contact do nothing; springs carry a few N·m at most",
+                kind="choice",
+                choices=tuple((title, name) for name, title in ACTUATOR_TITLES.items()),
+                default=SERVO,
+            ),
+            AddressField(
+                name="preset",
+                title="Stiffness preset",
+                tip="Of AwAS-II (pivot position in m), BAVS and qbMove (rad): soft, stiff or a number; the others have "
+                "none",
+                kind="text",
+                choices=(("Soft", SOFT), ("Stiff", STIFF)),
+                default=SOFT,
             ),
             AddressField(
                 name="seed",

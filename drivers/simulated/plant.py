@@ -1,8 +1,9 @@
 """What the simulated servo consists of besides its electronics: motor, friction, pendulum, supply and heat.
 
-Motion comes from `core.simulation.Stepper` and nothing else; this module feeds it on a fine grid of time and adds the
-two slow quantities around it, the supply that sags under load and the temperature. An emulator of a real servo's wire
-protocol moves the same plant.
+Motion comes from `core.simulation.Stepper`, or from the stepper of another actuator in its place, see
+`drivers.simulated.actuators`, and nothing else; this module feeds it on a fine grid of time and adds the two slow
+quantities around it, the supply that sags under load and the temperature. An emulator of a real servo's wire protocol
+moves the same plant.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from core.catalogue import ServoSpec
     from core.model import ServoModel
     from core.recording import ServoSettings
-    from core.simulation import Stepper
+    from drivers.simulated.actuators import PlantActuator, PlantStepper
 
 TICK = 1e-3
 """Commands take effect on this grid, as in firmware [s]."""
@@ -106,8 +107,11 @@ class Plant:
         imperfections: Imperfections,
         hand: Hand,
         speed: float = 1.0,
+        actuator: PlantActuator | None = None,
     ) -> None:
-        """speed: how many seconds of the plant pass in one of the machine's."""
+        """speed: how many seconds of the plant pass in one of the machine's; actuator: None is the servo's own."""
+        self._spec = spec
+        self._actuator = actuator
         self._model = model
         self._bench = bench
         self._settings = model.default_settings()
@@ -133,7 +137,11 @@ class Plant:
         )
         self._stepper = self._make_stepper(0.0, 0.0)
 
-    def _make_stepper(self, position: float, velocity: float) -> Stepper:
+    def _make_stepper(self, position: float, velocity: float) -> PlantStepper:
+        if self._actuator is not None:
+            return self._actuator.stepper(
+                self._spec, self._model, self._bench, self._settings, TICK, position=position, velocity=velocity
+            )
         from core.simulation import Stepper  # numba takes a third of a second to import
 
         return Stepper(
@@ -218,7 +226,7 @@ class Plant:
 
     @property
     def model(self) -> ServoModel:
-        """The truth this plant moves by."""
+        """The truth this plant moves by, unless another actuator moves it."""
         return self._model
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.catalogue import load_model, load_servo
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from core.bench import Bench
     from core.catalogue import ServoSpec
     from core.model import ServoModel
+    from drivers.simulated.actuators import PlantActuator
 
 REST_LENGTH = 0.1
 """Rod of the bench a simulated servo hangs on until it is told another one [m]."""
@@ -52,8 +54,10 @@ class SimulatedServo(Servo):
         hand: Hand = no_hand,
         clock: Clock | None = None,
         seed: int = 0,
+        actuator: PlantActuator | None = None,
     ) -> None:
-        """name: catalogue servo; model: the truth, the servo's M6 unless given; seed: of the read jitter.
+        """name: catalogue servo; model: the truth, the servo's M6 unless given; seed: of the read jitter; actuator:
+        what moves the shaft behind the servo's electronics, its own motor unless given.
 
         Raises ModelError when the catalogue lacks the servo or its model.
         """
@@ -66,6 +70,7 @@ class SimulatedServo(Servo):
         step = self._imperfections.encoder_step
         self._step = self.spec.encoder_step if step is None else step
         self._hand = hand
+        self._actuator = actuator
         self._seed = seed
         self._random = random.Random(seed)
         self._begin = 0.0
@@ -88,19 +93,30 @@ class SimulatedServo(Servo):
 
     def _connect(self) -> None:
         self._random.seed(self._seed)
-        self._made = Plant(self.spec, self.model, self._bench, self._imperfections, self._hand, self.clock.speed)
+        self._made = Plant(
+            self.spec, self.model, self._bench, self._imperfections, self._hand, self.clock.speed, self._actuator
+        )
         # The first steps load the compiled kernel; afterwards no cycle waits for that.
         self._made.advance_to(2 * TICK)
         self._begin = self.clock.now() - 2 * TICK
 
     def _identify(self) -> ServoIdentity:
-        return ServoIdentity(
+        identity = ServoIdentity(
             model=self.spec.name,
             title=f"{self.spec.title} (simulated)",
             firmware=self.model.title,
             serial=f"seed {self._seed}",
             id="simulated",
             position_step=self._step,
+        )
+        if self._actuator is None:
+            return identity
+        return replace(
+            identity,
+            title=f"{self.spec.title} (simulated, {self._actuator.title})",
+            firmware=self._actuator.description,
+            actuator=self._actuator.name,
+            preset=self._actuator.preset,
         )
 
     def _configure(self, settings: ServoSettings) -> None:

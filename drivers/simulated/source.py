@@ -9,6 +9,7 @@ from core.catalogue import load_model, load_servo
 from core.errors import ServoBenchError
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import AddressError
+from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator
 from drivers.simulated.plant import Hand, Imperfections
 from drivers.simulated.servo import SimulatedServo, no_hand
 
@@ -41,6 +42,8 @@ class SimulatedSource:
     speed: float = 1.0
     """Seconds of the real clock in one of the machine's; the virtual clock has no speed."""
     seed: int = 0
+    actuator: PlantActuator | None = None
+    """What moves the shaft in place of the servo's own motor; None is that."""
 
     def __post_init__(self) -> None:
         if self.clock not in CLOCKS:
@@ -60,6 +63,7 @@ class SimulatedSource:
             hand=self.hand,
             clock=VirtualClock() if self.clock == "virtual" else RealClock(self.speed),
             seed=self.seed,
+            actuator=self.actuator,
         )
 
 
@@ -74,11 +78,16 @@ def from_address(address: ServoAddress) -> SimulatedSource:
     try:
         spec = load_servo(address.parts[0] if address.parts and address.parts[0] else DEFAULT_NAME)
         model, contact, clock, speed, seed = None, "rigid", "real", 1.0, 0
+        actuator, preset = SERVO, ""
         for name, value in address.options:
             if name == "model":
                 model = _model(spec.name, value)
             elif name == "contact":
                 contact = value
+            elif name == "actuator":
+                actuator = value
+            elif name == "preset":
+                preset = value
             elif name == "clock":
                 clock = value
             elif name == "speed":
@@ -88,7 +97,9 @@ def from_address(address: ServoAddress) -> SimulatedSource:
             elif name in numbers:
                 imperfections[name] = float(value)
             else:
-                known = ", ".join(("model", "contact", "clock", "speed", "seed", *sorted(numbers)))
+                known = ", ".join(
+                    ("model", "contact", "actuator", "preset", "clock", "speed", "seed", *sorted(numbers))
+                )
                 raise AddressError(f"no option {name!r}; there are {known}")
         if model is None:
             model = load_model(spec.name, "m6")
@@ -103,6 +114,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
             clock=clock,
             speed=speed,
             seed=seed,
+            actuator=plant_actuator(actuator, preset),
         )
     except (ServoBenchError, ValueError) as error:
         raise AddressError(f"servo address {address}: {error}") from None

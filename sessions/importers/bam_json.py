@@ -114,7 +114,7 @@ def _bench(header: Mapping[str, Any]) -> Bench:
 
 
 def _settings(header: Mapping[str, Any], servo: str) -> ServoSettings:
-    damping = header.get("damping")
+    damping, actuator, preset = (header.get(key) for key in ("damping", "driven_by", "stiffness_preset"))
     return ServoSettings(
         servo=servo,
         kp=number(_required(header, "kp"), "kp", low=0.0),
@@ -122,6 +122,8 @@ def _settings(header: Mapping[str, Any], servo: str) -> ServoSettings:
         kd=number(header.get("kd", 0.0), "kd", low=0.0),
         supply_voltage=number(_required(header, "vin"), "vin", low=0.0),
         damping=None if damping is None else number(damping, "damping"),
+        actuator=None if actuator is None else name(actuator, "driven_by"),
+        preset=None if preset is None else number(preset, "stiffness_preset"),
     )
 
 

@@ -19,6 +19,7 @@ from core.bench import Bench
 from core.errors import InputError
 from core.recording import CHANNELS, Recording, ServoSettings
 from sessions.errors import shown
+from sessions.facts import SETTING_TEXTS
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.kinds import NotARecordingError
 from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
@@ -61,7 +62,7 @@ def _version(line: bytes) -> int:
 def _settings(data: Mapping[str, Any]) -> ServoSettings:
     return ServoSettings.from_json(
         {
-            key: name(value, "servo") if key == "servo" else number(value, f"settings: {key}")
+            key: name(value, key) if key in SETTING_TEXTS else number(value, f"settings: {key}")
             for key, value in data.items()
         }
     )

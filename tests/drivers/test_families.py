@@ -48,7 +48,7 @@ def test_the_form_of_the_simulated_servo_makes_its_addresses():
     source = resolve(text)
     assert isinstance(source, SimulatedSource)
     assert (source.name, source.seed, source.speed) == ("xl330", 7, 8.0)
-    assert form.values(text) == values
+    assert form.values(text) == {"contact": "rigid", "actuator": "servo", "preset": "soft", **values}
     # What the form has no field for is left alone.
     assert form.values("simulated?clock=virtual")["servo"] == "mx106"
     offered = [value for _, value in form.fields[0].choices]
@@ -65,7 +65,7 @@ def test_the_form_of_the_simulated_servo_makes_its_addresses():
         ({"speed": "fast"}, "not a number"),
         ({"speed": "nan"}, "enter 0.1 to 20"),
         ({"speed": "1000"}, "1000 × is not possible"),
-        ({"port": "COM3"}, "no field 'port'; there are servo, model, seed, speed"),
+        ({"port": "COM3"}, "no field 'port'; there are servo, model, contact, actuator, preset, seed, speed"),
     ],
 )
 def test_a_wrong_value_is_refused_in_one_line_that_names_the_field(values, message):

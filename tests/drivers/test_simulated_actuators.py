@@ -1,0 +1,314 @@
+"""Other actuators behind the simulated servo's electronics: their own motion, released when it matters, and on record.
+
+A qbMove, SEA, AwAS-II or BAVS is told its equilibrium (seed 003, operation mode 6), a Webots Servo its target (seed
+002, section 3.42).
+"""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo
+from core.compliant.elastic import ACTUATORS, QbMove
+from core.compliant.files import CompliantUnit, read_unit, unit_to_json, write_unit
+from core.compliant.motor import Motor
+from core.compliant.stepper import CompliantStepper
+from core.errors import IdentificationError, InputError
+from core.identification.conditions import UnusableRuns, as_own_motor, check_runs
+from core.identification.objective import Batch
+from core.recording import RunHeader
+from core.trajectories import make_trajectory
+from core.webots.fields import ServoFields
+from core.webots.stepper import WebotsStepper
+from drivers.clock import VirtualClock
+from drivers.errors import AddressError
+from drivers.recorder import MemorySink, Recorder, record_inline
+from drivers.registry import family, resolve
+from drivers.servo import PositionGoal, ServoState, TorqueGoal
+from drivers.simulated import CompliantPlant, SharedHand, SimulatedServo, WebotsActuator
+from drivers.simulated.actuators import ACTUATOR_TITLES
+from drivers.simulated.plant import IDEAL, TICK
+from sessions import Session
+from sessions.exporters import export_bam, export_csv
+from sessions.importers import import_paths
+from tests.drivers.test_recorder import wait_until
+
+BENCH = Bench(mass=0.3, length=0.1)
+GRAVITY = BENCH.gravity_torque
+SPEC = load_servo("mx106")
+SETTINGS = load_model("mx106", "m6").default_settings()
+OTHERS = [name for name in ACTUATOR_TITLES if name != "servo"]
+REST = (2 * Motor().friction + 0.025) / GRAVITY + 0.005
+"""Sine of the largest angle at which dry friction of two motors and the link holds the pendulum, and what it creeps."""
+
+
+def connected(name, preset="stiff", **options):
+    options.setdefault("imperfections", IDEAL)
+    actuator = resolve(f"simulated?actuator={name}&preset={preset}").actuator
+    servo = SimulatedServo("mx106", clock=VirtualClock(), bench=BENCH, actuator=actuator, **options)
+    servo.connect()
+    return servo
+
+
+def after(servo, seconds):
+    """The reading so much later; a plant that is not looked at for a second loses that time."""
+    end = servo.clock.now() + seconds
+    while servo.clock.now() < end - 1e-9:
+        servo.clock.wait_until(min(end, servo.clock.now() + 0.5), lambda: False)
+        reading = servo.read()
+    return reading
+
+
+def recorded(servo, sink, trajectory="sin_time_square", duration=1.0):
+    header = RunHeader(trajectory=trajectory, bench=BENCH, settings=SETTINGS, rate=200.0)
+    return record_inline(servo, make_trajectory(trajectory, duration), header, sink)
+
+
+# Addresses.
+
+
+def test_an_address_names_the_actuator_and_its_preset():
+    assert resolve("simulated:mx106").actuator is None
+    assert resolve("simulated:mx106?actuator=servo").actuator is None
+    assert resolve("simulated:mx106?actuator=webots").actuator == WebotsActuator()
+    qbmove = resolve("simulated:mx106?actuator=qbmove&preset=0.25").actuator
+    assert qbmove == CompliantPlant(unit=CompliantUnit(actuator=QbMove()), preset=0.25)
+    for name, kind in ACTUATORS.items():
+        soft, stiff = (resolve(f"simulated?actuator={name}&preset={p}").actuator.preset for p in ("soft", "stiff"))
+        assert (soft, stiff) == ((kind.soft_preset, kind.stiff_preset) if kind.preset_unit else (None, None))
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ("actuator=spring", "no actuator 'spring'; there are servo, webots, sea, awas2, bavs, qbmove"),
+        ("actuator=sea&preset=0.2", "a SEA has no stiffness preset"),
+        ("actuator=webots&preset=0.2", "a Webots Servo has no stiffness preset"),
+        ("actuator=qbmove&preset=medium", "soft, stiff or a number, not 'medium'"),
+        ("actuator=qbmove&preset=0.9", "within 0 … 0.8"),
+        ("actuator=nowhere.json", "nowhere.json: cannot be read"),
+    ],
+)
+def test_an_address_that_is_not_possible_says_why(options, reason):
+    with pytest.raises(AddressError, match=reason):
+        resolve(f"simulated?{options}")
+
+
+def test_the_form_offers_every_actuator():
+    fields = {field.name: field for field in family("simulated").fields}
+    assert [value for _, value in fields["actuator"].choices] == list(ACTUATOR_TITLES)
+    address = family("simulated").address({"actuator": "bavs", "preset": "0.1"})
+    assert address == "simulated:mx106?actuator=bavs&preset=0.1"
+    assert resolve(address).actuator.description == "preset 0.1 rad"
+
+
+def test_an_identified_actuator_is_read_from_its_file(tmp_path):
+    unit = CompliantUnit(actuator=QbMove(k1=0.01, a1=6.0), motor=Motor(inertia=0.02), link_damping=0.1)
+    file = write_unit(tmp_path / "mine.json", unit, {"who": "a test"})
+    assert read_unit(file) == unit
+    assert resolve(f"simulated?actuator={file}&preset=0.3").actuator == CompliantPlant(unit=unit, preset=0.3)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"format": "other"}, '"format" must be "servobench-compliant"'),
+        ({"version": 2}, "version 2 is unknown"),
+        ({"actuator": "own"}, "no actuator 'own'"),
+        ({"parameters": {"a1": math.nan}}, "a1 = nan must be a finite number"),
+        ({"parameters": {"weight": 1.0}}, "no parameter named 'weight'"),
+        ({"motor": {"inertia": -1.0}}, "inertia = -1.0 must be positive"),
+        ({"motor": {"colour": 1.0}}, "colour"),
+        ({"link": {"mass": 1.0}}, "link has no 'mass'"),
+        ({"controller": [1.0]}, "controller must be an object"),
+    ],
+)
+def test_a_file_that_is_no_actuator_says_why(tmp_path, change, reason):
+    file = tmp_path / "bad.json"
+    file.write_text(json.dumps(unit_to_json(CompliantUnit(actuator=QbMove())) | change))
+    with pytest.raises(InputError, match=reason) as caught:
+        read_unit(file)
+    assert str(file) in str(caught.value)
+
+
+# Motion.
+
+
+def own_stepper(name):
+    """What `core` makes of the same actuator."""
+    if name == "webots":
+        values = load_model("mx106", "m6").values
+        fields = ServoFields(
+            max_velocity=SPEC.no_load_speed, max_force=SPEC.stall_torque, damping_constant=values["friction_viscous"]
+        )
+        return WebotsStepper(fields, BENCH, TICK, armature=values["armature"])
+    unit = CompliantUnit(actuator=ACTUATORS[name]())
+    return CompliantStepper(unit.joint(BENCH), TICK, preset=ACTUATORS[name].stiff_preset)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_it_moves_as_core_simulates(name):
+    servo, stepper = connected(name), own_stepper(name)
+    begin = servo.plant._ticks
+    for _ in range(begin):
+        stepper.step(0.0, False)
+    for goal in (0.4, -0.3, None):
+        if goal is None:
+            servo.release()
+        else:
+            servo.command(PositionGoal(goal))
+        position = after(servo, 0.3).position
+        for _ in range(300):
+            stepper.step(stepper.position if goal is None else goal, goal is not None)
+        assert position == pytest.approx(stepper.position, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [*ACTUATORS])
+def test_springs_and_gravity_balance_where_the_link_rests(name):
+    """τ_e(q1, q2, q) = G·sin q at rest, within the link's dry friction (seed 003, eq. 1)."""
+    servo = connected(name)
+    servo.command(PositionGoal(0.5))
+    after(servo, 3.0)
+    stepper = servo.plant._stepper
+    springs = ACTUATORS[name]().elastic_torque(*stepper.motor_positions, stepper.position)
+    assert float(springs.link) == pytest.approx(GRAVITY * math.sin(stepper.position), abs=0.0251)
+    # Compliance is there: the link sags from where it is told to be.
+    assert 1e-3 < 0.5 - stepper.position < 0.2
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_released_motors_are_unpowered_and_the_pendulum_comes_down(name):
+    servo = connected(name)
+    servo.command(PositionGoal(0.8))
+    after(servo, 2.0)
+    servo.release()
+    reading = after(servo, 12.0)
+    assert reading.current == 0.0
+    assert reading.duty_cycle == 0.0
+    assert abs(math.sin(reading.position)) <= REST
+    assert abs(reading.velocity) < 0.01
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_torque_goal_is_the_torque_of_all_motors(name):
+    """G·sin q = τ at rest, within the dry friction of motors and link."""
+    servo = connected(name)
+    for _ in range(1000):
+        servo.command(TorqueGoal(0.15))
+        reading = after(servo, 0.02)
+    assert math.sin(reading.position) == pytest.approx(0.15 / GRAVITY, abs=REST)
+    assert reading.position > 0.2
+    # Full torque of all motors is the catalogue servo's full current.
+    strength = SPEC.stall_torque
+    if name in ACTUATORS:
+        strength = ACTUATORS[name].motors * Motor().max_torque
+    assert reading.current == pytest.approx(0.15 / strength * SPEC.max_current, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["webots", "sea", "qbmove"])
+def test_a_hand_moves_the_released_link(name):
+    hand = SharedHand()
+    servo = connected(name, hand=hand)
+    hand.torque = 0.2
+    pushed = after(servo, 12.0).position
+    assert math.sin(pushed) == pytest.approx(0.2 / GRAVITY, abs=REST)
+    hand.torque = 0.0
+    assert after(servo, 12.0).position < 0.5 * pushed
+
+
+def test_a_soft_preset_gives_way_to_a_hand_more_than_a_stiff_one():
+    given = {}
+    for preset in ("soft", "stiff"):
+        hand = SharedHand()
+        servo = connected("qbmove", preset, hand=hand)
+        servo.command(PositionGoal(0.0))
+        after(servo, 0.5)
+        hand.torque = 0.3
+        given[preset] = after(servo, 2.0).position
+    assert given["soft"] > 2.0 * given["stiff"] > 0.0
+
+
+# Safety.
+
+
+@pytest.mark.parametrize("name", ["webots", "awas2", "qbmove"])
+def test_a_tripped_limit_releases_it(name):
+    """The limits act on the link's position."""
+    servo = connected(name)
+    servo.limits = replace(servo.limits, speed=0.5)
+    sink = MemorySink()
+    result = recorded(servo, sink, "steps", 2.0)
+    assert (result.exit_status, servo.state) == ("fail", ServoState.FAULT)
+    assert "limit tripped: speed" in result.reason
+    assert not servo.plant.driven
+    assert after(servo, 0.05).current == 0.0
+
+
+def test_an_emergency_stop_releases_it():
+    address = "simulated:mx106?actuator=qbmove&preset=stiff"
+    header = RunHeader(trajectory="steps", bench=BENCH, settings=SETTINGS, rate=100.0)
+    with Recorder(address, heartbeat_limit=5.0) as recorder:
+        recorder.start()
+        recorder.record(make_trajectory("steps", 30.0), header)
+        assert wait_until(lambda: abs(recorder.latest()["current"]) > 0.01 and recorder.status.done > 5, recorder)
+        recorder.emergency_stop()
+        assert recorder.wait(20.0).exit_status == "abort"
+        assert wait_until(lambda: recorder.state is ServoState.FAULT)
+        assert wait_until(lambda: recorder.latest()["current"] == 0.0 and not recorder.latest()["torque_enable"])
+
+
+# What a recording keeps.
+
+
+@pytest.fixture
+def session(tmp_path):
+    """Runs of a servo's own motor, a Webots Servo and a qbMove at 0.3 rad, in this order."""
+    made = Session.create(tmp_path / "session")
+    for name, preset in (("servo", "soft"), ("webots", "soft"), ("qbmove", "0.3")):
+        assert recorded(connected(name, preset), made.sink()).exit_status == "success"
+    return made
+
+
+def settings_of(session):
+    return [(run.settings.actuator, run.settings.preset) for run in session.load_for_fit()]
+
+
+KEPT = [(None, None), ("webots", None), ("qbmove", 0.3)]
+
+
+@pytest.mark.parametrize("export", [export_csv, export_bam])
+def test_a_session_and_its_exports_keep_what_moved_the_shaft(session, tmp_path, export):
+    assert settings_of(session) == KEPT
+    assert {"actuator": "qbmove", "preset": 0.3}.items() <= session.load_for_fit()[2].conditions().items()
+    export(session, None, tmp_path / "out")
+    import_paths([tmp_path / "out"], tmp_path / "again")
+    assert settings_of(Session.open(tmp_path / "again")) == KEPT
+
+
+def test_a_servos_own_runs_are_written_as_they_always_were(session):
+    own = session.load_for_fit()[0].settings
+    assert set(own.to_json()) == {"servo", "kp", "ki", "kd", "supply_voltage"}
+
+
+def test_no_servo_model_is_fitted_to_another_actuator(session):
+    own, webots, qbmove = session.load_for_fit()
+    model = load_model("mx106", "m1")
+    check_runs([own])
+    with pytest.raises(UnusableRuns, match=r"qbMove Advanced.*bench compliant identify") as caught:
+        check_runs([own, qbmove])
+    assert caught.value.runs == (qbmove.id,)
+    with pytest.raises(IdentificationError, match=r"Webots Servo.*bench webots fit"):
+        Batch(model, [own, webots])
+    # To see how far a servo model is from it, a run has to be called a servo's in so many words.
+    assert Batch(model, [as_own_motor(qbmove)]).scores().mae.shape == (1, 1)
+
+
+def test_reported_positions_are_whole_steps_of_the_catalogue_servos_encoder():
+    rows = MemorySink()
+    recorded(connected("sea", imperfections=None), rows)
+    steps = rows.rows["position"] / SPEC.encoder_step
+    np.testing.assert_allclose(steps, np.round(steps), atol=1e-6)
