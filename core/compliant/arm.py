@@ -18,7 +18,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -274,14 +273,4 @@ def _program(arm: CompliantArm) -> Callable[..., None]:
         return arm_motion()
     if first is not None and second is not None:
         return arm_motion_with(first, second)
-    return interpreted_arm_motion(*(_interpreted(actuator) for actuator in arm.actuators))
-
-
-def _interpreted(actuator: CompliantActuator) -> Callable[..., tuple[float, float, float, float]]:
-    """An actuator's own function in place of a compiled twin."""
-
-    def elastic(_kind: Any, _constants: Any, q1: float, q2: float, q: float) -> tuple[float, float, float, float]:
-        torque = actuator.elastic_torque(q1, q2, q)
-        return float(torque.link), float(torque.motor_1), float(torque.motor_2), float(torque.stiffness)
-
-    return elastic
+    return interpreted_arm_motion(*(actuator.interpreted_elastic for actuator in arm.actuators))

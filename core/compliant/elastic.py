@@ -130,6 +130,13 @@ class CompliantActuator(ABC):
 
         return elastic
 
+    def interpreted_elastic(
+        self, _kind: int, _constants: Array, q1: float, q2: float, q: float
+    ) -> tuple[float, float, float, float]:
+        """`elastic_torque` of one state with the arguments and results of a compiled twin, in its place."""
+        torque = self.elastic_torque(q1, q2, q)
+        return float(torque.link), float(torque.motor_1), float(torque.motor_2), float(torque.stiffness)
+
     def preset_limits(self) -> tuple[float, float]:
         """Smallest and largest preset that makes sense [`preset_unit`]."""
         return 0.0, 0.0

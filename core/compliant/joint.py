@@ -280,12 +280,7 @@ def _kernel_of(actuator: CompliantActuator) -> Callable[..., Any]:
         return joint_kernel()
     if own is not None:
         return joint_kernel(own)
-
-    def springs(kind: int, p: Array, q1: float, q2: float, q: float) -> tuple[float, float, float, float]:
-        torque = actuator.elastic_torque(q1, q2, q)
-        return float(torque.link), float(torque.motor_1), float(torque.motor_2), float(torque.stiffness)
-
-    return interpreted_joint(springs)
+    return interpreted_joint(actuator.interpreted_elastic)
 
 
 def initial_state(joint: CompliantJoint, mode: Mode, commands: Array, position: float | None, velocity: float) -> Array:
