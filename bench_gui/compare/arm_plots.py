@@ -14,6 +14,7 @@ from bench_gui.compare.arm_table import named
 from bench_gui.compare.arm_work import CHOSEN, CLOSEST, OWN, PUBLISHED, ArmView
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotContents
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.plots.legend import Legend, LegendEntry
@@ -36,7 +37,8 @@ class ArmPlots(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        self.legend = Legend(self._toggle)
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
         column.addWidget(self.legend)
         self.plane = Chart("Way of the arm's tip in its plane", "z", "m", bottom="x [m]")
         self.plane.view.setAspectLocked(True)
@@ -60,7 +62,6 @@ class ArmPlots(QWidget):
         self._unit: AngleUnit | None = None
         self._view: ArmView | None = None
         self._measured = False
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
         self._arm = pg.PlotDataItem(symbol="o", symbolSize=8)
         self._arm.setZValue(-1)
         self.plane.axes.addItem(self._arm, ignoreBounds=True)
@@ -68,7 +69,7 @@ class ArmPlots(QWidget):
     @property
     def keys(self) -> list[str]:
         """What is drawn: GOAL, TRUTH and names of models."""
-        return list(self._curves)
+        return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -120,10 +121,7 @@ class ArmPlots(QWidget):
 
     def _draw(self) -> None:
         theme, view = self._theme, self._view
-        for curves in self._curves.values():
-            for chart, curve in curves:
-                chart.removeItem(curve)
-        self._curves = {}
+        self._curves.clear()
         if theme is None:
             return
         if view is None:
@@ -143,24 +141,13 @@ class ArmPlots(QWidget):
             entries.append(LegendEntry(track.name, named(track, len(view.tracks)), colour, dash, MODEL_WIDTH))
             self._motion(track.name, track.title, track.angles, track.tip, pen(colour, MODEL_WIDTH, dash), z)
             away = 1e3 * np.abs(track.angles - view.reference).mean(axis=1)
-            self._curve(self.error, track.name, track.title, view.time, away, pen(colour, ERROR_WIDTH, dash), z)
+            self._curves.add(self.error, track.name, track.title, view.time, away, pen(colour, ERROR_WIDTH, dash), z)
         self.legend.set_entries(entries)
-        for key in self._curves:
-            self._toggle(key, self.legend.shown(key))
+        self._curves.follow(self.legend)
 
     def _motion(self, key: str, title: str, angles: Array, tip: Array, drawn: Any, z: float) -> None:
         assert self._view is not None
         factor = self._unit.per_radian if self._unit is not None else 1.0
-        self._curve(self.plane, key, title, tip[:, 0], tip[:, 1], drawn, z)
+        self._curves.add(self.plane, key, title, tip[:, 0], tip[:, 1], drawn, z)
         for chart, column in zip((self.shoulder, self.elbow), angles.T, strict=True):
-            self._curve(chart, key, title, self._view.time, column * factor, drawn, z)
-
-    def _curve(self, chart: Chart, key: str, title: str, x: Array, y: Array, drawn: Any, z: float) -> None:
-        curve = chart.add_curve(z, title)
-        curve.setPen(drawn)
-        curve.setData(x, y)
-        self._curves.setdefault(key, []).append((chart, curve))
-
-    def _toggle(self, key: str, on: bool) -> None:
-        for _, curve in self._curves.get(key, ()):
-            curve.setVisible(on)
+            self._curves.add(chart, key, title, self._view.time, column * factor, drawn, z)

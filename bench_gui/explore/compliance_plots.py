@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 from bench_gui.explore.compliance_work import PUSH, ComplianceView
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
@@ -210,12 +211,12 @@ class ComplianceMotion(QWidget):
         self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._view: ComplianceView | None = None
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
+        self._curves = Curves()
 
     @property
     def keys(self) -> list[str]:
         """What is drawn over time."""
-        return list(self._curves)
+        return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -261,10 +262,7 @@ class ComplianceMotion(QWidget):
             mark.setValue(view.motion.time[k])
 
     def _draw(self) -> None:
-        for curves in self._curves.values():
-            for chart, curve in curves:
-                chart.removeItem(curve)
-        self._curves = {}
+        self._curves.clear()
         theme, unit, view = self._theme, self._unit, self._view
         if theme is None or unit is None or view is None:
             return
@@ -285,10 +283,9 @@ class ComplianceMotion(QWidget):
         self.torque.clear_areas()
         if view.job.push != 0.0:
             self._shade(view, theme)
-        entries = [LegendEntry(key, key, *_entry(looks[key])) for key in looks if key in self._curves]
+        entries = [LegendEntry(key, key, *_entry(looks[key])) for key in looks if key in self._curves.keys]
         self.legend.set_entries(entries)
-        for key in self._curves:
-            self._toggle(key, self.legend.shown(key))
+        self._curves.follow(self.legend)
         self.fit()
         self.show_moment(float(time[-1]))
 
@@ -306,16 +303,12 @@ class ComplianceMotion(QWidget):
         if not np.isfinite(y).any():
             return
         colour, width, dash = look
-        curve = chart.add_curve(len(self._curves), title)
-        curve.setPen(pen(colour, width, dash))
-        curve.setData(x, y)
-        self._curves.setdefault(key, []).append((chart, curve))
+        self._curves.add(chart, key, title, x, y, pen(colour, width, dash), len(self._curves.keys))
 
     def _toggle(self, key: str, on: bool) -> None:
-        for _, curve in self._curves.get(key, ()):
-            curve.setVisible(on)
+        self._curves.toggle(key, on)
         if key in self._hands:
-            self._hands[key].setVisible(on and key in self._curves)
+            self._hands[key].setVisible(on and key in self._curves.keys)
 
 
 def _angles(view: ComplianceView) -> dict[str, Array]:

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 from bench_gui.explore.learning_work import LearningJob
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
@@ -44,7 +45,7 @@ class LearningPlots(QWidget):
         self._job: LearningJob | None = None
         self._iterations: Sequence[Iteration] = ()
         self._shown: Iteration | None = None
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
+        self._curves = Curves()
         self._mark: Any = None
         self.by_iteration = Chart("Largest error by iteration", "Largest error", "mrad", bottom="Iteration", log=True)
         self.by_iteration.setToolTip("Click a point to see that iteration; drag to move, wheel to zoom")
@@ -52,7 +53,7 @@ class LearningPlots(QWidget):
         self.joint_2 = Chart("Angle of joint 2", "Joint 2", "rad")
         self.error = Chart("Errors of both joints", "Error", "mrad", bottom="Time [s]")
         self.over_time = (self.joint_1, self.joint_2, self.error)
-        self.error_legend, self.legend = Legend(self._toggle), Legend(self._toggle)
+        self.error_legend, self.legend = Legend(self._curves.toggle), Legend(self._curves.toggle)
         self.head = QHBoxLayout()
         """Above the errors by iteration, with room for more."""
         self.row = QHBoxLayout()
@@ -91,7 +92,7 @@ class LearningPlots(QWidget):
     @property
     def keys(self) -> list[str]:
         """What is drawn."""
-        return list(self._curves)
+        return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -123,10 +124,7 @@ class LearningPlots(QWidget):
 
     def _draw(self) -> None:
         theme = self._theme
-        for curves in self._curves.values():
-            for chart, curve in curves:
-                chart.removeItem(curve)
-        self._curves = {}
+        self._curves.clear()
         if self._mark is not None:
             self.by_iteration.removeItem(self._mark)
             self._mark = None
@@ -134,9 +132,9 @@ class LearningPlots(QWidget):
             return
         self._draw_errors(theme)
         self._draw_motion(theme)
-        for key in self._curves:
+        for key in self._curves.keys:
             legend = self.error_legend if key in (*JOINT_KEYS, TOLERANCE) else self.legend
-            self._toggle(key, legend.shown(key))
+            self._curves.toggle(key, legend.shown(key))
 
     def _draw_errors(self, theme: Theme) -> None:
         entries = []
@@ -145,7 +143,7 @@ class LearningPlots(QWidget):
             worst = 1e3 * np.array([each.worst for each in self._iterations])
             for joint, (key, model) in enumerate(zip(JOINT_KEYS, JOINT_MODELS, strict=True)):
                 colour = theme.model(model)
-                curve = self._curve(
+                curve = self._curves.add(
                     self.by_iteration,
                     key,
                     f"Largest error, {key}",
@@ -161,7 +159,9 @@ class LearningPlots(QWidget):
                 entries.append(LegendEntry(key, key, colour, None, 1.5))
             across = np.array([0.5, max(numbers[-1], self._job.law.iterations) + 0.5])
             level = np.full(2, np.log10(1e3 * self._job.law.tolerance))
-            self._curve(self.by_iteration, TOLERANCE, "Tolerance", across, level, pen(theme.goal, 1.0, CATALOGUE_DASH))
+            self._curves.add(
+                self.by_iteration, TOLERANCE, "Tolerance", across, level, pen(theme.goal, 1.0, CATALOGUE_DASH)
+            )
             entries.append(LegendEntry(TOLERANCE, "tolerance", theme.goal, CATALOGUE_DASH, 1.0))
         self.error_legend.set_entries(entries)
         if self._shown is not None:
@@ -185,27 +185,16 @@ class LearningPlots(QWidget):
         self.legend.set_entries([entry for entry, _ in drawn])
         for z, (entry, angles) in enumerate(drawn):
             for chart, column in zip((self.joint_1, self.joint_2), angles.T, strict=True):
-                self._curve(
+                self._curves.add(
                     chart, entry.key, entry.title.capitalize(), time, column * factor,
                     pen(entry.colour, entry.width, entry.pattern), z,
                 )  # fmt: skip
         for joint, (key, model) in enumerate(zip(JOINT_KEYS, JOINT_MODELS, strict=True)):
             error = 1e3 * shown.error[:, joint]
-            self._curve(self.error, key, f"Error, {key}", time, error, pen(theme.model(model), 1.2))
+            self._curves.add(self.error, key, f"Error, {key}", time, error, pen(theme.model(model), 1.2))
         for sign in (1.0, -1.0):
             level = np.full(2, sign * 1e3 * job.law.tolerance)
-            self._curve(
+            self._curves.add(
                 self.error, TOLERANCE, f"Tolerance, {'upper' if sign > 0 else 'lower'}", time[[0, -1]], level,
                 pen(theme.goal, 1.0, CATALOGUE_DASH),
             )  # fmt: skip
-
-    def _curve(self, chart: Chart, key: str, title: str, x: Array, y: Array, drawn: Any, z: float = 0.0) -> Any:
-        curve = chart.add_curve(z, title)
-        curve.setPen(drawn)
-        curve.setData(x, y)
-        self._curves.setdefault(key, []).append((chart, curve))
-        return curve
-
-    def _toggle(self, key: str, on: bool) -> None:
-        for _, curve in self._curves.get(key, ()):
-            curve.setVisible(on)

@@ -11,7 +11,7 @@ from bench_gui.explore.stiction_colours import FRICTION_COLOURS, LAW_MODELS
 from bench_gui.explore.stiction_form import LAW_TITLES
 from bench_gui.explore.stiction_work import PULL, TORQUE, StictionView
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.plots.contents import Array
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
@@ -38,7 +38,8 @@ class FrictionCurves(QWidget):
         column = _column(self)
         self.head = QHBoxLayout()
         """The line above the charts, with room for more."""
-        self.legend = Legend(lambda key, on: _toggle(self._curves, key, on))
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
         self.head.addWidget(self.legend, 1)
         column.addLayout(self.head)
         self.function = Chart("Friction function Φ", "Friction Φ", "N·m", bottom="Velocity v [rad/s]")
@@ -51,7 +52,6 @@ class FrictionCurves(QWidget):
         self.implicit.axes.setYLink(self.function.axes)
         self._theme: Theme | None = None
         self._shown: tuple[str, FrictionLaw, Bristle] | None = None
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -71,7 +71,7 @@ class FrictionCurves(QWidget):
         self.function.fit()
 
     def _draw(self) -> None:
-        _clear(self._curves)
+        self._curves.clear()
         theme = self._theme
         if theme is None or self._shown is None:
             return
@@ -86,8 +86,7 @@ class FrictionCurves(QWidget):
                 entries.append(LegendEntry(name, f"{LAW_TITLES[name]}, published", colour, FILE_DASH, 1.0))
                 self._law(name, other, bristle, fastest, pen(colour, 1.0, FILE_DASH), 1)
         self.legend.set_entries(entries)
-        for key in self._curves:
-            _toggle(self._curves, key, self.legend.shown(key))
+        self._curves.follow(self.legend)
 
     def _law(self, name: str, law: FrictionLaw, bristle: Bristle, fastest: float, drawn: Any, z: float) -> None:
         v = np.linspace(0.0, fastest, POINTS)
@@ -97,7 +96,7 @@ class FrictionCurves(QWidget):
         wished, implicit = transformed(law, bristle, fastest, POINTS)
         inside = np.abs(wished) <= fastest
         for chart, x, y in ((self.function, v, torque), (self.implicit, wished[inside], implicit[inside])):
-            _add(self._curves, chart, name, LAW_TITLES[name], x, y, drawn, z)
+            self._curves.add(chart, name, LAW_TITLES[name], x, y, drawn, z)
 
 
 class JointCurves(QWidget):
@@ -108,7 +107,8 @@ class JointCurves(QWidget):
         column = _column(self)
         self.head = QHBoxLayout()
         """The line above the charts, with room for more."""
-        self.legend = Legend(lambda key, on: _toggle(self._curves, key, on))
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
         self.head.addWidget(self.legend, 1)
         column.addLayout(self.head)
         self.angle = Chart("Angle of the joint", "Angle", "rad", bottom="Time [s]")
@@ -121,7 +121,6 @@ class JointCurves(QWidget):
         self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._view: StictionView | None = None
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -153,7 +152,7 @@ class JointCurves(QWidget):
             self.below.axes.setYRange(-reach, reach, padding=0.0)
 
     def _draw(self) -> None:
-        _clear(self._curves)
+        self._curves.clear()
         theme, view = self._theme, self._view
         if theme is None or view is None:
             self.legend.set_entries([])
@@ -166,14 +165,14 @@ class JointCurves(QWidget):
         if view.goal is not None:
             title = "pulled end" if view.job.experiment == PULL else "goal"
             entries.append(LegendEntry(GOAL, title, theme.goal, width=1.0))
-            _add(self._curves, self.angle, GOAL, title, ends, factor * view.goal, pen(theme.goal), 0)
+            self._curves.add(self.angle, GOAL, title, ends, factor * view.goal, pen(theme.goal), 0)
         if torque:
             entries.append(LegendEntry(STATIC, "±F_S", theme.muted, CATALOGUE_DASH, 1.0))
             levels = (1.0, -1.0) if view.traces[0].below.min() < 0.0 else (1.0,)
             for sign in levels:
                 drawn = pen(theme.muted, 1.0, CATALOGUE_DASH)
                 level = np.full(2, sign * view.job.law.static)
-                _add(self._curves, self.below, STATIC, f"{'+' if sign > 0 else '−'}F_S", ends, level, drawn, 0)
+                self._curves.add(self.below, STATIC, f"{'+' if sign > 0 else '−'}F_S", ends, level, drawn, 0)
         for z, trace in zip(range(len(view.traces), 0, -1), view.traces, strict=True):
             colour, dash = theme.model(FRICTION_COLOURS[trace.name]), FRICTION_DASHES[trace.name]
             title = FRICTION_TITLES[trace.name]
@@ -181,10 +180,9 @@ class JointCurves(QWidget):
             entries.append(LegendEntry(trace.name, title, colour, dash, width))
             below = trace.below if torque else factor * trace.below
             for chart, y in ((self.angle, factor * trace.position), (self.below, below)):
-                _add(self._curves, chart, trace.name, title, trace.time, y, pen(colour, width, dash), z)
+                self._curves.add(chart, trace.name, title, trace.time, y, pen(colour, width, dash), z)
         self.legend.set_entries(entries)
-        for key in self._curves:
-            _toggle(self._curves, key, self.legend.shown(key))
+        self._curves.follow(self.legend)
 
 
 def _column(widget: QWidget) -> QVBoxLayout:
@@ -201,25 +199,3 @@ def _side_by_side(charts: tuple[Chart, ...]) -> QHBoxLayout:
         chart.setMinimumHeight(90)
         row.addWidget(chart, 1)
     return row
-
-
-Curves = dict[str, list[tuple[Chart, Any]]]
-
-
-def _clear(curves: Curves) -> None:
-    for drawn in curves.values():
-        for chart, curve in drawn:
-            chart.removeItem(curve)
-    curves.clear()
-
-
-def _add(curves: Curves, chart: Chart, key: str, title: str, x: Array, y: Array, drawn: Any, z: float) -> None:
-    curve = chart.add_curve(z, title)
-    curve.setPen(drawn)
-    curve.setData(x, y)
-    curves.setdefault(key, []).append((chart, curve))
-
-
-def _toggle(curves: Curves, key: str, on: bool) -> None:
-    for _, curve in curves.get(key, ()):
-        curve.setVisible(on)

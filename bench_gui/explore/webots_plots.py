@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from bench_gui.explore.webots_scene import Shown
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array
+from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.theme import Theme
@@ -29,7 +28,8 @@ class WebotsPlots(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
-        self.legend = Legend(self._toggle)
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
         self.head = QHBoxLayout()
         """The legend, with room for tools at its end."""
         self.head.setSpacing(8)
@@ -47,12 +47,11 @@ class WebotsPlots(QWidget):
         self._theme: Theme | None = None
         self._unit: AngleUnit | None = None
         self._shown: Shown | None = None
-        self._curves: dict[str, list[tuple[Chart, Any]]] = {}
 
     @property
     def keys(self) -> list[str]:
         """What is drawn."""
-        return list(self._curves)
+        return self._curves.keys
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -82,9 +81,7 @@ class WebotsPlots(QWidget):
 
     def _draw(self) -> None:
         theme, shown = self._theme, self._shown
-        for chart, curve in (pair for curves in self._curves.values() for pair in curves):
-            chart.removeItem(curve)
-        self._curves = {}
+        self._curves.clear()
         if theme is None or shown is None:
             return
         trace, fields = shown.trace, shown.scene.fields
@@ -116,8 +113,7 @@ class WebotsPlots(QWidget):
                 entries.append(LegendEntry(key, key, colour, width=1.4))
                 self._curve(self.force, key, key, values, colour, 1.4, 3)
         self.legend.set_entries(entries)
-        for key in self._curves:
-            self._toggle(key, self.legend.shown(key))
+        self._curves.follow(self.legend)
 
     def _curve(
         self,
@@ -131,11 +127,4 @@ class WebotsPlots(QWidget):
         dash: tuple[float, ...] | None = None,
     ) -> None:
         assert self._shown is not None
-        curve = chart.add_curve(z, title)
-        curve.setPen(pen(colour, width, dash))
-        curve.setData(self._shown.trace.time, y)
-        self._curves.setdefault(key, []).append((chart, curve))
-
-    def _toggle(self, key: str, on: bool) -> None:
-        for _, curve in self._curves.get(key, ()):
-            curve.setVisible(on)
+        self._curves.add(chart, key, title, self._shown.trace.time, y, pen(colour, width, dash), z)
