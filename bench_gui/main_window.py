@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import QByteArray, QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDropEvent,
     QGuiApplication,
-    QKeyEvent,
     QKeySequence,
     QShowEvent,
 )
@@ -40,6 +39,7 @@ from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
 from bench_gui.shell.closing import may_close
 from bench_gui.shell.docks import WorkArea
+from bench_gui.shell.escape import EscapeStops
 from bench_gui.shell.menus import Menus
 from bench_gui.undo import Edit
 from bench_gui.units import ANGLE_UNITS, duration, milliradians
@@ -75,25 +75,6 @@ SMALLEST = (1180, 640)
 AFTER_PAINT = 30
 """The window is seen before pages out of sight are made [ms]."""
 _PHASES = {Phase.APPROACH: "going to the start", Phase.RUN: "", Phase.RETURN: "going back"}
-
-
-class EscapeStops(QObject):
-    """Esc is the emergency stop, whatever has the focus: a dialog, a menu, a field."""
-
-    def __init__(self, stop: Callable[[], object]) -> None:
-        super().__init__()
-        self._stop = stop
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Stop on Esc and let the key go its way."""
-        if (
-            event.type() is QEvent.Type.KeyPress
-            and isinstance(event, QKeyEvent)
-            and event.key() == Qt.Key.Key_Escape
-            and not event.isAutoRepeat()
-        ):
-            self._stop()
-        return False
 
 
 class MainWindow(QMainWindow):

@@ -13,6 +13,7 @@ The last line is (33): its coefficients (39)–(42) are γ = D, δ = v_S (as r +
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import astuple, dataclass
 from typing import ClassVar
 
@@ -70,7 +71,7 @@ class CoulombViscous:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Stiction:
+class _Stiction(ABC):
     """What laws with stiction share."""
 
     static: float
@@ -107,8 +108,9 @@ class _Stiction:
         falling = self.stiction * self.steepness / self.breakaway_speed if self.stiction > 0.0 else 0.0
         return falling - self.viscous
 
+    @abstractmethod
     def _shape(self, ratio: Array) -> Array:
-        raise NotImplementedError
+        """s(ξ) of ξ = v/v_S."""
 
     def friction(self, velocity: ArrayLike) -> Array:
         """Φ [N·m] at velocities [rad/s]; 0 at 0, between its limits ∓F_S."""
