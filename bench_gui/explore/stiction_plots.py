@@ -30,28 +30,30 @@ FRICTION_TITLES = {"elastoplastic": "elastoplastic", "sign": "sign()", "tanh": "
 FRICTION_DASHES = {"elastoplastic": None, "sign": None, "tanh": IDENTIFIED_DASH, "Karnopp": CATALOGUE_DASH}
 
 
-class FrictionCurves(QWidget):
-    """Φ at the left, Φ_Z at the right; the law of the knobs solid, the other published ones thin and dashed."""
+class _TwoCharts(QWidget):
+    """Two charts side by side under their legend, whose abscissae move together."""
 
-    def __init__(self) -> None:
+    def __init__(self, left: Chart, right: Chart) -> None:
         super().__init__()
-        column = _column(self)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
         self.head = QHBoxLayout()
         """The line above the charts, with room for more."""
         self._curves = Curves()
         self.legend = Legend(self._curves.toggle)
         self.head.addWidget(self.legend, 1)
         column.addLayout(self.head)
-        self.function = Chart("Friction function Φ", "Friction Φ", "N·m", bottom="Velocity v [rad/s]")
-        self.implicit = Chart("Implicit friction Φ_Z", "Friction Φ_Z", "N·m", bottom="Hypothetical velocity v* [rad/s]")
-        self.charts = (self.function, self.implicit)
-        self.row = _side_by_side(self.charts)
+        self.charts = (left, right)
+        self.row = QHBoxLayout()
         """The charts, with room for more beside them."""
+        self.row.setSpacing(8)
+        for chart in self.charts:
+            chart.setMinimumHeight(90)
+            self.row.addWidget(chart, 1)
         column.addLayout(self.row, 1)
-        self.implicit.axes.setXLink(self.function.axes)
-        self.implicit.axes.setYLink(self.function.axes)
+        right.axes.setXLink(left.axes)
         self._theme: Theme | None = None
-        self._shown: tuple[str, FrictionLaw, Bristle] | None = None
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -59,6 +61,22 @@ class FrictionCurves(QWidget):
         for chart in self.charts:
             chart.set_theme(theme)
         self._draw()
+
+    def _draw(self) -> None:
+        """Draw anew what is known."""
+
+
+class FrictionCurves(_TwoCharts):
+    """Φ at the left, Φ_Z at the right; the law of the knobs solid, the other published ones thin and dashed."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Chart("Friction function Φ", "Friction Φ", "N·m", bottom="Velocity v [rad/s]"),
+            Chart("Implicit friction Φ_Z", "Friction Φ_Z", "N·m", bottom="Hypothetical velocity v* [rad/s]"),
+        )
+        self.function, self.implicit = self.charts
+        self.implicit.axes.setYLink(self.function.axes)
+        self._shown: tuple[str, FrictionLaw, Bristle] | None = None
 
     def show_law(self, kind: str, law: FrictionLaw, bristle: Bristle) -> None:
         """Draw a law on a bristle; one that is not sound shows where its curve turns back."""
@@ -99,35 +117,17 @@ class FrictionCurves(QWidget):
             self._curves.add(chart, name, LAW_TITLES[name], x, y, drawn, z)
 
 
-class JointCurves(QWidget):
+class JointCurves(_TwoCharts):
     """The joint's angle, and beside it the drive's torque or the joint's velocity, over one time axis."""
 
     def __init__(self) -> None:
-        super().__init__()
-        column = _column(self)
-        self.head = QHBoxLayout()
-        """The line above the charts, with room for more."""
-        self._curves = Curves()
-        self.legend = Legend(self._curves.toggle)
-        self.head.addWidget(self.legend, 1)
-        column.addLayout(self.head)
-        self.angle = Chart("Angle of the joint", "Angle", "rad", bottom="Time [s]")
-        self.below = Chart("Torque or velocity of the joint", "Torque", "N·m", bottom="Time [s]")
-        self.charts = (self.angle, self.below)
-        self.row = _side_by_side(self.charts)
-        """The charts, with room for more beside them."""
-        column.addLayout(self.row, 1)
-        self.below.axes.setXLink(self.angle.axes)
-        self._theme: Theme | None = None
+        super().__init__(
+            Chart("Angle of the joint", "Angle", "rad", bottom="Time [s]"),
+            Chart("Torque or velocity of the joint", "Torque", "N·m", bottom="Time [s]"),
+        )
+        self.angle, self.below = self.charts
         self._unit: AngleUnit | None = None
         self._view: StictionView | None = None
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self._theme = theme
-        for chart in self.charts:
-            chart.set_theme(theme)
-        self._draw()
 
     def set_unit(self, unit: AngleUnit) -> None:
         """Show angles and velocities in a unit."""
@@ -183,19 +183,3 @@ class JointCurves(QWidget):
                 self._curves.add(chart, trace.name, title, trace.time, y, pen(colour, width, dash), z)
         self.legend.set_entries(entries)
         self._curves.follow(self.legend)
-
-
-def _column(widget: QWidget) -> QVBoxLayout:
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(4)
-    return column
-
-
-def _side_by_side(charts: tuple[Chart, ...]) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(8)
-    for chart in charts:
-        chart.setMinimumHeight(90)
-        row.addWidget(chart, 1)
-    return row
