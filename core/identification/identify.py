@@ -62,7 +62,7 @@ MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
 polished with all runs."""
 
 
-__all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "identify"]
+__all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "fit_repeat", "identify"]
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,8 @@ def identify(
     is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result. Raises
     IdentificationError, UnusableRuns for runs no model can be fitted to.
     """
-    check_runs(recordings)
     split = split_recordings(recordings, request.validation, request.seed)
-    by_id = {recording.id: recording for recording in recordings}
-    if len(by_id) != len(recordings):
-        raise IdentificationError("two recordings share an id")
-    train = [by_id[i] for i in split.train]
-    validation = [by_id[i] for i in split.validation]
+    train, validation = _divided(recordings, split)
     job = _Job(
         request=request,
         train=train,
@@ -126,6 +121,33 @@ def identify(
         if job.stopped:
             break
     return Identification(request, split, tuple(results), job.stopped)
+
+
+def fit_repeat(
+    request: IdentificationRequest,
+    friction: str,
+    recordings: Sequence[Recording],
+    split: Split,
+    repeat: int,
+    simpler: Sequence[ModelResult] = (),
+) -> ModelResult:
+    """One model by the search of one repeat, 0 … request.repeats − 1: a part of `identify` that stands for itself.
+
+    split: of these recordings, instead of the request's rule; simpler: results of simpler models, which this one is
+    not worse than. Raises as `identify`.
+    """
+    train, validation = _divided(recordings, split)
+    job = _Job(request=request, train=train, validation=validation)
+    return job.fit(friction, split, simpler, (repeat,))
+
+
+def _divided(recordings: Sequence[Recording], split: Split) -> tuple[list[Recording], list[Recording]]:
+    """Both sides of a split; raises IdentificationError, UnusableRuns."""
+    check_runs(recordings)
+    by_id = {recording.id: recording for recording in recordings}
+    if len(by_id) != len(recordings):
+        raise IdentificationError("two recordings share an id")
+    return [by_id[i] for i in split.train], [by_id[i] for i in split.validation]
 
 
 def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
@@ -184,12 +206,12 @@ class _Job:
         request: IdentificationRequest,
         train: Sequence[Recording],
         validation: Sequence[Recording],
-        folder: Path | None,
-        resume: bool,
-        on_progress: Callable[[Progress], None] | None,
-        on_recorded: Callable[[Progress], None] | None,
-        should_stop: Callable[[], bool] | None,
-        should_yield: Callable[[], bool] | None,
+        folder: Path | None = None,
+        resume: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_recorded: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        should_yield: Callable[[], bool] | None = None,
     ) -> None:
         self.request = request
         self.train = train
@@ -211,8 +233,10 @@ class _Job:
             for friction, template in self._templates.items()
         }
 
-    def fit(self, friction: str, split: Split, simpler: Sequence[ModelResult]) -> ModelResult:
-        """Search K times, keep the best."""
+    def fit(
+        self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
+    ) -> ModelResult:
+        """Search K times, or by the repeats of these numbers, keep the best."""
         started = time.monotonic()
         request = self.request
         wanted = self._templates[friction]
@@ -234,7 +258,7 @@ class _Job:
         values: list[float] = []
         ends: list[Array] = []
         afar: list[End] = []
-        for repeat in range(self.request.repeats):
+        for repeat in range(self.request.repeats) if numbers is None else numbers:
             searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
             found = self._search(wanted, searched, repeat, starts)
             values.append(found.value)

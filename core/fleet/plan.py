@@ -1,0 +1,203 @@
+"""What a fleet's work consists of: for each unit, fold and repeat a chain of fits, the simpler models first.
+
+Every fit has a key made of all it depends on: the data's hash, the settings, the seed, the fits before it in its chain
+and the program's version. What has a key on record needs no computing again, wherever it was computed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from importlib.metadata import version
+from typing import Any
+
+from core.errors import IdentificationError
+from core.identification.folds import folds
+from core.identification.request import IdentificationRequest
+from core.identification.split import Split, split_recordings
+from core.recording import Recording
+
+METHOD = 1
+"""Raised when the same request on the same data no longer gives the same numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetRequest:
+    """What is asked of a fleet."""
+
+    fit: IdentificationRequest
+    """How each unit is fitted: servo, models, repeats, seed, validation rule, bounds …"""
+    by: tuple[str, ...] = ()
+    """Conditions whose values are held out one after the other, a fold each beside a fit to all runs, see `folds`;
+    none: the runs that the rule of `fit` holds out judge the models."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"fit": self.fit.to_json(), "by": list(self.by)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FleetRequest:
+        """Inverse of `to_json`; raises IdentificationError, KeyError, TypeError."""
+        return cls(fit=IdentificationRequest.from_json(data["fit"]), by=tuple(map(str, data["by"])))
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitFacts:
+    """One specimen of a servo, without its recordings."""
+
+    name: str
+    """Unique in its fleet and good as the name of a folder."""
+    servo: str
+    """Catalogue name."""
+    source: str
+    """Path of the session it was recorded in."""
+    runs: tuple[str, ...]
+    """Ids of its recordings there."""
+    data_hash: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**asdict(self), "runs": list(self.runs)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> UnitFacts:
+        """Inverse of `to_json`; raises KeyError, TypeError."""
+        return cls(**{**data, "runs": tuple(map(str, data["runs"]))})
+
+
+LoadUnit = Callable[[UnitFacts], Sequence[Recording]]
+"""Reads a unit's recordings."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Chain:
+    """Fits that follow one another: the models of one unit, fold and repeat."""
+
+    unit: str
+    split: Split
+    repeat: int
+    keys: tuple[str, ...]
+    """One a model, in the order of the request's."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FleetPlan:
+    """All the work of a fleet."""
+
+    request: FleetRequest
+    units: tuple[UnitFacts, ...]
+    chains: tuple[Chain, ...]
+
+    @property
+    def tasks(self) -> int:
+        """How many fits there are."""
+        return sum(len(chain.keys) for chain in self.chains)
+
+    def unit(self, name: str) -> UnitFacts:
+        """The unit of this name."""
+        return next(unit for unit in self.units if unit.name == name)
+
+    def request_of(self, unit: UnitFacts) -> IdentificationRequest:
+        """How this unit is fitted: on one processor, as the units share the others."""
+        return replace(self.request.fit, threads=1, data_hash=unit.data_hash)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "request": self.request.to_json(),
+            "units": [unit.to_json() for unit in self.units],
+            "chains": [asdict(chain) for chain in self.chains],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> FleetPlan:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            return cls(
+                request=FleetRequest.from_json(data["request"]),
+                units=tuple(UnitFacts.from_json(unit) for unit in data["units"]),
+                chains=tuple(
+                    Chain(
+                        unit=str(chain["unit"]),
+                        split=Split(
+                            str(chain["split"]["rule"]),
+                            tuple(chain["split"]["train"]),
+                            tuple(chain["split"]["validation"]),
+                        ),
+                        repeat=int(chain["repeat"]),
+                        keys=tuple(map(str, chain["keys"])),
+                    )
+                    for chain in data["chains"]
+                ),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"the plan of a fleet cannot be read: {error!r}") from None
+
+
+def make_plan(request: FleetRequest, units: Sequence[UnitFacts], load: LoadUnit) -> FleetPlan:
+    """Divide the work; raises IdentificationError for units of other servos, of one name, or that cannot be divided.
+
+    load is called where folds are asked for, one unit after the other.
+    """
+    if not units:
+        raise IdentificationError("a fleet needs at least one unit")
+    others = sorted({unit.servo for unit in units} - {request.fit.servo})
+    if others:
+        raise IdentificationError(
+            f"units of {', '.join(others)} cannot be in a fleet of {request.fit.servo}: give the sessions of one servo"
+        )
+    names = [unit.name for unit in units]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise IdentificationError(f"two units are called {', '.join(twice)}")
+    chains: list[Chain] = []
+    for unit in units:
+        recordings = load(unit)
+        for split in _splits(request, unit, recordings):
+            chains += [_chain(request, unit, split, repeat) for repeat in range(request.fit.repeats)]
+    return FleetPlan(request=request, units=tuple(units), chains=tuple(chains))
+
+
+def _splits(request: FleetRequest, unit: UnitFacts, recordings: Sequence[Recording]) -> list[Split]:
+    """The one that gives the unit's models first, then those that only judge them."""
+    try:
+        if not request.by:
+            return [split_recordings(recordings, request.fit.validation, request.fit.seed)]
+        held = [
+            Split(f"{fold.condition}={fold.value}", fold.train, fold.held_out)
+            for fold in folds(recordings, request.by).folds
+        ]
+        return [split_recordings(recordings, "none"), *held]
+    except IdentificationError as error:
+        raise type(error)(f"{unit.name}: {error}") from None
+
+
+def _chain(request: FleetRequest, unit: UnitFacts, split: Split, repeat: int) -> Chain:
+    settings = {
+        name: value
+        for name, value in request.fit.to_json().items()
+        # Neither the number of threads nor what is fitted besides changes a result.
+        if name not in ("threads", "models", "data_hash", "repeats", "validation")
+    }
+    basis = {
+        "method": METHOD,
+        # Without what a checkout adds to tell its commits apart.
+        "versions": {
+            name: version(name).partition("+")[0] for name in ("servobench", "numpy", "numba", "scipy", "cmaes")
+        },
+        "settings": settings,
+        # A single search goes on where several would confirm each other.
+        "single": request.fit.repeats == 1,
+        "data": unit.data_hash,
+        "runs": list(unit.runs),
+        "split": asdict(split),
+        "repeat": repeat,
+    }
+    key = hashlib.sha256(json.dumps(basis, sort_keys=True).encode()).hexdigest()
+    keys: list[str] = []
+    for friction in request.fit.models:
+        key = hashlib.sha256(f"{key} {friction}".encode()).hexdigest()
+        keys.append(key[:32])
+    return Chain(unit=unit.name, split=split, repeat=repeat, keys=tuple(keys))

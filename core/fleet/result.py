@@ -1,0 +1,215 @@
+"""What a fleet's fits found, unit by unit: plain data, complete or as far as it has come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import IdentificationError
+from core.fleet.plan import Chain, FleetPlan, UnitFacts
+from core.identification.evidence import Contender, choice_in_words, recommended
+from core.identification.request import IdentificationRequest
+from core.identification.result import Identification, ModelResult
+from core.identification.split import Split
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UnitResult:
+    """One unit's models."""
+
+    facts: UnitFacts
+    split: Split
+    """The one its models were fitted by."""
+    results: Mapping[str, ModelResult]
+    """Friction → the best repeat with all repeats in it; models of which a repeat or a fold is missing are left out.
+    The validation error is the mean over the folds where there are any."""
+    tasks: int
+    done: int
+    """Fits of this unit there are to be, and that are there."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all its fits are there."""
+        return self.done == self.tasks
+
+    def identification(self, request: IdentificationRequest) -> Identification:
+        """As one unit's identification gives it; raises IdentificationError when no model is complete."""
+        if not self.results:
+            raise IdentificationError(f"{self.facts.name}: no model has been fitted yet")
+        return Identification(request, self.split, tuple(self.results.values()), stopped=not self.complete)
+
+    @property
+    def best(self) -> ModelResult | None:
+        """The model recommended for this unit alone; None while there is none."""
+        if not self.results:
+            return None
+        return self.results[recommended(_contenders([self])).friction]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Transfer:
+    """Errors of each unit's model on every unit's recordings."""
+
+    friction: str
+    units: tuple[str, ...]
+    errors: Array
+    """Mean absolute error [rad], (units, units): row fitted to, column judged on; infinite where it diverges."""
+
+    @property
+    def own(self) -> Array:
+        """Of each unit's model on its own recordings, most of which it was fitted to, (units,) [rad]."""
+        return np.diagonal(self.errors)
+
+    @property
+    def elsewhere(self) -> Array:
+        """Mean over the other units of each unit's model, (units,) [rad]; NaN for a single unit."""
+        return _mean_of_others(self.errors)
+
+    @property
+    def received(self) -> Array:
+        """Mean over the other units' models on each unit's recordings, (units,) [rad]; NaN for a single unit."""
+        return _mean_of_others(self.errors.T)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for an error that is not finite."""
+        rows = [[float(error) if math.isfinite(error) else None for error in row] for row in self.errors]
+        return {"friction": self.friction, "units": list(self.units), "errors": rows}
+
+    @classmethod
+    def from_json(cls, data: Any) -> Transfer:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            errors = np.array([[math.inf if e is None else float(e) for e in row] for row in data["errors"]])
+            units = tuple(map(str, data["units"]))
+            if errors.shape != (len(units), len(units)):
+                raise ValueError(f"{errors.shape} errors of {len(units)} units")
+            return cls(friction=str(data["friction"]), units=units, errors=errors)
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"a transfer matrix cannot be read: {error!r}") from None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FleetResult:
+    """All units of a fleet."""
+
+    plan: FleetPlan
+    units: tuple[UnitResult, ...]
+    transfer: Transfer | None = None
+    """Of the recommended model, once all fits are there."""
+
+    @property
+    def done(self) -> int:
+        """Fits that are there."""
+        return sum(unit.done for unit in self.units)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all fits are there."""
+        return self.done == self.plan.tasks
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Friction models that at least one unit has."""
+        return tuple(m for m in self.plan.request.fit.models if any(m in unit.results for unit in self.units))
+
+    def having(self, friction: str) -> list[UnitResult]:
+        """The units that have a model."""
+        return [unit for unit in self.units if friction in unit.results]
+
+    @cached_property
+    def recommended(self) -> str:
+        """The model to use for the whole fleet, by the units that have every model; raises IdentificationError while
+        there is none."""
+        return recommended(self._contenders).friction
+
+    @cached_property
+    def choice(self) -> str:
+        """Which model is recommended for the fleet, and on what evidence; raises as `recommended`."""
+        return choice_in_words(self._contenders)
+
+    @property
+    def _contenders(self) -> list[Contender]:
+        full = [unit for unit in self.units if all(model in unit.results for model in self.models)]
+        if not self.models or not full:
+            raise IdentificationError("no unit has been fitted yet; let the fleet go on")
+        return _contenders(full)
+
+
+def assembled(plan: FleetPlan, found: Mapping[str, ModelResult], transfer: Transfer | None = None) -> FleetResult:
+    """A fleet from its fits by key, as many as there are."""
+    chains: dict[str, list[Chain]] = {unit.name: [] for unit in plan.units}
+    for chain in plan.chains:
+        chains[chain.unit].append(chain)
+    units = tuple(_unit(plan, unit, chains[unit.name], found) for unit in plan.units)
+    return FleetResult(plan=plan, units=units, transfer=transfer)
+
+
+def _unit(plan: FleetPlan, facts: UnitFacts, chains: Sequence[Chain], found: Mapping[str, ModelResult]) -> UnitResult:
+    first = chains[0].split
+    results: dict[str, ModelResult] = {}
+    for place, friction in enumerate(plan.request.fit.models):
+        if any(chain.keys[place] not in found for chain in chains):
+            continue
+        splits: dict[Split, list[ModelResult]] = {}
+        for chain in chains:
+            splits.setdefault(chain.split, []).append(found[chain.keys[place]])
+        best = _best(splits.pop(first))
+        if splits:
+            held = [_best(repeats) for repeats in splits.values()]
+            best = replace(
+                best,
+                validation_mae=_mean([fold.validation_mae for fold in held]),
+                validation_rmse=_mean([fold.validation_rmse for fold in held]),
+            )
+        results[friction] = best
+    return UnitResult(
+        facts=facts,
+        split=first,
+        results=results,
+        tasks=sum(len(chain.keys) for chain in chains),
+        done=sum(key in found for chain in chains for key in chain.keys),
+    )
+
+
+def _best(repeats: Sequence[ModelResult]) -> ModelResult:
+    best = min(repeats, key=lambda result: result.train_mae)
+    return replace(
+        best,
+        evaluations=sum(result.evaluations for result in repeats),
+        wall_seconds=sum(result.wall_seconds for result in repeats),
+        repeats=tuple(repeat for result in repeats for repeat in result.repeats),
+    )
+
+
+def _contenders(units: Sequence[UnitResult]) -> list[Contender]:
+    """Each model by its mean errors over the units, which all have the same models."""
+    held = sum(len(unit.split.validation) or len(unit.facts.runs) for unit in units)
+    return [
+        Contender(
+            friction,
+            float(np.mean([unit.results[friction].train_mae for unit in units])),
+            _mean([unit.results[friction].validation_mae for unit in units]),
+            held,
+        )
+        for friction in units[0].results
+    ]
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    told = [value for value in values if value is not None]
+    return float(np.mean(told)) if told and len(told) == len(values) else None
+
+
+def _mean_of_others(errors: Array) -> Array:
+    count = len(errors)
+    if count < 2:
+        return np.full(count, math.nan)
+    return errors.sum(axis=1, where=~np.eye(count, dtype=bool)) / (count - 1)

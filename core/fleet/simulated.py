@@ -1,0 +1,97 @@
+"""Specimens of a simulated servo: units that differ as a batch of real ones does, and their recordings.
+
+For trying a fleet without hardware and for tests: the truth about each unit is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo
+from core.errors import ModelError
+from core.export.grid import default_bench
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import simulate_trajectory, with_integration
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+RATE = 100.0
+"""Of the recordings [Hz]."""
+FINER = 5
+"""The truth moves in steps so many times finer than its samples, so that no fit is exact."""
+LOADS = (1.0, 2.0)
+"""Of the servo's usual pendulum mass."""
+SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05}
+"""Standard deviation of a parameter's logarithm over units; others: FRICTION_SPREAD, as friction varies most."""
+FRICTION_SPREAD = 0.15
+OFFSET_SPREAD = 0.01
+"""Standard deviation of the mounting angle over units [rad]."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedUnit:
+    """One specimen: what it is in truth, and what was recorded with it."""
+
+    name: str
+    truth: ServoModel
+    recordings: tuple[Recording, ...]
+
+
+def simulated_units(
+    servo: str, count: int, *, seed: int = 0, friction: str = "m6", trajectories: Sequence[str] = PAPER_TRAJECTORIES
+) -> list[SimulatedUnit]:
+    """Specimens of a catalogue servo that has a model, each recorded with every trajectory under two loads.
+
+    A unit depends on its number and the seed alone, not on how many there are. Raises ModelError.
+    """
+    if count < 1:
+        raise ModelError(f"{count} units are too few; give at least 1")
+    published = replace(load_model(servo, friction), quadratic_gate="larger_torque")
+    usual = with_integration(published, "algorithm1", FINER)
+    return [_unit(usual, number, seed, trajectories) for number in range(1, count + 1)]
+
+
+def _unit(usual: ServoModel, number: int, seed: int, trajectories: Sequence[str]) -> SimulatedUnit:
+    random = np.random.default_rng([seed, number])
+    values: dict[str, float] = {}
+    for parameter in usual.parameters.free:
+        if parameter.name == "q_offset":
+            values[parameter.name] = parameter.value + OFFSET_SPREAD * random.normal()
+            continue
+        factor = math.exp(SPREADS.get(parameter.name, FRICTION_SPREAD) * random.normal())
+        values[parameter.name] = min(max(factor * parameter.value, parameter.lower), parameter.upper)
+    truth = usual.with_parameters(usual.parameters.with_values(values))
+    name = f"unit-{number:03d}"
+    bench = default_bench(usual)
+    recordings = [
+        _recording(truth, name, trajectory, replace(bench, mass=load * bench.mass), random)
+        for load in LOADS
+        for trajectory in trajectories
+    ]
+    numbered = (replace(run, id=f"{place:04d}_{run.trajectory}") for place, run in enumerate(recordings, 1))
+    return SimulatedUnit(name, truth, tuple(numbered))
+
+
+def _recording(truth: ServoModel, unit: str, trajectory: str, bench: Bench, random: np.random.Generator) -> Recording:
+    path, settings = make_trajectory(trajectory), truth.default_settings()
+    motion = simulate_trajectory(truth, path, bench, settings, 1.0 / RATE)
+    step = load_servo(truth.servo).encoder_step
+    noisy = motion.position + 0.3 * step * random.normal(size=len(motion.position))
+    return Recording(
+        id=trajectory,
+        trajectory=trajectory,
+        bench=bench,
+        settings=settings,
+        channels={
+            "time": motion.time,
+            "goal_position": motion.goal_position,
+            "torque_enable": path.torque_enable(motion.time),
+            "position": step * np.round(noisy / step),
+        },
+        provenance={"unit": unit, "simulated": True},
+    )

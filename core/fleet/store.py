@@ -1,0 +1,96 @@
+"""A fleet's folder: the plan, one file a fit under its unit, the transfer matrix.
+
+Fits are named by their keys, so that a later run finds what it need not compute, whoever computed it and however the
+fleet has grown since.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from core.atomic import write_atomically
+from core.errors import IdentificationError, InputError, ServoBenchError
+from core.fleet.plan import Chain, FleetPlan
+from core.fleet.result import FleetResult, Transfer, assembled
+from core.identification.result import ModelResult
+from core.model import ServoModel
+
+PLAN, TRANSFER, UNITS, FITS = "fleet.json", "transfer.json", "units", "fits"
+
+
+class FleetStore:
+    """A fleet's folder, open for reading and writing."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def unit_folder(self, unit: str) -> Path:
+        """Where a unit's models and fits are."""
+        return self.folder / UNITS / unit
+
+    def write_plan(self, plan: FleetPlan) -> None:
+        """Make the folder this plan's; fits of an earlier one stay. Raises InputError when it cannot be written."""
+        self._write(self.folder / PLAN, plan.to_json())
+
+    def read_plan(self) -> FleetPlan:
+        """The plan; raises IdentificationError when there is none."""
+        return FleetPlan.from_json(self._read(self.folder / PLAN, "no fleet"))
+
+    def put(self, chain: Chain, key: str, result: ModelResult) -> None:
+        """Keep a fit; raises InputError when it cannot be written."""
+        data = {
+            "unit": chain.unit,
+            "split": chain.split.rule,
+            "repeat": chain.repeat,
+            "result": result.to_json(),
+            "model": result.model.to_json(),
+        }
+        self._write(self._file(chain, key), data)
+
+    def get(self, chain: Chain, key: str) -> ModelResult | None:
+        """A fit on record; None when there is none, or none that can be read."""
+        try:
+            data = json.loads(self._file(chain, key).read_text("utf-8"))
+            return ModelResult.from_json(data["result"], ServoModel.from_json(data["model"]))
+        except (OSError, ValueError, KeyError, TypeError, ServoBenchError):
+            return None
+
+    def put_transfer(self, transfer: Transfer, basis: str) -> None:
+        """Keep the matrix with what it was computed from; raises InputError when it cannot be written."""
+        self._write(self.folder / TRANSFER, {"basis": basis, **transfer.to_json()})
+
+    def get_transfer(self, basis: str | None = None) -> Transfer | None:
+        """The matrix on record, if it was computed from this basis, or from any; None when there is none."""
+        try:
+            data = self._read(self.folder / TRANSFER, "no transfer matrix")
+            return Transfer.from_json(data) if basis in (None, data["basis"]) else None
+        except (KeyError, TypeError, IdentificationError):
+            return None
+
+    def result(self) -> FleetResult:
+        """The fleet as far as it has come; raises IdentificationError when there is none."""
+        plan = self.read_plan()
+        found = {key: fit for chain in plan.chains for key in chain.keys if (fit := self.get(chain, key)) is not None}
+        return assembled(plan, found, self.get_transfer())
+
+    def _file(self, chain: Chain, key: str) -> Path:
+        return self.unit_folder(chain.unit) / FITS / f"{key}.json"
+
+    def _write(self, file: Path, data: Any) -> None:
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(file, json.dumps(data, indent=1, ensure_ascii=False).encode())
+        except OSError as error:
+            raise InputError(
+                f"{file}: the fleet's results cannot be written ({error.strerror or error}); choose another folder"
+            ) from None
+
+    def _read(self, file: Path, lacking: str) -> Any:
+        try:
+            return json.loads(file.read_text("utf-8"))
+        except OSError as error:
+            raise IdentificationError(f"{self.folder}: {lacking} ({error.strerror or error})") from None
+        except ValueError as error:
+            raise IdentificationError(f"{file}: {error}") from None
