@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,7 @@ from sessions.schema import (
     SESSION_FORMAT,
     hard_member,
     opened,
+    read_facts,
     read_recording,
 )
 from sessions.sealing import write_run
@@ -134,6 +135,11 @@ class Session:
         """Read one run; raises SessionError if there is none of this id or it is damaged."""
         with self.run_group(run_id) as group:
             return read_recording(group)
+
+    def provenance(self, run_id: str) -> Mapping[str, Any]:
+        """What a run's recording says of its origin, without reading its samples; raises SessionError."""
+        with self.run_group(run_id) as group:
+            return read_facts(group).provenance
 
     def load_all(self, ids: Iterable[str] | None = None) -> list[Recording]:
         """Read the runs of these ids, or all, as they were recorded; raises SessionError."""

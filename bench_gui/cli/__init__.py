@@ -28,6 +28,7 @@ COMMANDS: dict[str, str] = {
     "rollout": "simulate a trajectory with a model",
     "identify": "identify friction and motor models from a session",
     "crossvalidate": "find out which model to use and whether it transfers",
+    "fleet": "identify many units of a servo, on all processors or on a cluster",
     "certainty": "find out how certain the values of an identified model are",
     "evaluate": "judge a model on the recordings of a session",
     "drive-backdrive": "drive and backdrive torques of a model",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -104,6 +104,8 @@ class FleetResult:
     units: tuple[UnitResult, ...]
     transfer: Transfer | None = None
     """Of the recommended model, once all fits are there."""
+    problems: Mapping[str, str] = field(default_factory=dict)
+    """Unit → why it could not be fitted."""
 
     @property
     def done(self) -> int:
@@ -143,13 +145,18 @@ class FleetResult:
         return _contenders(full)
 
 
-def assembled(plan: FleetPlan, found: Mapping[str, ModelResult], transfer: Transfer | None = None) -> FleetResult:
+def assembled(
+    plan: FleetPlan,
+    found: Mapping[str, ModelResult],
+    transfer: Transfer | None = None,
+    problems: Mapping[str, str] | None = None,
+) -> FleetResult:
     """A fleet from its fits by key, as many as there are."""
     chains: dict[str, list[Chain]] = {unit.name: [] for unit in plan.units}
     for chain in plan.chains:
         chains[chain.unit].append(chain)
     units = tuple(_unit(plan, unit, chains[unit.name], found) for unit in plan.units)
-    return FleetResult(plan=plan, units=units, transfer=transfer)
+    return FleetResult(plan=plan, units=units, transfer=transfer, problems=problems or {})
 
 
 def _unit(plan: FleetPlan, facts: UnitFacts, chains: Sequence[Chain], found: Mapping[str, ModelResult]) -> UnitResult:

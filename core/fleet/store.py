@@ -7,6 +7,7 @@ fleet has grown since.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from core.fleet.result import FleetResult, Transfer, assembled
 from core.identification.result import ModelResult
 from core.model import ServoModel
 
-PLAN, TRANSFER, UNITS, FITS = "fleet.json", "transfer.json", "units", "fits"
+PLAN, TRANSFER, PROBLEMS, UNITS, FITS = "fleet.json", "transfer.json", "problems.json", "units", "fits"
 
 
 class FleetStore:
@@ -69,11 +70,23 @@ class FleetStore:
         except (KeyError, TypeError, IdentificationError):
             return None
 
+    def put_problems(self, problems: Mapping[str, str]) -> None:
+        """Keep why units could not be fitted, instead of what was known before; raises InputError."""
+        self._write(self.folder / PROBLEMS, dict(problems))
+
+    def get_problems(self) -> dict[str, str]:
+        """Unit → why it could not be fitted."""
+        try:
+            data = self._read(self.folder / PROBLEMS, "no problems")
+            return {str(unit): str(problem) for unit, problem in data.items()}
+        except (AttributeError, IdentificationError):
+            return {}
+
     def result(self) -> FleetResult:
         """The fleet as far as it has come; raises IdentificationError when there is none."""
         plan = self.read_plan()
         found = {key: fit for chain in plan.chains for key in chain.keys if (fit := self.get(chain, key)) is not None}
-        return assembled(plan, found, self.get_transfer())
+        return assembled(plan, found, self.get_transfer(), self.get_problems())
 
     def _file(self, chain: Chain, key: str) -> Path:
         return self.unit_folder(chain.unit) / FITS / f"{key}.json"

@@ -109,11 +109,15 @@ def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value
 
 
 def unit_of(recording: Recording) -> str:
-    """The specimen of the servo a run was recorded with; empty where its provenance does not tell.
+    """The specimen of the servo a run was recorded with; empty where its provenance does not tell."""
+    return unit_named(recording.provenance)
+
+
+def unit_named(origin: Mapping[str, Any]) -> str:
+    """As `unit_of`, from a provenance alone.
 
     The recorder keeps what the device said about itself, its serial number included, under "device".
     """
-    origin = recording.provenance
     device = origin.get("device")
     serial = device.get("serial") if isinstance(device, Mapping) else None
     return str(serial or next((origin[key] for key in UNIT_KEYS if origin.get(key)), ""))

@@ -1,0 +1,222 @@
+"""Identify many units of a servo on all processors, or on a cluster; a second run computes only what is missing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.fleet.plan import FleetPlan, FleetRequest
+    from core.fleet.result import FleetResult
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench fleet`."""
+    parser.add_argument(
+        "sessions",
+        nargs="*",
+        metavar="SESSION",
+        help="one a unit, or with units that told their serial number; none: show what the folder holds",
+    )
+    parser.add_argument(
+        "--simulated", type=positive_int, metavar="N", help="make sessions of N simulated units of --servo and use them"
+    )
+    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the recordings'")
+    parser.add_argument(
+        "--models",
+        type=friction_models,
+        default="all",
+        metavar="M,…",
+        help="m1 … m6, several with commas, or all (all)",
+    )
+    parser.add_argument("--repeats", type=positive_int, default=1, metavar="K", help="searches per model (%(default)s)")
+    parser.add_argument(
+        "--by",
+        type=comma_list,
+        default=[],
+        metavar="CONDITION,…",
+        help="fit to all runs, and judge by holding out each value of these, e.g. mass,kp",
+    )
+    parser.add_argument(
+        "--validation",
+        default="25%",
+        metavar="V",
+        help="without --by: what is held out, as in bench identify (%(default)s)",
+    )
+    parser.add_argument(
+        "--terms", type=comma_list, default=[], metavar="TERM,…", help="identify these command path terms too"
+    )
+    parser.add_argument(
+        "--trials", type=positive_int, metavar="N", help="evaluations per search; default: by parameters"
+    )
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    add_contact(parser)
+    add_prior(parser)
+    parser.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="of a Dask cluster, e.g. tcp://10.0.0.5:8786; default: processes on this machine",
+    )
+    parser.add_argument(
+        "--workers", type=positive_int, metavar="N", help="processes on this machine; default: one a processor"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="folder of the fleet")
+    add_json(parser)
+    add_progress(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Identify the fleet, or show it."""
+    import sys
+    from pathlib import Path
+
+    from bench_gui.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
+    from bench_gui.fleet.job import EngineChoice, run_fleet_job
+    from bench_gui.interrupt import Interrupt
+    from core.errors import InputError
+    from core.fleet.driver import FleetProgress, FleetWatch
+    from core.fleet.plan import make_plan
+    from core.fleet.store import FleetStore
+
+    folder = Path(arguments.output)
+    store = FleetStore(folder)
+    sessions = [Path(session) for session in arguments.sessions]
+    if arguments.simulated:
+        if not arguments.servo:
+            raise InputError("--simulated needs a servo: add --servo mx106, or another one of bench models")
+        sessions += simulated_sessions(arguments.servo, arguments.simulated, folder / SESSIONS, arguments.seed)
+    if not sessions:
+        _show(store.result(), folder, arguments.json)
+        return 0
+    units = gather_units(sessions, arguments.servo)
+    plan = make_plan(_request(arguments, units[0].servo), units, load_unit)
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    last: list[FleetProgress] = []
+
+    def progress(step: FleetProgress) -> None:
+        last[:] = [step]
+        if step.note:
+            bar.clear()
+            print(step.note, file=sys.stderr)
+        what = f"{step.unit} {step.friction.upper() or 'on all units'}, " if step.unit else ""
+        left = f"{duration(step.remaining)} left " if step.computed else ""
+        bar.show(step.done / step.tasks, f"{step.done} of {step.tasks}, {what}{left}(Ctrl+C keeps what is done)")
+
+    with Interrupt() as interrupt:
+        watch = FleetWatch(progressed=progress, should_stop=lambda: interrupt.asked)
+        engine = EngineChoice(scheduler=arguments.scheduler, workers=arguments.workers)
+        result = run_fleet_job(plan, load_unit, store, engine, watch)
+    bar.clear()
+    if not arguments.json:
+        _say_effort(plan, last[0], arguments.quiet)
+    _show(result, folder, arguments.json, last[0].computed)
+    return 0
+
+
+def _request(arguments: argparse.Namespace, servo: str) -> FleetRequest:
+    from core.fleet.plan import FleetRequest
+    from core.identification.request import IdentificationRequest
+
+    return FleetRequest(
+        fit=IdentificationRequest(
+            servo=servo,
+            models=arguments.models,
+            command_path=tuple(arguments.terms),
+            trials=arguments.trials,
+            repeats=arguments.repeats,
+            seed=arguments.seed,
+            validation=arguments.validation,
+            contact=arguments.contact,
+            prior=1e-3 * arguments.prior,
+        ),
+        by=tuple(arguments.by),
+    )
+
+
+def _say_effort(plan: FleetPlan, step: object, quiet: bool) -> None:
+    from core.fleet.driver import FleetProgress
+
+    if quiet or not isinstance(step, FleetProgress):
+        return
+    known = step.done - step.computed
+    print(
+        f"{plan.tasks} fits of {len(plan.units)} units: {step.computed} tasks computed in {duration(step.seconds)}, "
+        f"{known} were there already"
+    )
+
+
+def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -> None:
+    """Print a fleet as far as it has come."""
+    if as_json:
+        print_json(_as_json(result, folder, computed))
+        return
+    rows = []
+    for unit in result.units:
+        best = unit.best
+        rows.append(
+            [
+                unit.facts.name,
+                len(unit.facts.runs),
+                f"{unit.done}/{unit.tasks}",
+                "–" if best is None else best.model.friction.upper(),
+                None if best is None else milliradians(best.train_mae),
+                None if best is None else milliradians(best.validation_mae),
+                None if result.transfer is None else _others(result, unit.facts.name),
+            ]
+        )
+    print_table(["unit", "runs", "fits", "best", "training/mrad", "validation/mrad", "others' models/mrad"], rows)
+    for unit, problem in result.problems.items():
+        print(f"{unit} cannot be fitted: {problem}")
+    if not result.models:
+        return
+    if not result.complete:
+        print("not all fits are there: the same command goes on with the rest")
+    print(f"All units: {result.choice}")
+    if result.transfer is not None:
+        own, elsewhere = (1e3 * float(errors.mean()) for errors in (result.transfer.own, result.transfer.elsewhere))
+        friction = result.transfer.friction.upper()
+        print(f"One unit's {friction} is off by {own:.2f} mrad there and {elsewhere:.2f} mrad on the others.")
+    print(f"models are in {folder / 'units'}")
+
+
+def _others(result: FleetResult, unit: str) -> float | None:
+    transfer = result.transfer
+    if transfer is None or unit not in transfer.units:
+        return None
+    return milliradians(float(transfer.received[transfer.units.index(unit)]))
+
+
+def _as_json(result: FleetResult, folder: Path, computed: int) -> dict[str, object]:
+    return {
+        "folder": str(folder),
+        "tasks": result.plan.tasks,
+        "done": result.done,
+        "computed": computed,
+        "recommended": result.recommended if result.models else None,
+        "units": [
+            {
+                **unit.facts.to_json(),
+                "tasks": unit.tasks,
+                "done": unit.done,
+                "best": None if unit.best is None else unit.best.model.friction,
+                "models": {
+                    friction: {
+                        "train_mae": found.train_mae,
+                        "validation_mae": found.validation_mae,
+                        "parameters": found.model.values,
+                        "standard_errors": {p.name: p.standard_error for p in found.evidence.parameters},
+                    }
+                    for friction, found in unit.results.items()
+                },
+            }
+            for unit in result.units
+        ],
+        "transfer": None if result.transfer is None else result.transfer.to_json(),
+        "problems": dict(result.problems),
+    }

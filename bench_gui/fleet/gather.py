@@ -1,0 +1,95 @@
+"""From sessions to the units of a fleet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from functools import cache
+from pathlib import Path
+
+from core.errors import InputError
+from core.fleet.plan import UnitFacts
+from core.identification.folds import unit_named
+from core.recording import Recording
+from sessions import Session
+
+SESSIONS = "sessions"
+"""Folder of the simulated units' sessions in a fleet's."""
+
+
+def gather_units(paths: Sequence[str | Path], servo: str | None = None) -> tuple[UnitFacts, ...]:
+    """The specimens that sessions were recorded with, in their order: one a session whose runs do not tell a serial
+    number, else one for each.
+
+    Runs that a fit would use count. servo: leave runs of others out. Raises SessionError for what is no session,
+    InputError when there is nothing to fit, or runs of several servos.
+    """
+    found: list[UnitFacts] = []
+    for path in dict.fromkeys(Path(path) for path in paths):
+        found += _units_of(path, servo)
+    servos = sorted({unit.servo for unit in found})
+    if len(servos) > 1:
+        raise InputError(f"these are sessions of {', '.join(servos)}: name one with --servo")
+    if not found:
+        wanted = f" of {servo}" if servo else ""
+        raise InputError(f"no session has runs{wanted} to fit; record or import some")
+    names = [unit.name for unit in found]
+    return tuple(
+        UnitFacts(**{**unit.__dict__, "name": _unique(place, names, unit)}) for place, unit in enumerate(found)
+    )
+
+
+def load_unit(unit: UnitFacts) -> list[Recording]:
+    """Read a unit's recordings, each only the part it is trimmed to; raises SessionError."""
+    return _opened(unit.source).load_for_fit(unit.runs)
+
+
+def simulated_sessions(
+    servo: str, count: int, folder: Path, seed: int = 0, *, made: Callable[[int], None] = lambda number: None
+) -> list[Path]:
+    """Sessions of simulated units under a folder, for trying a fleet without hardware; those there already stay.
+
+    made: called with how many are there after each. Raises ModelError, SessionError.
+    """
+    from core.fleet.simulated import simulated_units
+
+    paths: list[Path] = []
+    for unit in simulated_units(servo, count, seed=seed):
+        path = folder / unit.name
+        if not path.exists():
+            Session.create(path, f"Simulated {servo}, {unit.name}").add_all(unit.recordings)
+        paths.append(path)
+        made(len(paths))
+    return paths
+
+
+@cache
+def _opened(source: str) -> Session:
+    return Session.open(source)
+
+
+def _units_of(path: Path, servo: str | None) -> list[UnitFacts]:
+    session = Session.open(path)
+    usable = set(session.fit_ids())
+    groups: dict[tuple[str, str], list[str]] = {}
+    for run in session.runs():
+        if run.id in usable and servo in (None, run.servo):
+            unit = unit_named(session.provenance(run.id)) or path.stem
+            groups.setdefault((run.servo, unit), []).append(run.id)
+    return [
+        UnitFacts(name=_safe(unit), servo=kind, source=str(path), runs=tuple(runs), data_hash=session.data_hash(runs))
+        for (kind, unit), runs in groups.items()
+    ]
+
+
+def _safe(name: str) -> str:
+    """A name that any file system takes as a folder's."""
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "unit"
+
+
+def _unique(place: int, names: Sequence[str], unit: UnitFacts) -> str:
+    """A unit's name, with its session's and a number where others have the same."""
+    if names.count(unit.name) == 1:
+        return unit.name
+    same = [other for other in range(len(names)) if names[other] == unit.name]
+    return f"{unit.name}_{_safe(Path(unit.source).stem)}_{same.index(place) + 1}"

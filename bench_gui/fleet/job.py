@@ -1,0 +1,75 @@
+"""A fleet from its plan to its files, the same for the window and for `bench fleet`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.util import find_spec
+
+from bench_gui.results import save_identification
+from core.fleet.driver import Executor, FleetProgress, FleetWatch, run_fleet
+from core.fleet.local import PlainLoop
+from core.fleet.plan import FleetPlan, LoadUnit
+from core.fleet.result import FleetResult
+from core.fleet.store import FleetStore
+from core.fleet.work import Warm
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineChoice:
+    """Where a fleet is computed."""
+
+    scheduler: str = ""
+    """Address of a Dask scheduler, e.g. "tcp://10.0.0.5:8786"; empty: on this machine."""
+    workers: int | None = None
+    """Processes on this machine; None: one a processor, 1: this process alone."""
+
+
+def run_fleet_job(
+    plan: FleetPlan, load: LoadUnit, store: FleetStore, engine: EngineChoice, watch: FleetWatch
+) -> FleetResult:
+    """Compute what is missing and write each unit's models as an identification's, under `units/<name>/`.
+
+    Returns the fleet as far as it has come when it was stopped. Raises ServoBenchError; what was done is kept.
+    """
+    touched: set[str] = set()
+
+    def progressed(progress: FleetProgress) -> None:
+        if progress.unit and progress.friction:
+            touched.add(progress.unit)
+        watch.progressed(progress)
+
+    executor = partial(_executor, plan, load, engine, watch)
+    result = run_fleet(plan, store, executor, replace(watch, progressed=progressed))
+    for unit in result.units:
+        if unit.complete and unit.facts.name in touched:
+            request = plan.request_of(unit.facts)
+            save_identification(unit.identification(request), store.unit_folder(unit.facts.name))
+    return result
+
+
+@contextlib.contextmanager
+def _executor(plan: FleetPlan, load: LoadUnit, engine: EngineChoice, watch: FleetWatch) -> Iterator[Executor]:
+    """The executor that is asked for; the plain loop where Dask is neither there nor asked for by name."""
+    warm = Warm(request=plan.request.fit)
+    if engine.workers == 1 and not engine.scheduler:
+        yield PlainLoop(load)
+    elif engine.workers is None and not engine.scheduler and find_spec("distributed") is None:
+        told = (
+            "Dask is not installed, so one processor does it all: pip install 'servobench[cluster]' brings the others"
+        )
+        watch.progressed(_note(plan, told))
+        yield PlainLoop(load)
+    else:
+        from core.fleet.cluster import cluster
+
+        with cluster(load, warm, scheduler=engine.scheduler, workers=engine.workers) as executor:
+            yield executor
+
+
+def _note(plan: FleetPlan, text: str) -> FleetProgress:
+    return FleetProgress(
+        done=0, tasks=plan.tasks, computed=0, seconds=0.0, remaining=float("inf"), unit="", friction="", note=text
+    )

@@ -1,0 +1,46 @@
+"""The plain loop: one task after the other in this process. What every other executor's numbers are compared with."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from core.fleet.driver import Done, outcome
+from core.fleet.plan import LoadUnit, UnitFacts
+from core.fleet.work import Work
+from core.recording import Recording
+
+
+class PlainLoop:
+    """An executor without helpers."""
+
+    capacity = 1
+
+    def __init__(self, load: LoadUnit) -> None:
+        self._load = load
+        self._recordings: dict[str, Sequence[Recording]] = {}
+        self._tasks: deque[tuple[str, UnitFacts, Work]] = deque()
+
+    def submit(self, key: str, unit: UnitFacts, work: Work) -> None:
+        """Take a task."""
+        self._tasks.append((key, unit, work))
+
+    def finished(self, timeout: float) -> list[Done]:
+        """Do the next task, however long it takes."""
+        if not self._tasks:
+            return []
+        key, unit, work = self._tasks.popleft()
+        return [outcome(key, lambda: work(self._of(unit)))]
+
+    def news(self) -> list[str]:
+        """Nothing happens besides."""
+        return []
+
+    def release(self, unit: UnitFacts) -> None:
+        """Forget a unit's recordings."""
+        self._recordings.pop(unit.name, None)
+
+    def _of(self, unit: UnitFacts) -> Sequence[Recording]:
+        if unit.name not in self._recordings:
+            self._recordings[unit.name] = self._load(unit)
+        return self._recordings[unit.name]
