@@ -1,0 +1,104 @@
+"""A fleet by address: two hosts with networks of their own, each with a scheduler, each using the other's."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench_gui.fleet.gather import simulated_sessions
+from tests.core.fleet.small import SERVO
+
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+
+HOSTS = {"10.77.83.1": "sbhost1", "10.77.83.2": "sbhost2"}
+PORT = 8786
+
+
+def allowed() -> bool:
+    if os.geteuid() != 0 or shutil.which("ip") is None:
+        return False
+    probe = subprocess.run(["ip", "netns", "add", "sbprobe"], check=False, capture_output=True)
+    subprocess.run(["ip", "netns", "del", "sbprobe"], check=False, capture_output=True)
+    return probe.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(not allowed(), reason="network namespaces need root and the program ip")
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+def on(host: str, *command: str) -> list[str]:
+    return ["ip", "netns", "exec", host, *command]
+
+
+@pytest.fixture
+def hosts():
+    """Two namespaces joined by one cable; each runs a scheduler and a worker."""
+    processes: list[subprocess.Popen] = []
+    try:
+        for name in HOSTS.values():
+            ip("netns", "add", name)
+        first, second = HOSTS.values()
+        ip("link", "add", "sbeth1", "netns", first, "type", "veth", "peer", "name", "sbeth2", "netns", second)
+        for number, (address, name) in enumerate(HOSTS.items(), 1):
+            ip("-n", name, "addr", "add", f"{address}/24", "dev", f"sbeth{number}")
+            ip("-n", name, "link", "set", f"sbeth{number}", "up")
+            ip("-n", name, "link", "set", "lo", "up")
+            scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", address]
+            worker = [sys.executable, "-m", "distributed.cli.dask_worker", f"tcp://{address}:{PORT}", "--nthreads", "1"]
+            for command in (
+                [*scheduler, "--port", str(PORT), "--no-dashboard"],
+                [*worker, "--no-dashboard", "--no-nanny"],
+            ):
+                processes.append(
+                    subprocess.Popen(on(name, *command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                )
+        yield HOSTS
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+        for name in HOSTS.values():
+            subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
+
+
+def test_each_host_uses_the_others_scheduler_and_gets_the_plain_loops_numbers(hosts, tmp_path):
+    sessions = [str(path) for path in simulated_sessions(SERVO, 2, tmp_path / "sessions")]
+    bench = [str(Path(sys.executable).with_name("bench")), "fleet", *sessions]
+    how = ["--models", "m1,m2", "--trials", "200", "--json"]
+    first, second = hosts
+    clients = [
+        subprocess.Popen(
+            on(
+                hosts[here],
+                *bench,
+                *how,
+                "--scheduler",
+                f"tcp://{there}:{PORT}",
+                "-o",
+                str(tmp_path / hosts[here]),
+            ),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for here, there in ((first, second), (second, first))
+    ]
+    plain = subprocess.run(
+        [*bench, *how, "--workers", "1", "-o", str(tmp_path / "plain")], check=True, capture_output=True, text=True
+    )
+    wanted = json.loads(plain.stdout)
+    assert wanted["computed"] == 6
+    for client in clients:
+        out, err = client.communicate(timeout=200)
+        assert client.returncode == 0, err
+        found = json.loads(out)
+        assert found["units"] == wanted["units"]
+        assert found["transfer"] == wanted["transfer"]
+        assert found["computed"] == 6
