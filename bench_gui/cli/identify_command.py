@@ -87,6 +87,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
+        "--storage",
+        default="",
+        metavar="URL",
+        help="keep the Optuna studies there, e.g. sqlite:///studies.db; default: a journal in RESULT",
+    )
+    parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
     )
     add_json(parser)
@@ -155,7 +161,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     with Interrupt() as interrupt:
         watch = Watch(progressed=progress, should_stop=lambda: interrupt.asked)
-        finding = run_identification(recordings, request, folder, watch, resume=arguments.resume)
+        finding = run_identification(
+            recordings, request, folder, watch, resume=arguments.resume, storage=arguments.storage
+        )
     bar.clear()
     if finding.problem:
         raise InputError(finding.problem)
@@ -184,7 +192,11 @@ def run(arguments: argparse.Namespace) -> int:
     best = found.recommended
     for text in (*best.evidence.warnings, f"torque off: {best.evidence.torque_off(best.model.control).text}"):
         print(f"  {best.model.friction.upper()}: {text}")
-    print(f"models and study are in {folder}")
+    print(
+        f"models are in {folder}, studies in {arguments.storage}"
+        if arguments.storage
+        else f"models and study are in {folder}"
+    )
     return 0
 
 

@@ -53,11 +53,13 @@ def run_identification(
     watch: Watch,
     *,
     resume: bool = False,
+    storage: str = "",
 ) -> Finding:
     """Identify from recordings and keep everything in a folder.
 
     request: with the hash of the recordings' data; resume: go on with what the folder holds, raises
-    IdentificationError if that was another request or if the runs have changed since.
+    IdentificationError if that was another request or if the runs have changed since; storage: of the studies, see
+    `identify`.
     """
     runs = tuple(recording.id for recording in recordings)
     # A split that is not possible leaves no folder behind.
@@ -70,6 +72,7 @@ def run_identification(
                 request,
                 recordings,
                 folder=folder,
+                storage=storage,
                 resume=resume,
                 on_progress=watch.progressed,
                 on_recorded=watch.recalled,

@@ -16,7 +16,7 @@ from bench_gui.identify.crossvalidation import SUMMARY
 from bench_gui.identify.kept_crossvalidation import KeptResult
 from core.errors import IdentificationError
 from core.identification.model_choice import Choice, CrossValidation, Variant
-from core.identification.study import JOURNAL
+from core.identification.study import JOURNAL, JOURNAL_SCHEME, open_storage
 
 Array = NDArray[np.float64]
 
@@ -66,12 +66,9 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
     if folder is None or not (folder / JOURNAL).is_file():
         raise IdentificationError(f"no {JOURNAL} lies beside the result")
     import optuna
-    from optuna.storages import JournalStorage
-    from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
-    journal = str(folder / JOURNAL)
     try:
-        storage = JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
+        storage = open_storage(f"{JOURNAL_SCHEME}{folder / JOURNAL}")
         traces = [
             trace
             for name in optuna.get_all_study_names(storage)

@@ -39,7 +39,7 @@ from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.search import End, Generation, SearchResult, Surrogate, confirmed, search
 from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
-from core.identification.study import StudyRecord
+from core.identification.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
 from core.model import ServoModel
 from core.recording import Recording
 
@@ -89,6 +89,7 @@ def identify(
     recordings: Sequence[Recording],
     *,
     folder: Path | None = None,
+    storage: str = "",
     resume: bool = False,
     on_progress: Callable[[Progress], None] | None = None,
     on_recorded: Callable[[Progress], None] | None = None,
@@ -97,10 +98,11 @@ def identify(
 ) -> Identification:
     """Fit every model asked for.
 
-    folder: where the Optuna study is kept (models are written by the caller); resume: go on with the searches on
-    record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so far
-    is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result. Raises
-    IdentificationError, UnusableRuns for runs no model can be fitted to.
+    folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
+    another place for them, where the folder's name begins theirs, see `open_storage`; resume: go on with the searches
+    on record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so
+    far is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result.
+    Raises IdentificationError, UnusableRuns for runs no model can be fitted to.
     """
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
@@ -109,6 +111,7 @@ def identify(
         train=train,
         validation=validation,
         folder=folder,
+        storage=storage,
         resume=resume,
         on_progress=on_progress,
         on_recorded=on_recorded,
@@ -207,6 +210,7 @@ class _Job:
         train: Sequence[Recording],
         validation: Sequence[Recording],
         folder: Path | None = None,
+        storage: str = "",
         resume: bool = False,
         on_progress: Callable[[Progress], None] | None = None,
         on_recorded: Callable[[Progress], None] | None = None,
@@ -217,6 +221,7 @@ class _Job:
         self.train = train
         self.validation = validation
         self.folder = folder
+        self.storage = storage
         self.resume = resume
         self.on_progress = on_progress
         self.on_recorded = on_recorded
@@ -401,7 +406,8 @@ class _Job:
         record = None
         if self.folder is not None:
             settings = self._search_settings(template, batch, budget, starts)
-            record = StudyRecord(self.folder, f"{friction}/{repeat}", template.parameters.free, settings, self.resume)
+            place, name = self._study(f"{friction}/{repeat}", self.folder)
+            record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
 
         def judge(runs: Batch, matrix: Array) -> Array:
             runs.spared = 1 if self.should_yield is not None and self.should_yield() else 0
@@ -439,6 +445,16 @@ class _Job:
             return run()
         with record:
             return run()
+
+    def _study(self, search: str, folder: Path) -> tuple[str, str]:
+        """Where a search's study is kept, and its name there."""
+        if self.storage:
+            return self.storage, f"{folder.name}/{search}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise IdentificationError(f"{folder}: no study can be kept there ({error.strerror or error})") from None
+        return f"{JOURNAL_SCHEME}{folder / JOURNAL}", search
 
     def _search_settings(self, template: ServoModel, batch: Batch, budget: int, starts: list[Array]) -> dict[str, Any]:
         """What the values on record depend on; where a search begins depends on the simpler models before it."""

@@ -1,4 +1,4 @@
-"""The record of a search: an Optuna study in a journal file beside the result.
+"""The record of a search: an Optuna study in a journal file beside the result, or in a storage of one's own.
 
 One trial is one generation: its parameters and value are those of the generation's best candidate, its attributes
 hold every candidate's value. The journal is written by a thread of its own, off the search's path; the study opens in
@@ -9,55 +9,80 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import optuna
-from optuna.storages import JournalStorage
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
 from core.errors import IdentificationError
+from core.identification.request import IdentificationRequest, search_template
 from core.identification.search import Generation
+from core.model import ServoModel
 from core.parameters import Parameter
+from core.recording import Recording
 
 JOURNAL = "study.journal"
 """File name of the journal in a result folder."""
 
+JOURNAL_SCHEME = "journal:///"
+"""Begins the address of a journal file; what follows is its path."""
+
 _VALUES = "values"
 _SETTINGS = "settings"
+
+
+def open_storage(url: str) -> BaseStorage:
+    """Open or create the Optuna storage at an address.
+
+    url: "journal:///PATH" for a journal file, which several machines can share over a network file system, or what
+    SQLAlchemy takes, e.g. "sqlite:///PATH" for one machine, "postgresql://USER@HOST/DATABASE" for many (a relative PATH
+    follows three slashes, an absolute one begins with a fourth). Raises IdentificationError when it cannot be used.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        if url.startswith(JOURNAL_SCHEME):
+            journal = url.removeprefix(JOURNAL_SCHEME)
+            return JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
+        return RDBStorage(url)
+    except Exception as error:
+        # Which ones there are depends on the database and its driver.
+        raise IdentificationError(
+            f"{url} cannot be used as a storage of studies: {_first_line(error)}; give journal:///PATH, sqlite:///PATH "
+            "or postgresql://USER@HOST/DATABASE"
+        ) from None
 
 
 class StudyRecord:
     """One search's study, open for writing; use as a context manager."""
 
     def __init__(
-        self, folder: Path, name: str, parameters: Sequence[Parameter], settings: Mapping[str, Any], resume: bool
+        self, storage: str, name: str, parameters: Sequence[Parameter], settings: Mapping[str, Any], resume: bool
     ) -> None:
-        """folder: of the result; settings: what the search depends on, compared on resume.
+        """storage: its address, see `open_storage`; settings: what the search depends on, compared on resume.
 
-        Raises IdentificationError when the journal cannot be used, or holds another search of that name.
+        Raises IdentificationError when the storage cannot be used, or holds another search of that name.
         """
         self._parameters = tuple(parameters)
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
-        journal = str(folder / JOURNAL)
+        opened = open_storage(storage)
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            storage = JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
-            study = optuna.create_study(storage=storage, study_name=name, direction="minimize", load_if_exists=resume)
+            study = optuna.create_study(storage=opened, study_name=name, direction="minimize", load_if_exists=resume)
         except optuna.exceptions.DuplicatedStudyError:
             raise IdentificationError(
-                f"{journal} already holds a search {name!r}; choose another folder or resume it"
+                f"{storage} already holds a search {name!r}; choose another folder or resume it"
             ) from None
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise IdentificationError(f"{journal} cannot be used as a study: {error}") from None
+        except Exception as error:
+            raise IdentificationError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
         wanted = dict(settings)
         stored = study.user_attrs.get(_SETTINGS)
         if stored is not None and stored != wanted:
             changed = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
             raise IdentificationError(
-                f"{journal} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
+                f"{storage} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
             )
         if stored is None:
             study.set_user_attr(_SETTINGS, wanted)
@@ -76,7 +101,7 @@ class StudyRecord:
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None and exception[0] is None:
-            raise IdentificationError(f"the study's journal could not be written: {self._failure}")
+            raise IdentificationError(f"the study could not be written: {_first_line(self._failure)}")
 
     def add(self, generation: Generation) -> None:
         """Record a generation; returns at once."""
@@ -108,5 +133,39 @@ class StudyRecord:
             )
             try:
                 self._study.add_trial(trial)
-            except OSError as error:
+            except Exception as error:
+                # A full disk, a database that went away: told when the search ends.
                 self._failure = error
+
+
+def objective(
+    request: IdentificationRequest, friction: str, recordings: Sequence[Recording]
+) -> Callable[[optuna.Trial], float]:
+    """What an Optuna study of one's own makes small: the request's metric over recordings [rad].
+
+    Each free parameter is suggested within its bounds under its name, so that trials can be enqueued, sampled and
+    stopped by whatever Optuna offers, by several processes on one storage. `model_of` gives a trial's model. Raises
+    IdentificationError for recordings of another servo.
+    """
+    from core.identification.objective import Batch
+
+    template = search_template(request, friction)
+    batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
+    batch.model = replace(template, dt=float(np.median(batch.steps)))
+    free = batch.model.parameters.free
+
+    def judge(trial: optuna.Trial) -> float:
+        vector = np.array([trial.suggest_float(p.name, p.lower, p.upper) for p in free])
+        return float(batch.scores(vector[None]).combined(request.metric)[0])
+
+    return judge
+
+
+def model_of(request: IdentificationRequest, friction: str, values: Mapping[str, float]) -> ServoModel:
+    """The model of a trial's parameters, e.g. of `study.best_params`."""
+    template = search_template(request, friction)
+    return template.with_parameters(template.parameters.with_values(dict(values)))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__

@@ -1,0 +1,66 @@
+"""Studies in a storage of one's own, by address: those of an identification, and those steered by hand."""
+
+from pathlib import Path
+
+import optuna
+import pytest
+
+from core.errors import IdentificationError
+from core.identification.evaluate import evaluate
+from core.identification.identify import IdentificationRequest, identify
+from core.identification.study import model_of, objective, open_storage
+from tests.core.fleet.small import SERVO, units
+
+REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=150, validation="none")
+
+
+@pytest.fixture(params=["journal:///{}/studies.journal", "sqlite:///{}/studies.db"])
+def address(request, tmp_path):
+    return request.param.format(tmp_path)
+
+
+def recordings():
+    return units(1)[0].recordings
+
+
+def test_an_identifications_studies_are_kept_there_and_resumed_from_there(address, tmp_path):
+    plain = identify(REQUEST, recordings())
+    first = identify(REQUEST, recordings(), folder=tmp_path / "one", storage=address)
+    identify(REQUEST, recordings(), folder=tmp_path / "two", storage=address)
+    assert first.results[0].model.values == plain.results[0].model.values
+    assert not (tmp_path / "one").exists()
+    names = optuna.get_all_study_names(open_storage(address))
+    assert sorted(names) == ["one/m1/0", "two/m1/0"]
+    study = optuna.load_study(study_name="one/m1/0", storage=open_storage(address))
+    trials = len(study.get_trials())
+    recalled = []
+    again = identify(
+        REQUEST, recordings(), folder=tmp_path / "one", storage=address, resume=True, on_recorded=recalled.append
+    )
+    assert again.results[0].model.values == plain.results[0].model.values
+    assert recalled
+    assert len(study.get_trials()) == trials
+    with pytest.raises(IdentificationError, match="already holds a search 'one/m1/0'"):
+        identify(REQUEST, recordings(), folder=tmp_path / "one", storage=address)
+
+
+def test_a_study_steered_by_hand_judges_as_the_identification_does(address):
+    found = identify(REQUEST, recordings()).results[0].model
+    judge = objective(REQUEST, "m1", recordings())
+    study = optuna.create_study(storage=open_storage(address), study_name="by hand", direction="minimize")
+    study.enqueue_trial({p.name: p.value for p in found.parameters.free})
+    study.optimize(judge, n_trials=3)
+    assert study.trials[0].value == pytest.approx(evaluate(found, recordings()).mean_mae, rel=1e-12)
+    assert study.best_trial.number == 0
+    assert model_of(REQUEST, "m1", study.best_params).values == pytest.approx(found.values, rel=1e-12)
+    resumed = optuna.load_study(storage=open_storage(address), study_name="by hand")
+    resumed.optimize(judge, n_trials=1)
+    assert len(resumed.trials) == 4
+
+
+@pytest.mark.parametrize(
+    "url", ["nonsense", "nodatabase://x", "sqlite:////does/not/exist/x.db", "journal:////does/not/exist/x"]
+)
+def test_an_address_that_cannot_be_used_is_refused_with_those_that_can(url):
+    with pytest.raises(IdentificationError, match=r"cannot be used as a (storage|study)"):
+        identify(REQUEST, recordings(), folder=Path("x"), storage=url)
