@@ -33,8 +33,8 @@ MOST_TRIES = 20
 """Deaths of workers while they did one task, after which it is not tried again: it may be what kills them."""
 PATIENCE = 60.0
 """How long a scheduler may be gone or without workers [s]."""
-CONNECTING = 15.0
-"""How long a scheduler may take to answer at first [s]."""
+CONNECTING = 30.0
+"""How long a scheduler may take to answer, at first and when it was lost [s]."""
 LOOK_PERIOD = 1.0
 """Between two looks at how many workers there are [s]."""
 SETTINGS = {
@@ -136,10 +136,7 @@ class DaskExecutor:
         if not done:
             self._count_threads()
             if time.monotonic() - self._staffed > PATIENCE:
-                raise InputError(
-                    f"the cluster has had no workers for {PATIENCE:.0f} s; start some. What was done is kept: "
-                    "start again to go on"
-                )
+                raise _deserted()
         return done
 
     def news(self) -> list[str]:
@@ -170,9 +167,20 @@ class DaskExecutor:
         """A unit's recordings on the cluster, scattered if they are not there."""
         known = self._data.get(unit.name)
         if known is None or known.status in ("cancelled", "lost", "error"):
-            known = _done(self._client.scatter([list(self._load(unit))], hash=False))[0]
+            known = self._scattered(list(self._load(unit)))
             self._data[unit.name] = known
         return known
+
+    def _scattered(self, recordings: list[Recording]) -> Future:
+        """Recordings sent to a worker; raises InputError when there is none for long."""
+        begun = time.monotonic()
+        while True:
+            self._await_scheduler()
+            try:
+                return _done(self._client.scatter([recordings], hash=False))[0]
+            except (TimeoutError, OSError):
+                if time.monotonic() - begun > PATIENCE:
+                    raise _deserted() from None
 
     def _outcome(self, key: str, future: Future) -> Done | None:
         """What a future brought; None for one that is no longer waited for or was handed out again."""
@@ -219,6 +227,12 @@ class DaskExecutor:
                 self._staffed = now
 
 
+def _deserted() -> InputError:
+    return InputError(
+        f"the cluster has had no workers for {PATIENCE:.0f} s; start some. What was done is kept: start again to go on"
+    )
+
+
 def _check_workers(client: Client) -> None:
     """Raise InputError without workers, or when they cannot give the numbers that this program gives."""
     try:
@@ -263,13 +277,15 @@ def _warming(warm: Warm) -> Any:
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Dask's own messages about lost workers say no more than ours, in many more lines."""
-    logger = logging.getLogger("distributed")
-    level = logger.level
-    logger.setLevel(logging.CRITICAL)
+    names = [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]
+    levels = {name: logging.getLogger(name).level for name in names}
+    for name in names:
+        logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(level)
+        for name, level in levels.items():
+            logging.getLogger(name).setLevel(level)
 
 
 def _do(key: str, work: Work, recordings: Sequence[Recording]) -> Done:
