@@ -30,6 +30,7 @@ COMMANDS: dict[str, str] = {
     "crossvalidate": "find out which model to use and whether it transfers",
     "fleet": "identify many units of a servo, on all processors or on a cluster",
     "certainty": "find out how certain the values of an identified model are",
+    "spread": "describe a fleet's units as one model with its spread, and write it for domain randomisation",
     "evaluate": "judge a model on the recordings of a session",
     "drive-backdrive": "drive and backdrive torques of a model",
     "export": "export a model to a simulator or to firmware, or a session to other formats",
@@ -55,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
         epilog="bench COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 wrong usage.",
     )
+    parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
     parser.add_argument(
         "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
@@ -74,6 +76,8 @@ def main(argv: list[str] | None = None) -> int:
     parser = build_parser()
     arguments = parser.parse_args(argv)
     try:
+        if arguments.version:
+            return _print_version()
         if arguments.command is None:
             return _open_window(arguments)
         return int(arguments.run(arguments) or 0)
@@ -99,6 +103,13 @@ def _fail(message: str) -> int:
     line = " ".join(message.split())
     print(f"bench: {line}", file=sys.stderr)
     return 1
+
+
+def _print_version() -> int:
+    from importlib.metadata import version
+
+    print(f"ServoBench {version('servobench')}")
+    return 0
 
 
 def _open_window(arguments: argparse.Namespace) -> int:

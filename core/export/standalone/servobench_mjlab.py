@@ -109,6 +109,11 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
     """Of this step [N·m], (num_envs, num_joints)."""
     external_torque: torch.Tensor
     """Load of the last step [N·m], (num_envs, num_joints)."""
+    inertia: torch.Tensor
+    """Of what turns with the joint in the initial pose, armature included [kg·m²], (num_envs, num_joints); write to it
+    when a world's armature is changed."""
+    dofs: torch.Tensor
+    """Places of the joints in the engine's arrays, (num_joints,)."""
 
     def edit_spec(self, spec: Any, target_names: list[str]) -> None:
         """Add a motor to each joint and make the joint's friction fit to hold it."""
@@ -136,9 +141,9 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         numbers = [self.cfg.servo_of(name) for name in self._target_names]
         timestep = float(mj_model.opt.timestep)
         self.servo = TorchServo(numbers, data.nworld, timestep, lead=STAGGERED, contacts=CONTACTS, device=device)
-        self._dofs = self.entity.indexing.joint_v_adr[self.target_ids].long()
-        self._inertia = torch.tensor(mj_model.dof_M0, device=device, dtype=torch.float)[self._dofs]
+        self.dofs = self.entity.indexing.joint_v_adr[self.target_ids].long()
         shape = (data.nworld, len(numbers))
+        self.inertia = torch.tensor(mj_model.dof_M0, device=device, dtype=torch.float)[self.dofs].repeat(shape[0], 1)
         self.torque_enable = torch.ones(shape, device=device)
         self.motor_torque = torch.zeros(shape, device=device)
         self.external_torque = torch.zeros(shape, device=device)
@@ -161,17 +166,17 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         if servo.contacts != {"rigid"}:
             dry = servo.dry_friction(torque - falling * change, external)
             half = self._implicit(falling)
-            inertia = self._inertia + servo.timestep * half
+            inertia = self.inertia + servo.timestep * half
             bristle, slope = servo.bristle_friction(inertia, velocity, torque + external, dry)
             # The engine finds contact forces as if there were no damping; more of it than this would mislead them.
-            slope = torch.minimum(slope, self._inertia / servo.timestep)
+            slope = torch.minimum(slope, self.inertia / servo.timestep)
             ahead = velocity + servo.timestep / inertia * (torque + external + bristle)
             bristled, softened = torque + half * velocity + bristle + slope * ahead, half + slope
             friction = torch.where(servo.is_rigid, friction, 0.0)
             force = torch.where(servo.is_rigid, force, bristled)
             damping = torch.where(servo.is_rigid, damping, softened)
-        self._model.dof_frictionloss[:, self._dofs] = friction
-        self._model.dof_damping[:, self._dofs] = damping
+        self._model.dof_frictionloss[:, self.dofs] = friction
+        self._model.dof_damping[:, self.dofs] = damping
         self.motor_torque, self.external_torque, self._velocity = torque, external, velocity
         return force
 
@@ -189,7 +194,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
 
     def _implicit(self, falling: torch.Tensor) -> torch.Tensor:
         """Part of a damping the engine integrates implicitly: a half; more where a half would overshoot."""
-        stiffness = falling * self.servo.timestep / self._inertia
+        stiffness = falling * self.servo.timestep / self.inertia
         return falling * torch.where(stiffness <= 1.0, STAGGERED, 1.0 - STAGGERED / stiffness)
 
     def _external_torque(self) -> torch.Tensor:
@@ -201,7 +206,7 @@ class ServoBenchActuator(Actuator[ServoBenchActuatorCfg]):
         by_dof = torch.zeros_like(data.qfrc_smooth[:])
         by_dof.scatter_add_(1, torch.where(is_friction, dof, 0).long(), torch.where(is_friction, force, 0.0))
         load = data.qfrc_smooth[:] - data.qfrc_damper[:] + data.qfrc_constraint[:] - by_dof
-        return load[:, self._dofs] - data.actuator_force[:, self.global_ctrl_ids]
+        return load[:, self.dofs] - data.actuator_force[:, self.global_ctrl_ids]
 
     def _require_fields_per_world(self) -> None:
         engine = getattr(self._model, "struct", self._model)

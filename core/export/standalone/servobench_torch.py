@@ -359,6 +359,24 @@ class TorchServo:
         self.numbers[name][chosen] = nominal * (low + (high - low) * share)
         self.refresh()
 
+    def become(
+        self, names: Sequence[str], specimens: Any, env_ids: Envs = None, generator: torch.Generator | None = None
+    ) -> None:
+        """Make the servos of some environments other specimens, each joint its own, all as likely; their past stays.
+
+        names: of numbers; specimens: (specimens, names), one a row, whose numbers belong together. Raises ValueError.
+        """
+        unknown = [name for name in names if name not in self.numbers]
+        if unknown or not len(specimens):
+            raise ValueError(f"{len(specimens)} specimens with {', '.join(unknown) or 'nothing'} that no servo has")
+        chosen = slice(None) if env_ids is None else env_ids
+        like = self.nominal["kp"]
+        table = torch.as_tensor(specimens, device=like.device, dtype=like.dtype)
+        rows = torch.randint(len(table), like[chosen].shape, generator=generator, device=like.device)
+        for place, name in enumerate(names):
+            self.numbers[name][chosen] = table[rows, place]
+        self.refresh()
+
     def refresh(self) -> None:
         """Take over what was written to `numbers`; a delay longer than any before forgets commands on their way."""
         n, h = self.numbers, self.timestep

@@ -1,0 +1,149 @@
+"""A fleet as one model with its spread: values over the units, who is unlike the others, files for randomisation."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_float, positive_int
+from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from bench_gui.fleet.spreading import FILE, JSON, TITLES
+
+if TYPE_CHECKING:
+    from core.export.randomisation import Randomisation
+    from core.fleet.outliers import Outliers
+    from core.fleet.spread import Spread
+
+TARGETS = tuple(TITLES)
+TOLD = 0.1
+"""Correlations below this are not worth a word."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of `bench spread`."""
+    parser.add_argument("fleet", metavar="FLEET", help="folder of a fleet (bench fleet)")
+    parser.add_argument(
+        "--model", choices=FRICTION_CHOICES, metavar="M", help="friction model; default: the fleet's recommended one"
+    )
+    parser.add_argument(
+        "-t",
+        "--to",
+        type=targets,
+        default=(JSON,),
+        metavar="TARGET,…",
+        help=f"what to write: {', '.join(TARGETS)} ({JSON}: values, spread, covariance and model in {FILE})",
+    )
+    parser.add_argument("--draws", type=positive_int, default=1000, metavar="N", help="specimens (%(default)s)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
+    parser.add_argument("--kp", type=positive_float, metavar="P", help="gain written; default: the catalogue's")
+    parser.add_argument("-o", "--output", metavar="DIR", help="without it nothing is written")
+    add_json(parser)
+    add_progress(parser)
+
+
+def targets(text: str) -> tuple[str, ...]:
+    """Targets with commas between them."""
+    names = tuple(dict.fromkeys(name.lower() for name in comma_list(text)))
+    wrong = [name for name in names if name not in TARGETS]
+    if wrong or not names:
+        raise argparse.ArgumentTypeError(f"{text!r} is not some of {','.join(TARGETS)}")
+    return names
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Describe the fleet, write, and say what was written."""
+    from bench_gui.fleet.spreading import judged_spread
+    from core.fleet.outliers import find_outliers
+    from core.fleet.store import FleetStore
+
+    result = FleetStore(Path(arguments.fleet)).result()
+    friction = arguments.model or result.recommended
+    spread, note = judged_spread(result, friction)
+    transfer = result.transfer if result.transfer and result.transfer.friction == friction else None
+    outliers = find_outliers(spread.population, result.having(friction), transfer)
+    files, written = _write(spread, arguments) if arguments.output else ([], [])
+    if arguments.json:
+        print_json(_plain(spread, outliers, note, files, written))
+    else:
+        _print(spread, outliers, note)
+        _print_written(files, written)
+    return 0
+
+
+def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:
+    from bench_gui.fleet.spreading import write_spread
+    from core.export.randomisation import RandomisationOptions
+
+    options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
+    bar = ProgressBar(arguments.quiet or arguments.json)
+    found = write_spread(spread, arguments.to, Path(arguments.output), options, bar.show)
+    bar.clear()
+    return found
+
+
+def _print(spread: Spread, outliers: Outliers, note: str) -> None:
+    found = spread.population
+    rows: list[list[Any]] = []
+    for p in found.parameters:
+        low, high = p.between_interval
+        known = p.known
+        rows.append(
+            [
+                p.name,
+                f"{p.centre:.4g}",
+                p.unit,
+                int(p.determined.sum()),
+                f"{p.values.min():.3g} … {p.values.max():.3g}",
+                p.in_words(p.between) if known else "",
+                f"{p.in_words(low)} … {p.in_words(high)}" if known else "",
+                p.in_words(p.uncertainty) if known else "",
+                "" if not known else "yes" if p.differs else "no",
+            ]
+        )
+    headings = ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"]
+    print(f"{found.servo} {found.friction.upper()}, {len(found.units)} units")
+    print_table(headings, rows)
+    strong = [pair for pair in found.strongest if abs(pair[2]) >= TOLD]
+    pairs = ", ".join(f"{one} and {other} {value:+.2f}" for one, other, value in strong[:3])
+    if pairs:
+        print(f"vary together: {pairs}")
+    print(note or (spread.errors.text if spread.errors else ""))
+    for outlier in outliers.found:
+        print(f"unlike the others: {outlier.text}")
+    if not outliers.found:
+        print(outliers.note or "no unit is unlike the others")
+
+
+def _print_written(files: list[Path], written: list[Randomisation]) -> None:
+    for file in files:
+        print(file)
+    for result in written:
+        print(f"{result.files[-1].parent}: {len(result.files)} files, {result.target}")
+        for name, (low, high) in result.native.ranges.items():
+            print(f"  {name} {low:.4g} … {high:.4g}, {100.0 * result.native.inside(name):.0f} % of the units inside")
+    if written:
+        print(written[0].agreement.text)
+
+
+def _plain(
+    spread: Spread, outliers: Outliers, note: str, files: list[Path], written: list[Randomisation]
+) -> dict[str, Any]:
+    return {
+        "spread": spread.to_json(),
+        "note": note,
+        "outliers": [{**outlier.__dict__, "range": list(outlier.range)} for outlier in outliers.found],
+        "outliers_note": outliers.note,
+        "files": [str(file) for file in [*files, *(file for result in written for file in result.files)]],
+        "written": [
+            {
+                "target": result.target,
+                "ranges": {name: list(ends) for name, ends in result.native.ranges.items()},
+                "inside": {name: result.native.inside(name) for name in result.native.names},
+                "all_inside": result.native.all_inside,
+                "agreement": dict(result.agreement.__dict__),
+                "notes": list(result.notes),
+            }
+            for result in written
+        ],
+    }

@@ -1,0 +1,280 @@
+"""A fleet's spread as files for domain randomisation: each specimen in full, and ranges of what an engine itself has.
+
+    prepared = prepare(spread, RandomisationOptions(draws=1000))
+    result = write_for(prepared, engine, folder, told)
+
+Beside the ordinary export of the model at the centre, a folder gets the fleet's file, which `servobench_fleet` reads:
+rows of the servo numbers that differ between specimens, and rows and ranges of the engine's own quantities. The latter
+come from every unit's model on its way through the engine's ordinary export: the nearest Coulomb–viscous servo, its
+numbers, then their distribution over the units. Specimens in full are spread as the units are, without the uncertainty
+of their values; the engine's own quantities with it, as nothing tells the two apart. The engines themselves are in
+`core.export.randomisation_engines`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.approximation import Form, approximate, in_form
+from core.export.contract import ExportResult, ServoOptions, settings_of
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import GridRun, default_bench
+from core.export.notes import missing_terms
+from core.export.servo_file import servo_numbers, standalone_text
+from core.fleet.agreement import Agreement, agreement, motions
+from core.fleet.parameter_spread import LEVEL, parameter_spread
+from core.fleet.population import drawn, shrunk_correlation
+from core.fleet.spread import Spread
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES
+
+Array = NDArray[np.float64]
+
+FORMAT, VERSION = "servobench-fleet", 1
+DRAWS = 1000
+"""Specimens written unless another number is asked for."""
+COMPARED = 200
+"""Draws whose motions are held against the units'."""
+NORMAL_95 = 1.959963984540054
+
+Told = Callable[[float, str], None]
+Native = Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomisationOptions(ServoOptions):
+    """What can be chosen."""
+
+    draws: int = DRAWS
+    """Specimens to draw."""
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """An engine that draws can be written for."""
+
+    target: str
+    title: str
+    programs: tuple[str, ...]
+    """Stand-alone programs besides those of the ordinary export."""
+    export: Callable[[ServoModel, Path, RandomisationOptions], Sequence[ExportResult]]
+    """Write the model at the centre for the engine."""
+    native: Callable[[ServoModel, Bench, ServoSettings, Nearest], Native]
+    """Numbers of the engine's own joint and actuator that are nearest to a model."""
+    usage: Callable[[str], str]
+    """How to use a fleet's file of this name."""
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NativeSpread:
+    """The engine's own quantities over the units."""
+
+    names: tuple[str, ...]
+    nominal: Native
+    """At the centre."""
+    units: Array
+    """(units, names)"""
+    draws: Array
+    """(draws, names)"""
+    ranges: Mapping[str, tuple[float, float]]
+    """The middle 95 % of their distribution."""
+
+    def inside(self, name: str) -> float:
+        """Share of the units within the range of one quantity."""
+        low, high = self.ranges[name]
+        own = self.units[:, self.names.index(name)]
+        return float(np.mean((own >= low) & (own <= high)))
+
+    @property
+    def all_inside(self) -> float:
+        """Share of the units that are within all ranges at once."""
+        ends = np.array([self.ranges[name] for name in self.names])
+        return float(np.mean(np.all((self.units >= ends[:, 0]) & (self.units <= ends[:, 1]), axis=1)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Randomisation:
+    """What was written for one engine, and how well it describes the fleet."""
+
+    target: str
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+    native: NativeSpread
+    agreement: Agreement
+
+
+class Nearest:
+    """Models cut down to what an engine can be, each found once for all engines of a form."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Form], ServoModel] = {}
+
+    def __call__(self, model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> ServoModel:
+        """The nearest model of a form; the model's own values where nothing is lost."""
+        key = (model.title, form)
+        if key not in self._found:
+            exact = form.holds(model) and not missing_terms(model, form)
+            self._found[key] = in_form(model, bench, form) if exact else approximate(model, bench, settings, form).model
+        return self._found[key]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Preparation:
+    """What all engines share: the same draws, and what they do."""
+
+    spread: Spread
+    options: RandomisationOptions
+    bench: Bench
+    settings: ServoSettings
+    agreement: Agreement
+    names: tuple[str, ...]
+    """Servo numbers that differ between specimens."""
+    draws: Array
+    """(draws, names)"""
+    units: Array
+    """(units, names)"""
+    nearest: Nearest = field(default_factory=Nearest)
+
+
+def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
+    """Draw the specimens and hold their motions against the units'; raises ExportError for what is not possible."""
+    if options.draws < 2:
+        raise ExportError(f"{options.draws} draws are too few; ask for at least 2")
+    settings = settings_of(spread.model, options, "randomisation")
+    bench = options.bench or default_bench(spread.model)
+    specimens, units = spread.samples(options.draws, options.seed), spread.units()
+    numbers = [servo_numbers(model, settings) for model in (*specimens, *units)]
+    names = tuple(
+        name
+        for name, value in numbers[0].items()
+        if isinstance(value, float) and any(other[name] != value for other in numbers)
+    )
+    rows = np.array([[own[name] for name in names] for own in numbers]).reshape(len(numbers), len(names))
+    runs = [GridRun(trajectory=name, bench=bench, settings=settings) for name in PAPER_TRAJECTORIES]
+    return Preparation(
+        spread=spread,
+        options=options,
+        bench=bench,
+        settings=settings,
+        agreement=agreement(motions(units, runs), motions(specimens[:COMPARED], runs)),
+        names=names,
+        draws=rows[: len(specimens)],
+        units=rows[len(specimens) :],
+    )
+
+
+def native_spread(prepared: Preparation, engine: Engine, told: Told) -> NativeSpread:
+    """Every unit's model as the engine's own joint and actuator, and their distribution."""
+    models, found = prepared.spread.units(), []
+    for place, model in enumerate(models):
+        told(place / len(models), f"{engine.title}: {prepared.spread.population.units[place]}")
+        found.append(engine.native(model, prepared.bench, prepared.settings, prepared.nearest))
+    nominal = engine.native(prepared.spread.model, prepared.bench, prepared.settings, prepared.nearest)
+    names = tuple(found[0])
+    table = np.array([[own[name] for name in names] for own in found])
+    spreads = [
+        parameter_spread(
+            name,
+            column,
+            np.zeros(len(column)),
+            symbol=name,
+            unit="",
+            # No more than a servo half as good or bad again as the worst unit.
+            bounds=(float(column.min()) / 1.5, float(column.max()) * 1.5),
+        )
+        for name, column in zip(names, table.T, strict=True)
+    ]
+    correlation, _ = shrunk_correlation(spreads)
+    middle = [p.centre for p in spreads]
+    return NativeSpread(
+        names=names,
+        nominal=nominal,
+        units=table,
+        draws=drawn(spreads, correlation, middle, prepared.options.draws, prepared.options.seed),
+        ranges={
+            p.name: (
+                float(p.from_coordinate(p.to_coordinate(p.centre) - NORMAL_95 * p.between)),
+                float(p.from_coordinate(p.to_coordinate(p.centre) + NORMAL_95 * p.between)),
+            )
+            for p in spreads
+        },
+    )
+
+
+def fleet_text(prepared: Preparation, native: NativeSpread) -> str:
+    """Text of the fleet's file."""
+    model = prepared.spread.model
+    data = {
+        "format": FORMAT,
+        "version": VERSION,
+        "title": printable(model.title),
+        "servo": servo_numbers(model, prepared.settings),
+        "names": list(prepared.names),
+        "draws": prepared.draws.tolist(),
+        "unit_names": list(prepared.spread.population.units),
+        "units": prepared.units.tolist(),
+        "native": {
+            "names": list(native.names),
+            "nominal": dict(native.nominal),
+            "ranges": {name: list(ends) for name, ends in native.ranges.items()},
+            "draws": native.draws.tolist(),
+            "units": native.units.tolist(),
+        },
+    }
+    return json.dumps(data, allow_nan=False) + "\n"
+
+
+def write_for(prepared: Preparation, engine: Engine, folder: Path, told: Told) -> Randomisation:
+    """Write the centre's export, the fleet's file and the programs into a folder; raises ExportError."""
+    model, native = prepared.spread.model, native_spread(prepared, engine, told)
+    exported = engine.export(model, folder, prepared.options)
+    file = f"{slug(model.title)}.{engine.target}.fleet.json"
+    contents = {file: fleet_text(prepared, native), **{name: standalone_text(name) for name in engine.programs}}
+    meanings = {
+        file: f"{prepared.options.draws} specimens, the {len(native.units)} units, and the engine's own quantities",
+        **dict.fromkeys(engine.programs, "reads and applies them; explains itself"),
+    }
+    notes = [*_notes(prepared, native), *engine.notes]
+    readme = readme_section(model, f"{engine.title}, domain randomisation", meanings, notes, engine.usage(file))
+    files = write_files(folder, contents, model, f"fleet-{engine.target}", readme)
+    every = dict.fromkeys([*(path for result in exported for path in result.files), *files])
+    return Randomisation(
+        target=engine.target, files=tuple(every), notes=tuple(notes), native=native, agreement=prepared.agreement
+    )
+
+
+def _notes(prepared: Preparation, native: NativeSpread) -> list[str]:
+    found = prepared.spread.population
+    varying = [p.text for p in found.parameters if p.between > 0.0]
+    held = [p.symbol for p in found.parameters if p.between == 0.0]
+    errors = prepared.spread.errors
+    compared = min(COMPARED, prepared.options.draws)
+    return [
+        *([errors.text[0].upper() + errors.text[1:] + "."] if errors else []),
+        *(f"{text}." for text in varying),
+        *(
+            [f"Held at the centre, as their spread is unknown or within their intervals: {', '.join(held)}."]
+            if held
+            else []
+        ),
+        f"Specimens in full: {prepared.agreement.text} ({compared} draws, {len(found.units)} units, four "
+        "trajectories).",
+        f"The engine's own quantities, each {100 * LEVEL:.0f} % of the fleet, with the share of units inside: "
+        + ", ".join(
+            f"{name} {low:.4g} … {high:.4g} ({100.0 * native.inside(name):.0f} %)"
+            for name, (low, high) in native.ranges.items()
+        )
+        + f"; all at once {100.0 * native.all_inside:.0f} %. They contain the uncertainty of the units' values.",
+        "Ranges drawn one by one make servos that no unit is like, as the quantities vary together; rows do not.",
+    ]

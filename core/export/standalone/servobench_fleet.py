@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Specimens of an identified fleet of servos, for domain randomisation.
+
+    fleet = read_fleet("mx106.fleet.json")
+    servo = fleet.servo(fleet.pick(random))      # content of a servo file, for servobench_mujoco.attach and TorchServo
+    native = fleet.native(fleet.pick(random))    # numbers of the engine's own joint and actuator
+
+A fleet file holds one servo in full, and rows of what differs from specimen to specimen. A row is one specimen: its
+numbers belong together, as k_t, R and friction vary together between real units. `draws` are drawn from the
+distribution between the units, `units` are the identified units themselves.
+
+Needs numpy only. This file is free to be copied beside the JSON files it reads.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+FORMAT, VERSION = "servobench-fleet", 1
+
+
+class Fleet:
+    """What a fleet file holds; see `read_fleet`."""
+
+    def __init__(self, data: Mapping[str, Any], source: str = "fleet") -> None:
+        if not isinstance(data, Mapping) or data.get("format") != FORMAT or data.get("version") != VERSION:
+            raise ValueError(f"{source}: not a fleet file of version {VERSION}")
+        try:
+            self.title = str(data["title"])
+            self.nominal = dict(data["servo"])
+            """The servo in full that specimens differ from, content of a servo file."""
+            self.names = tuple(map(str, data["names"]))
+            """Its numbers that differ."""
+            self.draws, self.units = (_table(data[rows], self.names) for rows in ("draws", "units"))
+            """(draws, names) and (units, names), the units in the order of `unit_names`."""
+            self.unit_names = tuple(map(str, data["unit_names"]))
+            own = data["native"]
+            self.native_names = tuple(map(str, own["names"]))
+            """Numbers of the engine's own joint and actuator, nearest to each specimen."""
+            self.native_draws, self.native_units = (_table(own[rows], self.native_names) for rows in ("draws", "units"))
+            self.native_nominal = {name: float(own["nominal"][name]) for name in self.native_names}
+            self.ranges = {
+                name: (float(own["ranges"][name][0]), float(own["ranges"][name][1])) for name in own["names"]
+            }
+            """Of each of them, the middle 95 % of the fleet."""
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise ValueError(f"{source}: cannot be read as a fleet: {error!r}") from None
+        lacking = [name for name in self.names if name not in self.nominal]
+        if lacking:
+            raise ValueError(f"{source}: its servo has no {', '.join(lacking)}")
+
+    def pick(self, random: np.random.Generator) -> int:
+        """Row of a specimen, each as likely."""
+        return int(random.integers(len(self.draws)))
+
+    def servo(self, row: int) -> dict[str, Any]:
+        """One specimen with all its numbers, content of a servo file."""
+        return {**self.nominal, **dict(zip(self.names, self.draws[row].tolist(), strict=True))}
+
+    def native(self, row: int) -> dict[str, float]:
+        """Numbers of the engine's own joint and actuator of one specimen; rows are not those of `servo`."""
+        return dict(zip(self.native_names, self.native_draws[row].tolist(), strict=True))
+
+    def factors(self, name: str) -> tuple[float, float]:
+        """A range of the engine's numbers as factors of the nominal one."""
+        low, high = self.ranges[name]
+        middle = self.native_nominal[name]
+        if not middle > 0.0:
+            raise ValueError(f"{name} is 0 in the nominal servo and cannot be scaled")
+        return low / middle, high / middle
+
+
+def read_fleet(source: str | Path | Mapping[str, Any]) -> Fleet:
+    """A fleet from its JSON file or what that holds; raises ValueError naming what is wrong."""
+    if isinstance(source, Mapping):
+        return Fleet(source)
+    try:
+        data = json.loads(Path(source).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{source}: cannot be read as a fleet: {error}") from None
+    return Fleet(data, str(source))
+
+
+def _table(rows: Any, names: tuple[str, ...]) -> np.ndarray:
+    table = np.array([[float(value) for value in row] for row in rows]).reshape(len(rows), len(names))
+    if not len(table) or not all(math.isfinite(value) and value >= 0.0 for value in table.flat):
+        raise ValueError("a specimen's numbers must be finite and at least 0")
+    return table

@@ -1,0 +1,82 @@
+"""`bench spread`: a fleet in words, in a file, and for engines; the numbers themselves are tested in core."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.fleet.gather import gather_units, load_unit, simulated_sessions
+from core.fleet.plan import FleetRequest, make_plan
+from core.fleet.spread import Spread
+from core.fleet.store import FleetStore
+from core.identification.request import IdentificationRequest
+from tests.core.fleet.specimens import unit
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A fleet of four simulated units whose fits are given: the last has three times the others' viscous friction."""
+    place = tmp_path_factory.mktemp("fleet")
+    facts = gather_units(simulated_sessions("mx106", 4, place / "sessions"))
+    request = IdentificationRequest(servo="mx106", models=("m1",), validation="none")
+    plan = make_plan(FleetRequest(fit=request), facts, load_unit)
+    store = FleetStore(place / "fleet")
+    store.write_plan(plan)
+    for number, chain in enumerate(plan.chains):
+        values = {"kt": 2.2 * (1.0 + 0.02 * number), "friction_viscous": 0.05 * (1.0 + 0.001 * number)}
+        if number == 3:
+            values["friction_viscous"] = 0.15
+        result = unit(chain.unit, values, {"friction_viscous": 1e-5}).results["m1"]
+        store.put(chain, chain.keys[0], replace(result, wall_seconds=0.1))
+    return place / "fleet"
+
+
+def test_it_says_how_units_differ_who_is_unlike_them_and_what_the_mean_is_worth(folder, capsys):
+    assert main(["spread", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "mx106 M1, 4 units" in told
+    assert "differ" in told
+    assert "the mean model" in told
+    assert "unlike the others: unit-004: K_v = 0.15 N·m·s/rad" in told
+
+
+def test_the_file_holds_the_spread(folder, tmp_path, capsys):
+    assert main(["spread", str(folder), "--model", "m1", "-o", str(tmp_path), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["files"] == [str(tmp_path / "spread.json")]
+    assert told["outliers"][0]["unit"] == "unit-004"
+    read = Spread.read(tmp_path / "spread.json")
+    assert read.population.units == ("unit-001", "unit-002", "unit-003", "unit-004")
+    np.testing.assert_allclose(read.population.of("kt").values, 2.2 * (1.0 + 0.02 * np.arange(4)))
+    assert read.errors is not None
+
+
+def test_an_engines_files_are_written(folder, tmp_path, capsys):
+    assert main(["spread", str(folder), "-t", "mujoco", "--draws", "5", "-o", str(tmp_path)]) == 0
+    told = capsys.readouterr().out
+    assert "of the units inside" in told
+    assert "motions of the draws are spread" in told
+    assert list((tmp_path / "mujoco").glob("*.fleet.json"))
+
+
+def test_without_recordings_the_mean_is_taken_unjudged(folder, capsys):
+    store = FleetStore(folder)
+    plan = store.read_plan()
+    away = tuple(replace(u, source=f"{u.source}-moved-away") for u in plan.units)
+    try:
+        store.write_plan(replace(plan, units=away))
+        assert main(["spread", str(folder)]) == 0
+    finally:
+        store.write_plan(plan)
+    assert "was not held against the units' recordings" in capsys.readouterr().out
+
+
+def test_what_cannot_be_is_one_line(folder, tmp_path, capsys):
+    assert main(["spread", str(tmp_path)]) == 1
+    assert "no fleet" in capsys.readouterr().err
+    assert main(["spread", str(folder), "--model", "m6"]) == 1
+    assert "at least 3" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["spread", str(folder), "-t", "unity"])

@@ -1,0 +1,383 @@
+"""Domain randomisation: files of a fleet, and the engines they are for.
+
+Isaac Lab is stood in for by functions with the signatures of `isaaclab` 2.3.2 (source/isaaclab/isaaclab/envs/mdp/
+events.py); MuJoCo, and mjlab where it is installed, are the engines themselves.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import json
+import sys
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+
+from core.errors import ExportError
+from core.export import approximation, export_model
+from core.export.grid import bench_grid, held_back_grid
+from core.export.isaaclab import dc_motor
+from core.export.mujoco_check import simulate_in_mujoco
+from core.export.programs import program
+from core.export.randomisation import RandomisationOptions, prepare
+from core.export.randomisation_engines import write_randomisation
+from core.export.servo_file import STANDALONE, servo_numbers
+from core.fleet.agreement import agreement
+from core.fleet.population import population
+from core.fleet.spread import MEAN, Spread, mean_model
+from core.trajectories import make_trajectory
+from tests.core.fleet.specimens import fleet
+
+SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05, "friction_base": 0.15, "friction_viscous": 0.15}
+UNITS = 8
+OPTIONS = RandomisationOptions(draws=60, seed=1)
+
+
+def spread_of(friction, count=UNITS, **spreads):
+    units = fleet(count, SPREADS | spreads, friction=friction, seed=11)
+    found = population(units, friction)
+    return Spread(population=found, centre=MEAN, model=mean_model(found, units))
+
+
+@pytest.fixture(scope="module")
+def spread():
+    """M1, which MuJoCo and Isaac Lab hold as it is: nothing is approximated."""
+    return spread_of("m1")
+
+
+@pytest.fixture(scope="module")
+def written(spread, tmp_path_factory):
+    """Folder by target, results by target; the position drive refitted in a hurry."""
+    folder = tmp_path_factory.mktemp("fleet")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(approximation, "GENERATIONS_OF_FRICTION", 1)
+        patch.setattr(approximation, "GENERATIONS_OF_ALL", 2)
+        patch.setattr(approximation, "SEEDS", (1,))
+        patch.setattr(approximation, "bench_grid", lambda *bench: bench_grid(*bench)[:2])
+        patch.setattr(approximation, "held_back_grid", lambda *bench: held_back_grid(*bench)[:1])
+        results = write_randomisation(spread, ["mujoco", "isaaclab"], folder, OPTIONS)
+        few = spread_of("m1", 3)
+        results += write_randomisation(few, ["mjlab"], folder, OPTIONS)
+    return folder, {result.target: result for result in results}
+
+
+def fleet_of(folder, target):
+    reading = program("servobench_fleet")
+    (file,) = (folder / target).glob("*.fleet.json")
+    return reading.read_fleet(file)
+
+
+def test_draws_are_the_samples_and_units_the_units_to_the_last_bit(spread, written):
+    """All numbers of a servo file, so that a specimen is what an export of its model is."""
+    found = fleet_of(written[0], "mujoco")
+    settings = spread.model.default_settings()
+    for row, model in enumerate(spread.samples(60, 1)[:5]):
+        expected = servo_numbers(model, settings)
+        assert {k: v for k, v in found.servo(row).items() if k != "title"} == {
+            k: v for k, v in expected.items() if k != "title"
+        }
+    table = [[servo_numbers(m, settings)[name] for name in found.names] for m in spread.units()]
+    np.testing.assert_array_equal(found.units, table)
+    assert set(found.names) == {"torque_constant", "resistance", "armature", "friction_base", "friction_viscous"}
+    assert found.unit_names == spread.population.units
+
+
+def test_ranges_are_the_middle_of_the_units_and_say_whom_they_hold(spread, written):
+    """Of a logarithmic normal distribution: exp(mean ± 1.96 standard deviations) of the units' logarithms."""
+    native = written[1]["mujoco"].native
+    friction = np.log([model.values["friction_base"] for model in spread.units()])
+    middle, deviation = friction.mean(), friction.std(ddof=1)
+    np.testing.assert_allclose(
+        native.ranges["friction"], np.exp([middle - 1.96 * deviation, middle + 1.96 * deviation]), 1e-3
+    )
+    low, high = native.ranges["friction"]
+    assert native.inside("friction") == np.mean((np.exp(friction) >= low) & (np.exp(friction) <= high))
+    assert native.all_inside <= min(native.inside(name) for name in native.names)
+    readme = (written[0] / "mujoco" / "README.md").read_text("utf-8")
+    assert "with the share of units inside" in readme
+    assert "motions of the draws are spread" in readme
+
+
+def test_the_motor_of_isaac_lab_is_that_of_its_export(spread, written):
+    native = written[1]["isaaclab"].native
+    settings = spread.model.default_settings()
+    for row, model in zip(native.units, spread.units(), strict=True):
+        assert dict(zip(native.names, row, strict=True)) == pytest.approx(dc_motor(model, settings))
+
+
+def test_a_position_drive_is_found_for_each_unit(written):
+    native = written[1]["mjlab"].native
+    assert native.names == ("stiffness", "damping", "torque_limit", "friction", "viscous", "armature")
+    assert native.units.shape == (3, 6)
+    assert np.all(native.units[:, :3] > 0.0)
+
+
+def test_what_is_not_possible_is_refused(spread, tmp_path):
+    with pytest.raises(ExportError, match="there are mujoco, mjlab, isaaclab"):
+        write_randomisation(spread, ["unity"], tmp_path)
+    with pytest.raises(ExportError, match="at least 2"):
+        prepare(spread, RandomisationOptions(draws=1))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"version": 2}, {"draws": [[1.0]]}, {"draws": []}, {"names": ["nothing"]}, {"native": {}}, {"units": [["x"]]}],
+    ids=str,
+)
+def test_what_is_no_fleet_is_refused(written, change):
+    (file,) = (written[0] / "mujoco").glob("*.fleet.json")
+    data = {**json.loads(file.read_text("utf-8")), **change}
+    with pytest.raises(ValueError, match="fleet"):
+        program("servobench_fleet").read_fleet(data)
+
+
+def test_engine_fields_of_a_unit_are_those_of_its_own_export(spread, written, tmp_path):
+    """`set_native` on the mean's scene gives the arrays that MuJoCo compiles of the unit's own export."""
+    mujoco = pytest.importorskip("mujoco")
+    setting, found = program("servobench_mujoco_fleet"), fleet_of(written[0], "mujoco")
+    (scene,) = (written[0] / "mujoco").glob("*.pendulum.xml")
+    for place in (0, 3):
+        export_model(spread.units()[place], "mujoco", tmp_path / str(place), syntax="3.1")
+        (expected,) = (tmp_path / str(place)).glob("*.pendulum.xml")
+        theirs = mujoco.MjModel.from_xml_path(str(expected))
+        ours = mujoco.MjModel.from_xml_path(str(scene))
+        setting.set_native(ours, "servo", dict(zip(found.native_names, found.native_units[place], strict=True)))
+        for name in (
+            "dof_armature", "dof_damping", "dof_frictionloss", "dof_solref", "dof_solimp", "dof_M0",
+            "actuator_gainprm", "actuator_biasprm", "actuator_forcerange", "actuator_forcelimited",
+        ):  # fmt: skip
+            own, expected = (getattr(model, name) for model in (ours, theirs))
+            if name == "actuator_forcerange":
+                own, expected = (
+                    model.actuator_forcerange[model.actuator_forcelimited == 1] for model in (ours, theirs)
+                )
+            np.testing.assert_allclose(own, expected, rtol=1e-12, err_msg=name)
+
+
+def test_a_plain_position_actuator_takes_the_back_emf_as_damping():
+    mujoco = pytest.importorskip("mujoco")
+    setting = program("servobench_mujoco_fleet")
+    body = '<body><joint name="elbow" axis="0 1 0"/><inertial pos="0 0 -.1" mass="1" diaginertia=".01 .01 .01"/></body>'
+    numbers = {"stiffness": 30.0, "damping": 0.5, "back_emf": 2.0, "torque_limit": 9.0}
+    numbers |= {"friction": 0.1, "viscous": 0.05, "armature": 0.02}
+    drive = '<position name="elbow" joint="elbow" kp="1"/>'
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody>{body}</worldbody><actuator>{drive}</actuator></mujoco>"
+    )
+    setting.set_native(model, "elbow", numbers)
+    assert model.actuator_gainprm[0, 0] == 30.0
+    np.testing.assert_array_equal(model.actuator_biasprm[0, :3], [0.0, -30.0, -2.5])
+    np.testing.assert_array_equal(model.actuator_forcerange[0], [-9.0, 9.0])
+    assert (model.dof_damping[0], model.dof_frictionloss[0], model.dof_armature[0]) == (0.05, 0.1, 0.02)
+
+    bare = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{body}</worldbody></mujoco>")
+    with pytest.raises(ValueError, match="0 position drives"):
+        setting.set_native(bare, "elbow", numbers)
+    with pytest.raises(ValueError, match="no joint"):
+        setting.set_native(bare, "knee", numbers)
+
+
+def in_engine(scene, change, trajectory="sin_time_square", steps=2000):
+    """Positions of a scene at 1 ms after `change(model, data)`, which returns what sets the goal and steps, or None."""
+    mujoco = importlib.import_module("mujoco")
+    model = mujoco.MjModel.from_xml_path(str(scene))
+    model.opt.timestep = 1e-3
+    data = mujoco.MjData(model)
+    servos = change(model, data)
+    goals = make_trajectory(trajectory).goal(1e-3 * np.arange(steps))
+    positions = np.empty(steps)
+    for k, goal in enumerate(goals):
+        positions[k] = data.qpos[0]
+        if servos is None:
+            data.ctrl[:] = 0.0
+            data.ctrl[0] = goal
+            mujoco.mj_step(model, data)
+        else:
+            servos.step([goal])
+    return positions
+
+
+def test_draws_in_the_engine_are_spread_as_the_units_are(spread, written):
+    """Both ways: the engine's own joint, and friction at run time. Of 8 units the spread is known to a quarter."""
+    pytest.importorskip("mujoco")
+    setting, running = program("servobench_mujoco_fleet"), program("servobench_mujoco")
+    found, folder = fleet_of(written[0], "mujoco"), written[0] / "mujoco"
+    names = found.native_names
+
+    def native(row):
+        numbers = dict(zip(names, row, strict=True))
+        return in_engine(scene, lambda model, data: setting.set_native(model, "servo", numbers))
+
+    def hooked(row):
+        servo = {**found.nominal, **dict(zip(found.names, row, strict=True))}
+        return in_engine(scene, lambda model, data: running.attach(model, data, {"servo": servo}))
+
+    for ending, simulate, units, draws in (
+        ("pendulum", native, found.native_units, found.native_draws),
+        ("hook", hooked, found.units, found.draws),
+    ):
+        (scene,) = folder.glob(f"*.{ending}.xml")
+        compared = agreement(*(np.array([simulate(row) for row in rows]) for rows in (units, draws[:20])))
+        assert 0.5 < compared.ratio < 2.0, ending
+        assert compared.covered > 0.7, ending
+        assert compared.energy < 0.2, ending
+    (scene,) = folder.glob("*.pendulum.xml")
+    nominal = in_engine(scene, lambda model, data: None)
+    np.testing.assert_allclose(nominal, simulate_in_mujoco(scene, "sin_time_square", 1e-3)[: len(nominal)], atol=1e-6)
+
+
+def test_a_specimen_is_whole_in_every_environment(written):
+    """Each environment's joint holds one row; others keep theirs; the servo's delays and limits follow."""
+    torch = pytest.importorskip("torch")
+    found = fleet_of(written[0], "isaaclab")
+    servo = program("servobench_torch").TorchServo([found.nominal] * 2, 6, 0.005, dtype=torch.float64)
+    before = {name: value.clone() for name, value in servo.numbers.items()}
+    servo.become(found.names, found.draws, [1, 4, 5], torch.Generator().manual_seed(0))
+
+    rows = np.stack([servo.numbers[name].numpy() for name in found.names], axis=-1)
+    for env in (1, 4, 5):
+        for joint in (0, 1):
+            assert any(np.array_equal(rows[env, joint], draw) for draw in found.draws)
+    assert len({tuple(row) for row in rows[[1, 4, 5]].reshape(6, -1)}) > 1
+    for name, value in servo.numbers.items():
+        assert torch.equal(value[[0, 2, 3]], before[name][[0, 2, 3]])
+        assert name in found.names or torch.equal(value, before[name])
+    with pytest.raises(ValueError, match="wings"):
+        servo.become(("wings",), [[1.0]])
+
+
+def randomize_actuator_gains(
+    env, env_ids, asset_cfg, stiffness_distribution_params=None, damping_distribution_params=None, operation="abs",
+    distribution="uniform",
+):  # fmt: skip
+    """Of isaaclab.envs.mdp."""
+
+
+def randomize_joint_parameters(
+    env, env_ids, asset_cfg, friction_distribution_params=None, armature_distribution_params=None,
+    lower_limit_distribution_params=None, upper_limit_distribution_params=None, operation="abs",
+    distribution="uniform",
+):  # fmt: skip
+    """Of isaaclab.envs.mdp."""
+
+
+@pytest.fixture
+def isaac_events(monkeypatch):
+    pytest.importorskip("torch")
+    packages = {name: ModuleType(name) for name in ("isaaclab", "isaaclab.envs", "isaaclab.managers")}
+    mdp = SimpleNamespace(
+        randomize_actuator_gains=randomize_actuator_gains, randomize_joint_parameters=randomize_joint_parameters
+    )
+    packages["isaaclab.envs"].__dict__.update(mdp=mdp)
+    packages["isaaclab.managers"].__dict__.update(EventTermCfg=SimpleNamespace)
+    for name, package in packages.items():
+        monkeypatch.setitem(sys.modules, name, package)
+    monkeypatch.syspath_prepend(str(STANDALONE))
+    return loaded("servobench_isaaclab_fleet")
+
+
+def loaded(name):
+    spec = importlib.util.spec_from_file_location(f"{name}_under_test", STANDALONE / f"{name}.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_isaac_lab_is_given_factors_in_its_own_terms(isaac_events, written):
+    """The engine's function applies one range to Coulomb and viscous friction, which only factors survive."""
+    found = fleet_of(written[0], "isaaclab")
+    (file,) = (written[0] / "isaaclab").glob("*.fleet.json")
+    gains, joints = isaac_events.range_events(str(file), "robot")
+    for term in (gains, joints):
+        inspect.signature(term.func).bind(None, None, **term.params)
+        assert (term.params["operation"], term.params["distribution"]) == ("scale", "log_uniform")
+    low, high = joints.params["friction_distribution_params"]
+    np.testing.assert_allclose(
+        np.array([low, high]) * found.native_nominal["friction"], found.ranges["friction"], rtol=1e-12
+    )
+    assert low < 1.0 < high
+
+
+def test_isaac_lab_gets_each_environments_armature_and_inertia(isaac_events, written):
+    torch = pytest.importorskip("torch")
+    (file,) = (written[0] / "isaaclab").glob("*.fleet.json")
+    found = fleet_of(written[0], "isaaclab")
+    servo = program("servobench_torch").TorchServo([found.nominal], 5, 0.005)
+    load = 0.01
+    actuator = SimpleNamespace(servo=servo, inertia=load + servo.numbers["armature"].clone(), joint_indices=[2])
+    calls = []
+    robot = SimpleNamespace(
+        actuators={"arm": actuator},
+        write_joint_armature_to_sim=lambda armature, joint_ids=None, env_ids=None: calls.append(
+            (armature, joint_ids, env_ids)
+        ),
+    )
+    env = SimpleNamespace(scene={"robot": robot})
+    for chosen in (None, torch.tensor([0, 3]), torch.tensor([3])):
+        isaac_events.specimen_per_env(env, chosen, SimpleNamespace(name="robot"), "arm", str(file))
+        armature, joints, ids = calls[-1]
+        assert joints == [2]
+        torch.testing.assert_close(armature, servo.numbers["armature"][ids])
+        torch.testing.assert_close(actuator.inertia, load + servo.numbers["armature"])
+    assert len(servo.numbers["armature"].unique()) > 1
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mjlab") is None, reason="mjlab is not installed")
+class TestMjlab:
+    """Three pendulums side by side in the engine itself."""
+
+    @pytest.fixture
+    def world(self, written):
+        mujoco = importlib.import_module("mujoco")
+        entities, scenes, sim = (importlib.import_module(f"mjlab.{name}") for name in ("entity", "scene", "sim"))
+        actuators, folder = program("servobench_mjlab"), written[0] / "mjlab"
+        (pendulum,), (servo,) = folder.glob("*.mjlab.xml"), folder.glob("*.servo.json")
+        cfg = actuators.ServoBenchActuatorCfg(target_names_expr=("servo",), servo=str(servo))
+        entity = entities.EntityCfg(
+            spec_fn=lambda: mujoco.MjSpec.from_file(str(pendulum)),
+            articulation=entities.EntityArticulationInfoCfg(actuators=(cfg,)),
+        )
+        scene = scenes.Scene(scenes.SceneCfg(num_envs=3, entities={"robot": entity}), device="cpu")
+        simulation = sim.Simulation(
+            3, sim.SimulationCfg(mujoco=sim.MujocoCfg(timestep=5e-3)), spec=scene.spec, device="cpu"
+        )
+        scene.initialize(simulation.mj_model, simulation.model, simulation.data)
+        return SimpleNamespace(num_envs=3, device="cpu", scene=scene, sim=simulation)
+
+    def test_worlds_are_specimens(self, world, written):
+        torch = importlib.import_module("torch")
+        events = program("servobench_mjlab_fleet")
+        (file,) = (written[0] / "mjlab").glob("*.fleet.json")
+        world.sim.expand_model_fields(events.specimen_per_world.model_fields)
+        actuator = world.scene["robot"].actuators[0]
+        other = actuator.inertia[0, 0] - actuator.servo.numbers["armature"][0, 0]
+        events.specimen_per_world(world, None, str(file))
+        world.sim.recompute_constants(events.specimen_per_world.recompute)
+        armature = actuator.servo.numbers["armature"]
+        assert len(armature.unique()) > 1
+        torch.testing.assert_close(actuator.inertia, other + armature)
+        torch.testing.assert_close(world.sim.model.dof_armature[:, actuator.dofs], armature)
+
+        kept = armature[:2].clone()
+        events.specimen_per_world(world, torch.tensor([2], dtype=torch.int), str(file))
+        torch.testing.assert_close(actuator.servo.numbers["armature"][:2], kept)
+        world.scene["robot"].set_joint_position_target(torch.full((3, 1), 0.5))
+        for _ in range(200):
+            world.scene.write_data_to_sim()
+            world.sim.step()
+            world.scene.update(5e-3)
+        positions = world.scene["robot"].data.joint_pos[:, 0]
+        assert torch.all((positions - 0.5).abs() < 0.2)
+        assert len(positions.unique()) == 3
+
+    def test_events_are_in_the_engines_terms(self, written):
+        events = program("servobench_mjlab_fleet")
+        (file,) = (written[0] / "mjlab").glob("*.fleet.json")
+        found = fleet_of(written[0], "mjlab")
+        terms = events.range_events(str(file), "robot")
+        for term in terms.values():
+            inspect.signature(term.func).bind(None, None, **term.params)
+        assert terms["servo_gains"].params["kp_range"] == found.ranges["stiffness"]

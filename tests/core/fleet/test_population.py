@@ -1,0 +1,281 @@
+"""A fleet as a population: spread between units apart from uncertainty, and who is unlike the others."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from core.errors import IdentificationError
+from core.fleet import simulated
+from core.fleet.outliers import FALSE_ALARMS, FIT, TRANSFER, VALUE, find_outliers, limit, load_factor, robust_scores
+from core.fleet.parameter_spread import LINEAR, LOGARITHMIC, parameter_spread
+from core.fleet.plan import UnitFacts
+from core.fleet.population import Population, drawn, population, shrunk_correlation
+from core.fleet.result import Transfer, UnitResult
+from core.identification.identify import fit_repeat
+from core.identification.request import IdentificationRequest
+from core.identification.split import split_recordings
+from core.simulation import simulate_recording
+from tests.core.fleet.specimens import fleet, unit
+
+
+def spread_of(values, errors, name="kt", bounds=(0.0, 1e3)):
+    return parameter_spread(
+        name, np.array(values, float), np.array(errors, float), symbol=name, unit="1", bounds=bounds
+    )
+
+
+def deviance(found, between):
+    weights = 1.0 / (found.coordinate_errors[found.determined] ** 2 + between**2)
+    seen = found.coordinates[found.determined]
+    return float(weights @ (seen - weights @ seen / weights.sum()) ** 2)
+
+
+def test_with_equal_errors_the_variance_between_is_the_observed_less_the_errors():
+    """s² − se², the random-effects estimate of DerSimonian and Laird (1986, eq. 8) where all weights are equal."""
+    values, error = np.array([0.1, -0.3, 0.5, 0.2, -0.1]), 0.1
+    found = spread_of(values, np.full(5, error), "q_offset", (-1.0, 1.0))
+
+    assert found.coordinate == LINEAR
+    assert found.between**2 == pytest.approx(values.var(ddof=1) - error**2)
+    assert found.centre == pytest.approx(values.mean())
+    assert found.centre_error**2 == pytest.approx(values.var(ddof=1) / 5)
+
+
+def test_the_deviance_meets_its_expectation_and_the_interval_its_quantiles():
+    """Q(τ²) = k − 1 (Paule and Mandel 1982) and Q = χ²(2.5 %, 97.5 %) at the ends (Viechtbauer 2007)."""
+    random = np.random.default_rng(1)
+    values = np.exp(0.3 * random.normal(size=12))
+    found = spread_of(values, values * random.uniform(0.01, 0.1, 12))
+
+    assert found.coordinate == LOGARITHMIC
+    assert deviance(found, found.between) == pytest.approx(11.0)
+    low, high = found.between_interval
+    assert deviance(found, low) == pytest.approx(chi2.ppf(0.975, 11))
+    assert deviance(found, high) == pytest.approx(chi2.ppf(0.025, 11))
+    assert found.differing == pytest.approx(chi2.sf(deviance(found, 0.0), 11))
+
+
+def test_planted_spreads_are_recovered_and_lie_in_their_intervals():
+    """Over 200 fleets of 20: the mean variance within three of its standard errors, 95 % of intervals hold it."""
+    random, planted, error = np.random.default_rng(2), 0.15, 0.08
+    variances, held = [], 0
+    for _ in range(200):
+        values = np.exp(planted * random.normal(size=20) + error * random.normal(size=20))
+        found = spread_of(values, error * values)
+        variances.append(found.between**2)
+        held += found.between_interval[0] <= planted <= found.between_interval[1]
+
+    # Of the observed variance, whose distribution is χ² with 19 degrees of freedom.
+    standard_error = (planted**2 + error**2) * math.sqrt(2.0 / 19.0 / 200.0)
+    assert np.mean(variances) == pytest.approx(planted**2, abs=3.0 * standard_error)
+    assert held >= 200 * 0.95 - 3.0 * math.sqrt(200 * 0.95 * 0.05)
+
+
+def test_units_that_are_alike_are_said_to_be():
+    random = np.random.default_rng(3)
+    differ = [spread_of(np.exp(0.1 * random.normal(size=10)), np.full(10, 0.1)).differs for _ in range(200)]
+    assert np.mean(differ) <= 0.05 + 3.0 * math.sqrt(0.05 * 0.95 / 200)
+    assert "do not differ by more than their intervals" in spread_of([1.0, 1.01, 0.99], [0.1, 0.1, 0.1]).text
+
+
+def test_what_is_not_determined_counts_for_nothing():
+    sure = spread_of([1.0, 1.2, 0.9], [0.01, 0.02, 0.01])
+    more = spread_of([1.0, 1.2, 0.9, 7.0], [0.01, 0.02, 0.01, math.inf])
+    for name in ("centre", "between", "median", "mean", "between_interval", "differing"):
+        assert getattr(more, name) == getattr(sure, name)
+
+    few = spread_of([1.0, 1.2, 0.9], [0.01, math.inf, math.nan])
+    assert not few.known
+    assert (few.between, few.centre) == (0.0, 1.0)
+    assert "its spread is not known" in few.text
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "errors", "coordinate"),
+    [
+        ("kt", [1.0, 1.1, 1.2], [0.9, 0.9, 0.9], LOGARITHMIC),
+        ("friction_base", [0.1, 0.11, 0.12], [0.01, 0.01, 0.01], LOGARITHMIC),
+        ("friction_base", [0.1, 0.11, 0.0], [0.01, 0.01, 0.01], LINEAR),
+        ("friction_base", [0.1, 0.11, 0.01], [0.01, 0.01, 0.01], LINEAR),
+        ("q_offset", [0.1, 0.11, 0.12], [0.01, 0.01, 0.01], LINEAR),
+        ("release_braking", [0.5, 0.6, 0.7], [0.01, 0.01, 0.01], LOGARITHMIC),
+    ],
+)
+def test_logarithms_are_taken_where_all_values_are_clear_of_zero(name, values, errors, coordinate):
+    assert spread_of(values, errors, name).coordinate == coordinate
+
+
+def test_correlations_are_shrunk_more_the_fewer_units_there_are():
+    """Schäfer and Strimmer (2005): towards 0 without end as their own errors outweigh them."""
+    random = np.random.default_rng(4)
+    true = np.array([[1.0, 0.8, 0.0], [0.8, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    shares = {}
+    for count in (5, 400):
+        values = np.exp(random.multivariate_normal(np.zeros(3), 0.01 * true, size=count))
+        found, shares[count] = shrunk_correlation([spread_of(column, 0.001 * column) for column in values.T])
+        assert np.linalg.eigvalsh(found).min() >= 0.0
+        np.testing.assert_allclose(np.diag(found), 1.0)
+    assert shares[400] < 0.05 < shares[5]
+    np.testing.assert_allclose(found, true, atol=3.0 / math.sqrt(400))
+
+
+def test_contradicting_correlations_still_make_a_distribution():
+    """Different units determine different pairs: a and b agree, b and c agree, a and c oppose."""
+    nan = math.inf
+    a = spread_of([1.0, 2.0, 3.0, 4.0, 1.0, 2.0, 3.0, 4.0, 1, 1, 1, 1], [0.01] * 8 + [nan] * 4)
+    b = spread_of([1.0, 2.0, 3.0, 4.0, 1, 1, 1, 1, 1.0, 2.0, 3.0, 4.0], [0.01] * 4 + [nan] * 4 + [0.01] * 4)
+    c = spread_of([1, 1, 1, 1, 4.0, 3.0, 2.0, 1.0, 1.0, 2.0, 3.0, 4.0], [nan] * 4 + [0.01] * 8)
+    found, _ = shrunk_correlation([a, b, c])
+    assert np.linalg.eigvalsh(found).min() >= -1e-12
+
+
+def test_draws_have_the_centre_the_covariance_and_the_bounds():
+    """Moments within four of their standard errors at 20,000 draws; the first draws do not depend on how many."""
+    units = fleet(30, {"kt": 0.05, "R": 0.08, "friction_viscous": 0.2}, seed=5)
+    found = population(units, "m1")
+    about = [p.centre for p in found.parameters]
+    rows = drawn(found.parameters, found.correlation, about, 20_000, 7)
+    seen = np.stack([p.to_coordinate(rows[:, i]) for i, p in enumerate(found.parameters)], axis=1)
+    middle = np.array([float(p.to_coordinate(p.centre)) for p in found.parameters])
+    free = [i for i, p in enumerate(found.parameters) if p.name in ("kt", "R", "friction_viscous")]
+
+    deviations = np.array([p.between for p in found.parameters])[free]
+    np.testing.assert_array_less(np.abs(seen.mean(axis=0)[free] - middle[free]), 4.0 * deviations / math.sqrt(20_000))
+    expected = found.covariance[np.ix_(free, free)]
+    errors = 4.0 * np.sqrt((expected**2 + np.outer(deviations**2, deviations**2)) / 20_000)
+    np.testing.assert_array_less(np.abs(np.cov(seen[:, free].T) - expected), errors)
+    np.testing.assert_array_equal(drawn(found.parameters, found.correlation, about, 3, 7), rows[:3])
+
+    at_zero = replace(found.of("friction_viscous"), coordinate=LINEAR, between=1.0, centre=0.0)
+    assert drawn([at_zero], np.eye(1), [0.0], 100, 0).min() == 0.0
+
+
+def test_a_population_survives_its_file():
+    found = population(fleet(5, {"kt": 0.05}, error=0.02), "m1")
+    lost = replace(found, parameters=(replace(found.parameters[0], errors=np.full(5, math.inf)), *found.parameters[1:]))
+    for one in (found, lost):
+        data = json.loads(json.dumps(one.to_json(), allow_nan=False))
+        assert Population.from_json(data).to_json() == one.to_json()
+    for broken in ({}, None, {**found.to_json(), "correlation": [[1.0]]}, {**found.to_json(), "units": ["one"]}):
+        with pytest.raises(IdentificationError, match="population"):
+            Population.from_json(broken)
+
+
+def test_two_units_are_too_few():
+    with pytest.raises(IdentificationError, match="at least 3"):
+        population(fleet(2, {"kt": 0.05}), "m1")
+
+
+def test_a_unit_with_twice_the_viscous_friction_is_named():
+    units = fleet(
+        20, {"kt": 0.03, "R": 0.05, "armature": 0.05, "friction_viscous": 0.12, "friction_base": 0.12}, seed=6
+    )
+    odd = units[4].results["m1"].model.values
+    units[4] = unit("odd", {**odd, "friction_viscous": 2.0 * odd["friction_viscous"]})
+    found = find_outliers(population(units, "m1"), units)
+
+    assert found.units == ("odd",)
+    (outlier,) = found.found
+    assert (outlier.kind, outlier.what) == (VALUE, "friction_viscous")
+    assert outlier.score > outlier.limit
+    assert "times their median: check the servo" in outlier.text
+
+
+def test_a_bad_recording_shows_in_the_errors_and_not_in_the_values():
+    units = fleet(12, {"kt": 0.03}, seed=7)
+    maes = 3e-3 * np.exp(0.1 * np.random.default_rng(0).normal(size=12))
+    maes[3] = 12e-3
+    held = [
+        replace(u, results={"m1": replace(u.results["m1"], train_mae=m, validation_mae=m)})
+        for u, m in zip(units, maes, strict=True)
+    ]
+    errors = np.tile(10e-3 * maes / maes.mean(), (12, 1))
+    errors[:, 3] *= 4.0
+    transfer = Transfer(friction="m1", units=tuple(u.facts.name for u in held), errors=errors)
+    found = find_outliers(population(held, "m1"), held, transfer)
+
+    assert found.units == ("unit-004",)
+    assert {outlier.kind for outlier in found.found} == {FIT, TRANSFER}
+    assert any("12 mrad on runs held out" in o.text and "a bad recording" in o.text for o in found.found)
+
+
+@pytest.mark.parametrize("count", [5, 8, 15, 40])
+def test_units_of_a_kind_accuse_hardly_anybody(count):
+    """Expected are FALSE_ALARMS units a fleet over all its judgements, whatever its size."""
+    random, parameters = np.random.default_rng(count), 12
+    bar = limit(count, parameters * count)
+    accused = [
+        np.any(
+            [np.abs(robust_scores(row, np.zeros(count))) > bar for row in random.normal(size=(parameters, count))], 0
+        )
+        for _ in range(250)
+    ]
+    assert np.mean(np.sum(accused, axis=1)) <= FALSE_ALARMS + 3.0 * math.sqrt(FALSE_ALARMS / 250)
+
+
+def test_a_unit_that_is_merely_uncertain_is_not_accused():
+    random = np.random.default_rng(8)
+    seen, errors = 0.03 * random.normal(size=10), np.full(10, 0.01)
+    seen[0], errors[0] = 0.6, 0.3
+    scores = robust_scores(seen, errors)
+    assert abs(scores[0]) < 2.1
+    errors[0] = 0.01
+    assert robust_scores(seen, errors)[0] > 10.0
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """Twelve simulated units, friction M1, fitted; the header of one says 1.4 times its mass, another has twice the
+    viscous friction."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(simulated, "FRICTION_SPREAD", 0.05)
+        trajectories = ("sin_time_square", "lift_and_drop")
+        units = simulated.simulated_units("mx106", 12, friction="m1", trajectories=trajectories)
+    usual = units[5].truth
+    more = {"friction_viscous": 2.0 * usual.values["friction_viscous"]}
+    worn = usual.with_parameters(usual.parameters.with_values(more))
+    runs = tuple(
+        replace(run, channels={**run.channels, "position": simulate_recording(worn, run).position})
+        for run in units[5].recordings
+    )
+    units[5] = replace(units[5], truth=worn, recordings=runs)
+    heavier = tuple(replace(r, bench=replace(r.bench, mass=1.4 * r.bench.mass)) for r in units[2].recordings)
+    units[2] = replace(units[2], recordings=heavier)
+    request = IdentificationRequest(servo="mx106", models=("m1",), trials=1000, threads=1)
+    results = []
+    for one in units:
+        split = split_recordings(one.recordings, "none")
+        facts = UnitFacts(
+            name=one.name, servo="mx106", source="", runs=tuple(r.id for r in one.recordings), data_hash=""
+        )
+        fit = fit_repeat(request, "m1", one.recordings, split, 0)
+        results.append(UnitResult(facts=facts, split=split, results={"m1": fit}, tasks=1, done=1))
+    return units, results
+
+
+def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
+    """All torques are as much too large as the load: armature and friction times the factor, R over it."""
+    _, results = fitted
+    found = find_outliers(population(results, "m1"), results)
+    assert set(found.units) == {"unit-003", "unit-006"}
+    mass = [outlier for outlier in found.found if outlier.unit == "unit-003"]
+    assert all("the load in its header" in outlier.text for outlier in mass)
+    assert load_factor(population(results, "m1"), 2) == pytest.approx(1.4, rel=0.1)
+    worn = [outlier for outlier in found.found if outlier.unit == "unit-006"]
+    assert "friction_viscous" in {outlier.what for outlier in worn}
+    assert not any("header" in outlier.text for outlier in worn if outlier.what == "friction_viscous")
+
+
+def test_fitted_units_have_the_spread_they_were_made_with(fitted):
+    """For parameters that these runs determine: the interval between units holds the truth's own scatter."""
+    units, results = fitted
+    clean = [place for place in range(len(units)) if place not in (2, 5)]
+    found = population([results[place] for place in clean], "m1")
+    for name in ("kt", "armature", "friction_viscous"):
+        truth = np.log([units[place].truth.values[name] for place in clean]).std(ddof=1)
+        low, high = found.of(name).between_interval
+        assert low <= truth <= high, name

@@ -1,0 +1,174 @@
+"""A fleet's mean model, what it is worth, and the models drawn about it."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.errors import IdentificationError
+from core.export.grid import GridRun
+from core.fleet.agreement import agreement, motions
+from core.fleet.plan import FleetPlan, FleetRequest
+from core.fleet.population import population
+from core.fleet.result import FleetResult
+from core.fleet.simulated import simulated_units
+from core.fleet.spread import MEAN, CentreErrors, Spread, fleet_spread, mean_model
+from core.identification.evaluate import evaluate
+from core.identification.request import IdentificationRequest
+from tests.core.fleet.specimens import fleet, unit
+
+SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05, "friction_base": 0.1, "friction_viscous": 0.1}
+
+
+def result_of(units):
+    request = IdentificationRequest(servo="mx106", models=("m1",))
+    plan = FleetPlan(request=FleetRequest(fit=request), units=tuple(u.facts for u in units), chains=())
+    return FleetResult(plan=plan, units=tuple(units))
+
+
+@pytest.fixture(scope="module")
+def spread():
+    units = fleet(8, SPREADS)
+    found = population(units, "m1")
+    return Spread(population=found, centre=MEAN, model=mean_model(found, units))
+
+
+def test_the_mean_model_is_the_geometric_mean_and_says_where_it_is_from():
+    """Of equally certain positive values."""
+    units = [unit(f"u{i}", {"kt": kt}, {"kt": 0.01 * kt}) for i, kt in enumerate((2.0, 2.2, 2.4))]
+    mean = fleet_spread(result_of(units), "m1").model
+
+    assert mean.values["kt"] == pytest.approx((2.0 * 2.2 * 2.4) ** (1 / 3))
+    assert mean.values["R"] == pytest.approx(load_model("mx106", "m1").values["R"])
+    assert mean.provenance["units"] == ["u0", "u1", "u2"]
+    assert mean.provenance["spreads"]["kt"]["between"] > 0.0
+    assert "mean of 3 units" in mean.title
+
+
+def test_samples_are_models_within_the_bounds_and_repeatable(spread):
+    models = spread.samples(40, seed=3)
+    again = spread.samples(4, seed=3)
+    assert [m.values for m in models[:4]] == [m.values for m in again]
+    assert [m.values for m in spread.samples(4, seed=4)] != [m.values for m in again]
+    for name in SPREADS:
+        p = spread.population.of(name)
+        drawn = np.array([model.values[name] for model in models])
+        assert np.all((drawn >= p.lower) & (drawn <= p.upper))
+        assert np.log(drawn).std(ddof=1) == pytest.approx(p.between, rel=0.45)
+
+
+def test_units_are_the_models_they_were(spread):
+    for own, values in zip(spread.units(), spread.population.of("kt").values, strict=True):
+        assert own.values["kt"] == values
+
+
+def test_a_bristle_keeps_the_damping_that_its_draws_need():
+    """Seed 001, eq. 14: a draw's friction must not jump; `ServoModel` refuses one that would."""
+    from core.model import with_contact
+
+    units = fleet(6, {"kt": 0.04}, friction="m2")
+    models = [with_contact(u.results["m2"].model, "elastoplastic") for u in units]
+    found = population(units, "m2")
+    wide = tuple(replace(p, between=1.5) if p.name == "dtheta_stribeck" else p for p in found.parameters)
+    soft = models[0].with_parameters(models[0].parameters.with_values({"bristle_damping": 1e-3}))
+    spread = Spread(population=replace(found, parameters=wide), centre=MEAN, model=soft)
+    assert len({m.values["bristle_damping"] for m in spread.samples(20)}) > 1
+
+
+def test_a_spread_survives_its_file(spread, tmp_path):
+    errors = CentreErrors(
+        units=("a", "b"),
+        own=np.array([1e-3, 2e-3]),
+        mean=np.array([3e-3, np.inf]),
+        others=np.array([4e-3, 5e-3]),
+        medoid="a",
+        medoid_errors=np.array([1e-3, 6e-3]),
+    )
+    for one in (spread, replace(spread, errors=errors)):
+        file = tmp_path / "spread.json"
+        file.write_text(one.to_json_text(), "utf-8")
+        back = Spread.read(file)
+        assert back.to_json_text() == one.to_json_text()
+        assert [m.values for m in back.samples(3)] == [m.values for m in one.samples(3)]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"format": "other"}, {"version": 99}, {"population": None}, {"model": {}}, {"errors": {"units": 3}}],
+    ids=lambda change: next(iter(change)),
+)
+def test_what_is_no_spread_is_refused(spread, change, tmp_path):
+    file = tmp_path / "spread.json"
+    file.write_text(json.dumps({**spread.to_json(), **change}), "utf-8")
+    with pytest.raises(IdentificationError, match=r"spread\.json"):
+        Spread.read(file)
+
+
+def test_the_mean_is_held_against_own_other_and_best_models_on_the_recordings():
+    """Each error is what `evaluate` gives with the mounting angle of the unit that is judged on."""
+    made = simulated_units("mx106", 3, friction="m1", trajectories=("sin_time_square",))
+    units = [unit(u.name, {**u.truth.values, "q_offset": 0.01 * i}) for i, u in enumerate(made)]
+    by = {u.name: u.recordings for u in made}
+    found = fleet_spread(result_of(units), "m1", lambda facts: by[facts.name])
+    errors = found.errors
+    assert errors is not None
+
+    table = np.empty((4, 3))
+    mean = mean_model(found.population, units)
+    for column, judged in enumerate(units):
+        own = judged.results["m1"].model
+        for row, model in enumerate((mean, *(u.results["m1"].model for u in units))):
+            moved = model.with_parameters(model.parameters.with_values({"q_offset": own.values["q_offset"]}))
+            table[row, column] = evaluate(moved, by[judged.facts.name]).mean_mae
+    np.testing.assert_allclose(errors.mean, table[0], rtol=1e-6)
+    np.testing.assert_allclose(errors.own, np.diag(table[1:]), rtol=1e-6)
+    others = np.where(np.eye(3, dtype=bool), np.nan, table[1:])
+    np.testing.assert_allclose(errors.others, np.nanmean(others, axis=0), rtol=1e-6)
+    assert errors.medoid == made[int(np.nanmean(others, axis=1).argmin())].name
+
+
+def test_where_the_mean_is_worse_draws_are_about_the_medoid(monkeypatch):
+    """Values that make up for each other: their mean can be like no unit."""
+    units = fleet(4, SPREADS)
+    bad = CentreErrors(
+        units=tuple(u.facts.name for u in units),
+        own=np.full(4, 1e-3),
+        mean=np.full(4, 9e-3),
+        others=np.full(4, 7e-3),
+        medoid="unit-002",
+        medoid_errors=np.array([5e-3, 1e-3, 5e-3, 5e-3]),
+    )
+    monkeypatch.setattr("core.fleet.spread.centre_errors", lambda *args, **kwargs: bad)
+    found = fleet_spread(result_of(units), "m1", lambda facts: [])
+
+    assert found.centre == "unit-002"
+    assert found.model.values == units[1].results["m1"].model.values
+    assert "9" in bad.text
+    assert "draws are about the latter" in bad.text
+    kt = [np.log(m.values["kt"]) for m in found.samples(300)]
+    between = found.population.of("kt").between
+    assert np.mean(kt) == pytest.approx(np.log(found.model.values["kt"]), abs=4 * between / 300**0.5)
+
+
+def test_agreement_tells_the_right_spread_from_half_of_it_and_from_another_place():
+    random = np.random.default_rng(0)
+    shapes = random.normal(size=(2, 50))
+    units, same = (random.normal(size=(n, 2)) @ shapes for n in (40, 400))
+    for draws, ratio, energy in ((same, 1.0, 0.0), (0.5 * same, 0.5, 0.05), (same + 20.0, 1.0, 5.0)):
+        found = agreement(units, draws)
+        assert found.ratio == pytest.approx(ratio, rel=0.2)
+        assert found.energy >= 0.8 * energy
+    assert agreement(units, same).energy < 0.03
+    assert agreement(units, same).covered == pytest.approx(0.95, abs=0.04)
+    assert agreement(units, same + 20.0).covered < 0.05
+
+
+def test_draws_of_exact_units_move_as_the_units_do(spread):
+    bench = Bench(mass=0.5, length=0.15)
+    run = GridRun(trajectory="lift_and_drop", bench=bench, settings=spread.model.default_settings())
+    found = agreement(motions(spread.units(), [run]), motions(spread.samples(60), [run]))
+    assert 0.5 < found.ratio < 2.0
+    assert found.energy < 0.15
