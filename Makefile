@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := .setup/environment
 
-.PHONY: run test check bench clean
+.PHONY: run test check bench package bundle clean
 
 run: ## open the window on the simulated servo and the example session; without a display run the demo
 	@$(SETUP) run
@@ -29,6 +29,14 @@ check: ## lint, format, types, room rules
 bench: ## figures and ratios of this machine; WHAT=--help lists those that run by name only, e.g. WHAT="planted clean"
 	@$(SETUP) test
 	$(BIN)/python -m tests.bench $(WHAT)
+
+package: ## dist: wheel and source distribution; a tag vX.Y.Z is the version
+	@$(SETUP) test
+	$(BIN)/python -m hatchling build -d dist -t sdist -t wheel
+
+bundle: package ## dist/ServoBench: one folder that needs no Python, then its window is opened and records
+	.setup/bundle/build
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest tests/packages/test_bundle.py
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -13,8 +13,10 @@ from PySide6.QtWidgets import QApplication
 
 from bench_gui import theme
 from bench_gui.controller import DEFAULT_SERVO, Controller
+from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
 from bench_gui.shell.single import Doorbell, hand_over
+from bench_gui.tour.newcomer import is_newcomer
 
 PREPARE_AFTER = 300
 """Time after the window is whole before anything else starts [ms]."""
@@ -36,12 +38,15 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     window = MainWindow(controller)
     doorbell.rang.connect(window.come_forward)
     left_behind = controller.settings.open_session
+    newcomer = is_newcomer(controller)
 
     def begin() -> None:
         if wanted is not None:
             controller.library.open(wanted)
         if left_behind and session_path is None:
             window.session.offer_unfinished(Path(left_behind))
+        if newcomer:
+            window.show_tour()
         QTimer.singleShot(PREPARE_AFTER, controller.prepare)
 
     window.completed.connect(begin, Qt.ConnectionType.SingleShotConnection)
@@ -62,6 +67,8 @@ def make_application() -> QApplication:
         app = QApplication(["servobench"])
     app.setApplicationName("ServoBench")
     app.setOrganizationName("ServoBench")
+    app.setDesktopFileName("servobench")
+    app.setWindowIcon(window_icon())
     theme.prepare(app)
     return app
 

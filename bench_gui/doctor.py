@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
-import subprocess
 import sys
-from importlib.metadata import PackageNotFoundError, version
+import tempfile
+import threading
+from importlib.metadata import Distribution, PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
+from bench_gui.places import HOME_VARIABLE, as_person_writes, home
 from drivers.finding import Finding
+from drivers.priority import raise_priority
 from drivers.registry import FAMILIES, family_module
 
-PACKAGES = ("servobench", "numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
-OPTIONAL_PACKAGES = {"mujoco": "pip install 'servobench[mujoco]' lets exports be checked in MuJoCo"}
+PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
+EXTRAS = {
+    "mujoco": ("mujoco", "lets exports be checked in MuJoCo"),
+    "distributed": ("cluster", "lets fleets use several processes or machines"),
+}
+"""Optional package → extra that brings it, and what for."""
+CACHE_VARIABLE = "NUMBA_CACHE_DIR"
 SMALLEST_FREE_SPACE = 1e9
 """[bytes]"""
 
@@ -21,13 +32,15 @@ SMALLEST_FREE_SPACE = 1e9
 def examine() -> list[Finding]:
     """Look at everything, in the order a person would mend it."""
     return [
+        _installation(),
         _python(),
         *_packages(),
         _processors(),
-        _compiler(),
+        *_compiler(),
         _priority(),
         _display(),
         _space(),
+        _home(),
         *_buses(),
     ]
 
@@ -35,6 +48,25 @@ def examine() -> list[Finding]:
 def _buses() -> list[Finding]:
     modules = (family_module(name) for name in FAMILIES)
     return [finding for module in modules if hasattr(module, "examine") for finding in module.examine()]
+
+
+def is_bundle() -> bool:
+    """Whether this is the bundle, which holds its own Python and takes no packages."""
+    return bool(getattr(sys, "frozen", False))
+
+
+def _installation() -> Finding:
+    subject = "servobench"
+    try:
+        this = Distribution.from_name("servobench")
+    except PackageNotFoundError:
+        return Finding(subject, "error", "not installed", "run `make run` again, or pip install servobench")
+    if is_bundle():
+        return Finding(subject, "ok", f"{this.version}, bundle in {Path(sys.executable).parent}")
+    origin = json.loads(this.read_text("direct_url.json") or "{}")
+    if origin.get("dir_info", {}).get("editable"):
+        return Finding(subject, "ok", f"{this.version}, checkout in {unquote(urlsplit(origin['url']).path)}")
+    return Finding(subject, "ok", f"{this.version}, wheel in {this.locate_file('')}")
 
 
 def _python() -> Finding:
@@ -49,11 +81,12 @@ def _packages() -> list[Finding]:
             findings.append(Finding(name, "ok", version(name)))
         except PackageNotFoundError:
             findings.append(Finding(name, "error", "not installed", "run `make run` again, or pip install servobench"))
-    for name, use in OPTIONAL_PACKAGES.items():
+    for name, (extra, use) in EXTRAS.items():
         try:
             findings.append(Finding(name, "ok", version(name)))
         except PackageNotFoundError:
-            findings.append(Finding(name, "note", "not installed", use))
+            how = "not in the bundle; a wheel with" if is_bundle() else "pip install"
+            findings.append(Finding(name, "note", "not installed", f"{how} 'servobench[{extra}]' {use}"))
     return findings
 
 
@@ -64,20 +97,27 @@ def _processors() -> Finding:
     return Finding("processors", "ok", f"{count} for simulation and identification")
 
 
-def _compiler() -> Finding:
+def _compiler() -> list[Finding]:
     from core.benchmark import time_compilation
+    from core.kernel.compilation import cache_folder
 
     seconds = time_compilation()
+    folder = cache_folder()
+    if folder is None:
+        text = f"ready after {seconds:.1f} s, anew by every process: nowhere to keep compiled code"
+        return [Finding("simulation kernel", "note", text, f"set {CACHE_VARIABLE} to a folder that can be written")]
     warm = "from the cache" if seconds < 0.5 else "compiled now, cached for the next start"
-    return Finding("simulation kernel", "ok", f"ready after {seconds:.1f} s, {warm}")
+    return [
+        Finding("simulation kernel", "ok", f"ready after {seconds:.1f} s, {warm}"),
+        Finding("compiled code", "ok", f"kept in {as_person_writes(folder)}"),
+    ]
 
 
 def _priority() -> Finding:
     subject = "real-time priority"
     if not hasattr(os, "sched_setscheduler"):
         return Finding(subject, "note", "not offered by this system; recording uses normal priority")
-    attempt = "import os; os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))"
-    if subprocess.run([sys.executable, "-c", attempt], capture_output=True).returncode == 0:
+    if _real_time_allowed():
         return Finding(subject, "ok", "allowed; recording runs with it")
     return Finding(
         subject,
@@ -85,6 +125,19 @@ def _priority() -> Finding:
         "not allowed; recording skips a few cycles more on a busy machine",
         "add `@realtime - rtprio 60` to /etc/security/limits.d/realtime.conf and your user to the group realtime",
     )
+
+
+def _real_time_allowed() -> bool:
+    """Try, in a thread of its own: the scheduler takes threads one by one, so that this one keeps its priority."""
+    allowed: list[bool] = []
+
+    def attempt() -> None:
+        allowed.append(raise_priority(1).startswith("SCHED_FIFO"))
+
+    thread = threading.Thread(target=attempt, name="priority")
+    thread.start()
+    thread.join()
+    return allowed == [True]
 
 
 def _display() -> Finding:
@@ -100,3 +153,19 @@ def _space() -> Finding:
     if free < SMALLEST_FREE_SPACE:
         return Finding("disk", "error", text, "make room: a session of 100 runs takes about 10 MB, studies more")
     return Finding("disk", "ok", text)
+
+
+def _home() -> Finding:
+    """Whether sessions and settings can be kept."""
+    folder = home()
+    there = next(place for place in (folder, *folder.parents) if place.exists())
+    try:
+        tempfile.TemporaryFile(dir=there).close()
+    except OSError as error:
+        return Finding(
+            "sessions and settings",
+            "note",
+            f"{as_person_writes(folder)} cannot be written ({error.strerror}); nothing is remembered",
+            f"set {HOME_VARIABLE} to a folder that can be written",
+        )
+    return Finding("sessions and settings", "ok", f"kept in {as_person_writes(folder)}")

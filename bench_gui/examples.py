@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -28,6 +29,9 @@ def example_session(folder: Path | None = None) -> Path:
         as_file(files("resources") / "examples" / EXAMPLE) as source,
     ):
         copy = Path(unfinished) / EXAMPLE
-        shutil.copytree(source, copy)
+        shutil.copytree(source, copy, copy_function=shutil.copyfile)
+        # What is installed may be read-only, and folders are copied with their rights.
+        for place in (copy, *copy.rglob("*/")):
+            place.chmod(place.stat().st_mode | stat.S_IRWXU)
         os.replace(copy, target)
     return target

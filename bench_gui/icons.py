@@ -10,6 +10,17 @@ from PySide6.QtSvg import QSvgRenderer
 
 SCALES = (1, 2)
 """Device pixel ratios an icon is drawn for."""
+WINDOW_SIZES = (16, 24, 32, 48, 64, 128, 256)
+"""Sizes in which desktops show a window's icon [px]."""
+
+
+def window_icon() -> QIcon:
+    """The program's own, in its own colours."""
+    text = (files("resources") / "icons" / "servobench.svg").read_text("utf-8")
+    result = QIcon()
+    for size in WINDOW_SIZES:
+        result.addPixmap(_drawn(text, "", size, 1))
+    return result
 
 
 def icon(name: str, colour: str, size: int = 20, active: str | None = None) -> QIcon:

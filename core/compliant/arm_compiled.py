@@ -24,6 +24,7 @@ from core.arm.dynamics import arm_acceleration
 from core.compliant import compiled
 from core.compliant.compiled import ANCHOR, POSITION, elastic, motor_drift, motor_kick, pid_torque
 from core.kernel import mathops
+from core.kernel.compilation import kept_on_disk
 
 _OPTIONS = {"error_model": "numpy", "nogil": True}
 
@@ -63,7 +64,7 @@ def arm_motion() -> Callable[..., None]:
     first. States are changed; out (n, 12) gets the state before each sample's references are held for
     substeps parts of h [s]: q1, q2, v1, v2, the four motors, torques of both springs, face and the push on it.
     """
-    return njit(**_OPTIONS, cache=True)(_program())
+    return kept_on_disk(_program(), **_OPTIONS)
 
 
 @cache

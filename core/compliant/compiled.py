@@ -20,6 +20,7 @@ import numpy as np
 from numba import njit
 
 from core.compliant.elastic import PIVOT_REACH, Kind
+from core.kernel.compilation import kept_on_disk
 
 POSITION, VELOCITY, ANCHOR, INTEGRAL = 0, 1, 2, 3
 MOTOR_STATE = 4
@@ -215,7 +216,7 @@ def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
     notices every change of it.
     """
     if own is None:
-        return njit(**_OPTIONS, cache=True)(_joint_run)
+        return kept_on_disk(_joint_run, **_OPTIONS)
     return njit(**_OPTIONS)(_with_springs(own))
 
 

@@ -10,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from types import FunctionType
+from typing import Any
 
 import llvmlite.binding
 from numba import njit
@@ -41,4 +42,21 @@ def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]
     bound = FunctionType(kernel.__code__, names, kernel.__name__, kernel.__defaults__, kernel.__closure__)
     bound.__qualname__ = kernel.__qualname__
     bound.__module__ = kernel.__module__
-    return njit(fastmath=FASTMATH, error_model="numpy", cache=True, nogil=True)(bound)
+    return kept_on_disk(bound, fastmath=FASTMATH, error_model="numpy", nogil=True)
+
+
+def kept_on_disk(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+    """Return a function compiled with Numba's options and kept in its disk cache.
+
+    Where no folder can be written, each process compiles for itself.
+    """
+    try:
+        return njit(**options, cache=True)(function)
+    except RuntimeError:
+        return njit(**options)(function)
+
+
+def cache_folder() -> Path | None:
+    """The folder that keeps the kernels' compiled code; None where none can be written."""
+    path = kept_on_disk(step).stats.cache_path  # pyright: ignore[reportFunctionMemberAccess]
+    return None if path is None else Path(path)

@@ -1,0 +1,82 @@
+"""What tests of packages share: programs that run as on a person's machine, and windows that are rung at."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from bench_gui.places import HOME_VARIABLE
+from bench_gui.settings import FORMAT, NAME
+from bench_gui.shell.single import hand_over
+
+LONG = 120.0
+"""A first start compiles the kernels, beside whatever else runs here [s]."""
+_DROP_FROM_BOUNDING_SET = 24
+_OVERRIDE, _READ_SEARCH = 1, 2
+
+
+def bound_by_rights() -> None:
+    """For a child: have file rights hold for root too, as they do for a person (Linux, prctl(2))."""
+    if hasattr(os, "getuid") and os.getuid() == 0:
+        for capability in (_OVERRIDE, _READ_SEARCH):
+            ctypes.CDLL(None).prctl(_DROP_FROM_BOUNDING_SET, capability, 0, 0, 0)
+
+
+def environment(home: Path, **others: str) -> dict[str, str]:
+    """A person's who has seen the tour, with a home of their own and nothing of the tests'."""
+    kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TMPDIR", "LD_LIBRARY_PATH")}
+    sessions = home / "ServoBench"
+    sessions.mkdir()
+    (sessions / NAME).write_text(json.dumps({"format": FORMAT, "tour": "seen"}))
+    place = {"HOME": str(home), HOME_VARIABLE: str(sessions)}
+    return {**kept, **place, "QT_QPA_PLATFORM": "offscreen", **others}
+
+
+def output(command: Sequence[object], environment: Mapping[str, str]) -> str:
+    """What a program says that must succeed."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        env=dict(environment),
+        cwd=environment["HOME"],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        preexec_fn=bound_by_rights,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@contextlib.contextmanager
+def window(command: Sequence[object], environment: Mapping[str, str], monkeypatch) -> Iterator[subprocess.Popen[bytes]]:
+    """A window that is open and answers; asked to close at the end, it does."""
+    assert QApplication.instance() is not None  # whom the socket of the bell belongs to
+    monkeypatch.setenv(HOME_VARIABLE, environment[HOME_VARIABLE])
+    program = subprocess.Popen(
+        [str(word) for word in command], env=dict(environment), cwd=environment["HOME"], preexec_fn=bound_by_rights
+    )
+    try:
+        wait_until(lambda: hand_over(None), program)
+        yield program
+        program.terminate()
+        assert program.wait(LONG) == 0
+    finally:
+        program.kill()
+        program.wait()
+
+
+def wait_until(condition, program: subprocess.Popen[bytes]) -> None:
+    """Look again and again while a program runs; it is another process, nothing of it can be waited on."""
+    end = time.monotonic() + LONG
+    while not condition():
+        assert program.poll() is None, f"the program ended with {program.returncode}"
+        assert time.monotonic() < end, "in vain"
+        time.sleep(0.05)

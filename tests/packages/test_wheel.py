@@ -1,0 +1,217 @@
+"""Wheel and source distribution: complete, nothing more, at work where only what the wheel asks for is installed."""
+
+import email
+import json
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from importlib.metadata import distribution
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.packages.installed import environment, output, window
+
+pytest.importorskip("hatchling", reason="builds packages: pip install 'servobench[test]'")
+pytest.importorskip("hatch_vcs", reason="builds packages: pip install 'servobench[test]'")
+
+ROOT = Path(__file__).parents[2]
+ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+SHARED = {
+    "share/applications/servobench.desktop": "resources/packaging/servobench.desktop",
+    "share/icons/hicolor/scalable/apps/servobench.svg": "resources/icons/servobench.svg",
+}
+START = "import sys; from bench_gui.cli import main; sys.exit(main())"
+
+
+def hatch(folder, *words):
+    command = [sys.executable, "-m", "hatchling", *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def sources():
+    """Every file of the rooms that belongs to the product."""
+    files = (path for room in ROOMS for path in (ROOT / room).rglob("*") if path.is_file())
+    names = (path.relative_to(ROOT) for path in files)
+    return {name.as_posix() for name in names if "__pycache__" not in name.parts and name.suffix not in (".part",)}
+
+
+def same(requirements):
+    """However they are written."""
+    return {str(Requirement(text)).lower() for text in requirements}
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory):
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    hatch(ROOT, "build", "-t", "sdist", "-d", folder)
+    (archive,) = folder.iterdir()
+    with tarfile.open(archive) as tar:
+        tar.extractall(folder, filter="data")
+    archive.unlink()
+    (unpacked,) = folder.iterdir()
+    return unpacked
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """The wheel, built from the source distribution."""
+    folder = tmp_path_factory.mktemp("wheel")
+    hatch(sdist, "build", "-t", "wheel", "-d", folder)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+@pytest.fixture(scope="module")
+def site(wheel, tmp_path_factory):
+    """The wheel installed where nothing can be written."""
+    folder = tmp_path_factory.mktemp("site")
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-compile",
+        "--target",
+        folder,
+        wheel,
+    ]
+    subprocess.run(list(map(str, command)), check=True)
+    places = [folder, *folder.rglob("*")]
+    for place in places:
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    yield folder
+    for place in places:
+        place.chmod(0o755)
+
+
+@pytest.fixture(scope="module")
+def others(tmp_path_factory):
+    """What the wheel asks for, and what that asks for, and no other package of this environment."""
+    folder = tmp_path_factory.mktemp("others")
+    asked, known = [Requirement(text) for text in PROJECT["dependencies"]], set()
+    while asked:
+        requirement = asked.pop()
+        if requirement.marker is not None and not requirement.marker.evaluate({"extra": ""}):
+            continue
+        package = distribution(requirement.name)
+        if package.metadata["Name"] in known:
+            continue
+        known.add(package.metadata["Name"])
+        asked += [Requirement(text) for text in package.requires or ()]
+        tops = {file.parts[0] for file in package.files or ()} - {"..", "__pycache__"}
+        for top in tops:
+            link = folder / top
+            if not link.exists():
+                link.symlink_to(Path(str(package.locate_file(top))))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def person(site, others, tmp_path_factory):
+    """A person's environment with the installed wheel; its home keeps what was compiled once."""
+    return environment(tmp_path_factory.mktemp("home"), PYTHONPATH=f"{site}:{others}")
+
+
+BENCH = (sys.executable, "-S", "-P", "-c", START)
+"""Without `site` nothing of this environment is found, and by its children neither."""
+
+
+def test_the_wheel_holds_the_rooms_and_nothing_else(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    about = {name for name in names if ".dist-info/" in name}
+    shared = {name for name in names if ".data/" in name}
+    assert names - about - shared == {name for name in sources() if not name.startswith("resources/packaging/")}
+    assert {name.partition(".data/data/")[2] for name in shared} == set(SHARED)
+    assert {name.partition(".dist-info/")[2] for name in about} >= {"licenses/LICENSE", "licenses/NOTICE"}
+
+
+def test_the_source_distribution_holds_what_builds_the_wheel(sdist):
+    names = {path.relative_to(sdist).as_posix() for path in sdist.rglob("*") if path.is_file()}
+    rest = {"pyproject.toml", "README.md", "CHANGELOG.md", "LICENSE", "NOTICE", "PKG-INFO", ".gitignore"}
+    assert names - rest == sources()
+    assert rest - names <= {".gitignore"}
+
+
+def test_the_wheel_says_what_the_project_says(wheel, sdist):
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        about = email.message_from_bytes(archive.read(metadata))
+        entries = archive.read(metadata.replace("METADATA", "entry_points.txt")).decode()
+    asked = [text for text in about.get_all("Requires-Dist", ()) if "extra ==" not in text]
+    assert same(asked) == same(PROJECT["dependencies"])
+    assert f"servobench-{about['Version']}" == sdist.name
+    for program in ("bench", "servobench"):
+        assert f"{program} = bench_gui.cli:main" in entries
+
+
+@pytest.mark.skipif(not shutil.which("git"), reason="asks git")
+def test_a_version_is_a_tag(tmp_path):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+
+    def git(*words):
+        author = ("-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "-c", "tag.gpgsign=false")
+        subprocess.run(["git", *author, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    assert hatch(tmp_path, "version") == "0.1.0.dev0"  # no git
+    git("init")
+    git("add", ".")
+    git("commit", "-m", "first")
+    assert hatch(tmp_path, "version") == "0.1.0.dev1"  # no tag
+    git("tag", "v1.2.3")
+    assert hatch(tmp_path, "version") == "1.2.3"
+    (tmp_path / "README.md").write_text("changed")
+    assert hatch(tmp_path, "version") == "1.2.4.dev0+dirty"  # changed since, and no word of the day
+
+
+def test_the_demo_passes_with_what_the_wheel_asks_for_where_nothing_can_be_written(person, site, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in site.rglob("*")}
+    output([*BENCH, "demo", "--fast", "-o", tmp_path / "demo"], person)
+    assert (tmp_path / "demo/report.html").stat().st_size > 0
+    found = {finding["subject"]: finding for finding in json.loads(output([*BENCH, "doctor", "--json"], person))}
+    assert found["servobench"]["text"].endswith(f"wheel in {site}")
+    assert found["compiled code"]["text"].startswith("kept in ~/")
+    assert list(Path(person["HOME"]).rglob("*.nbi"))
+    assert found["mujoco"]["status"] == found["distributed"]["status"] == "note"
+    assert {path: path.stat().st_mtime_ns for path in site.rglob("*")} == before
+
+
+def test_nothing_needs_a_folder_for_compiled_code(site, others, tmp_path):
+    person = environment(tmp_path, PYTHONPATH=f"{site}:{others}")
+    for folder in (tmp_path / "ServoBench", tmp_path):
+        folder.chmod(0o555)
+    found = {finding["subject"]: finding for finding in json.loads(output([*BENCH, "doctor", "--json"], person))}
+    assert "NUMBA_CACHE_DIR" in found["simulation kernel"]["remedy"]
+    assert "SERVOBENCH_HOME" in found["sessions and settings"]["remedy"]
+    tmp_path.chmod(0o755)
+
+
+def test_the_window_opens_on_an_example_of_ones_own(person, qapp, monkeypatch):
+    with window([*BENCH, "--example"], person, monkeypatch):
+        copy = Path(person["HOME"]) / "ServoBench/example_xl330"
+        assert copy.stat().st_mode & 0o200
+        assert (copy / "runs").stat().st_mode & 0o200
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["export", "mx106:m6", "--to", "mujoco-hook", "--check", "-o", "out"], "mujoco"),
+        (["arm", "validate", "-o", "out"], "mujoco"),
+    ],
+)
+def test_what_an_extra_is_needed_for_says_so_in_one_line(words, remedy, person):
+    done = subprocess.run([*BENCH, *words], env=person, cwd=person["HOME"], capture_output=True, text=True, check=False)
+    assert remedy in done.stdout + done.stderr
+    assert "internal error" not in done.stderr
+    assert "Traceback" not in done.stderr
