@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := .setup/environment
 
-.PHONY: run test check bench package bundle clean
+.PHONY: run test check bench package bundle fuzz clean
 
 run: ## open the window on the simulated servo and the example session; without a display run the demo
 	@$(SETUP) run
@@ -37,6 +37,12 @@ package: ## dist: wheel and source distribution; a tag vX.Y.Z is the version
 bundle: package ## dist/ServoBench: one folder that needs no Python, then its window is opened and records
 	.setup/bundle/build
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest tests/packages/test_bundle.py
+
+# atheris guides the search by coverage; where there is none (Python 3.14, macOS) it goes by mutation alone.
+fuzz: ## 10 CPU minutes for each parser of outside bytes; WHAT="log_bam run_bytes --minutes 1" for some, WHAT=--help
+	@$(SETUP) test
+	$(BIN)/python -m pip install --quiet -e ".[fuzz]"
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m tests.fuzz $(WHAT)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -81,7 +81,7 @@ def load_identification(folder: Path) -> Identification:
             )
     except OSError as error:
         raise IdentificationError(f"{folder}: no result of an identification ({error.strerror or error})") from None
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError, ServoBenchError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError, ServoBenchError) as error:
         raise IdentificationError(f"{folder}: no result of an identification: {error}") from None
     stopped = record is not None and record.ending != "finished"
     return with_crossvalidation(Identification(request, split, results, stopped=stopped), folder)
@@ -96,7 +96,7 @@ def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     try:
         data = json.loads((folder / CROSSVALIDATION).read_text("utf-8"))
         return found.judged_by(CrossValidation.from_json(data))
-    except (OSError, ValueError, IdentificationError):
+    except (OSError, ValueError, RecursionError, IdentificationError):
         # The report says why.
         return found
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from core.bench import Bench
 from core.errors import ModelError
+from core.finite import is_finite
 from core.kernel.layout import Law, Setup, Slot
 from core.parameters import Parameter
 from core.recording import ServoSettings
@@ -51,7 +52,7 @@ class ControlLaw:
             raise ModelError(f"a {self.law} law with a {self.bridge!r} bridge does not exist")
         for name in ("error_gain", "integral_ratio", "derivative_ratio", "output_limit", "damping"):
             value = getattr(self, name)
-            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0:
+            if not is_finite(value) or value < 0:
                 raise ModelError(f"control law: {name} = {value!r} must be a finite number of at least 0")
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import InputError
+from core.finite import is_finite
 
 STANDARD_GRAVITY = 9.80665
 """Standard acceleration of gravity [m/s²]."""
@@ -46,9 +47,9 @@ class Bench:
             ("measured_gravity_torque", 0.0),
         ):
             value = getattr(self, name)
-            if value is None:
+            if value is None and name.startswith("measured_"):
                 continue
-            if not isinstance(value, (int, float)) or not math.isfinite(value) or value < low:
+            if not is_finite(value) or value < low:
                 raise InputError(f"bench: {name} = {value!r} must be a finite number of at least {low:g}")
 
     @property

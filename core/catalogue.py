@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from core.model import ServoModel
 
+SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
+"""Of any servo, SI units."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServoSpec:
@@ -91,11 +94,11 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
             model_number=int(data["model_number"]),
             control=law,
             default_kp=float(control["default_kp"]),
-            supply_voltage=float(ratings["supply_voltage"]),
+            supply_voltage=_rating(ratings, "supply_voltage"),
             supply_range=_pair(ratings["supply_range"]),
-            stall_torque=float(ratings["stall_torque"]),
-            no_load_speed=float(ratings["no_load_speed"]),
-            max_current=float(ratings["max_current"]),
+            stall_torque=_rating(ratings, "stall_torque"),
+            no_load_speed=_rating(ratings, "no_load_speed"),
+            max_current=_rating(ratings, "max_current"),
             max_temperature=float(ratings["max_temperature"]),
             encoder_counts_per_turn=int(ratings["encoder_counts_per_turn"]),
             position_range=_pair(ratings["position_range"]),
@@ -105,8 +108,16 @@ def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
         )
     except KeyError as error:
         raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError) as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise ModelError(f"{source}: {error}") from None
+
+
+def _rating(ratings: Mapping[str, Any], name: str) -> float:
+    """A rating that start values and bounds can be scaled with."""
+    value = float(ratings[name])
+    if not SMALLEST_RATING <= value <= LARGEST_RATING:
+        raise ValueError(f"ratings: {name} = {value} must be a number from {SMALLEST_RATING:g} to {LARGEST_RATING:g}")
+    return value
 
 
 def _pair(values: Any) -> tuple[float, float]:

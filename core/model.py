@@ -19,6 +19,7 @@ from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_r
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import ModelError, ServoBenchError
+from core.finite import finite_float, is_finite
 from core.friction import (
     BRISTLE,
     CONTACT_TITLES,
@@ -269,7 +270,7 @@ class ServoModel:
     def from_json_text(cls, text: str, source: str = "model") -> ServoModel:
         """Read a model file's contents; raises ModelError naming the source."""
         try:
-            data = json.loads(text, parse_constant=_refuse_constant)
+            data = json.loads(text, parse_constant=_refuse_constant, parse_float=finite_float)
         except (ValueError, RecursionError) as error:
             raise ModelError(f"{source}: not JSON ({type(error).__name__}: {error})") from None
         return cls.from_json(data, source)
@@ -389,7 +390,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def _number(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_finite(value):
         raise ModelError(f"{name} = {value!r} is not a finite number")
     return float(value)
 

@@ -74,7 +74,7 @@ class Parameter:
                 frozen=bool(data.get("frozen", False)),
                 description=str(data.get("description", "")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise InputError(f"parameter {name!r} cannot be read: {error!r}") from None
 
 

@@ -25,6 +25,7 @@ from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.diagram import backdrive_torque, drive_torque, peak_torque
 from core.errors import InputError
+from core.finite import is_finite
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
@@ -151,7 +152,7 @@ def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
 
 
 def _require_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if not is_finite(value):
         raise InputError(f"placed point: {name} = {value!r} is no finite number")
 
 

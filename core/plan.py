@@ -8,7 +8,6 @@ is never stored: it follows from the runs of the session, so that a plan goes on
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,6 +16,7 @@ from typing import Any
 from core.bench import STANDARD_GRAVITY, Bench
 from core.catalogue import ServoSpec, load_servo
 from core.errors import InputError
+from core.finite import is_finite
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, canonical_name, make_trajectory
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
@@ -83,8 +83,7 @@ class GridPlan:
             if not values:
                 raise InputError(f"recording plan: no {what} is given; name at least one")
             for value in values:
-                number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-                if not number or not 0.0 < value <= LARGEST[name]:
+                if not is_finite(value) or not 0.0 < value <= LARGEST[name]:
                     raise InputError(f"recording plan: a {what} of {value!r} is not possible; give a positive number")
             if len({f"{value:.6g}" for value in values}) < len(values):
                 raise InputError(f"recording plan: a {what} is given twice; use repetitions to record it twice")
@@ -156,7 +155,7 @@ class GridPlan:
             duration = data["duration"]
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
                 raise InputError("recording plan: trajectories must be a list of names")
-            if isinstance(duration, bool) or not isinstance(duration, (int, float)):
+            if not is_finite(duration):
                 raise InputError(f"recording plan: a duration of {duration!r} is not a number")
             return cls(
                 **lists,
@@ -309,7 +308,7 @@ def _same(one: float, other: float) -> bool:
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
     if not isinstance(values, list):
         raise InputError(f"recording plan: {name} must be a list of numbers")
-    wrong = [v for v in values if isinstance(v, bool) or not isinstance(v, (int, float))]
+    wrong = [v for v in values if not is_finite(v)]
     if wrong:
         raise InputError(f"recording plan: {name}: {wrong[0]!r} is not a number")
     return tuple(float(value) for value in values)

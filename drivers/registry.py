@@ -79,6 +79,8 @@ class ServoAddress:
     @classmethod
     def parse(cls, text: str) -> ServoAddress:
         """Read an address; raises AddressError for an unknown family or an option without a value."""
+        if not text.isprintable():
+            raise AddressError(f"servo address {text!r}: an address has printable characters only; type it anew")
         place, _, query = text.strip().partition("?")
         family, *parts = place.split(":")
         if family not in FAMILIES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 
 from core.errors import ServoBenchError
@@ -29,8 +30,21 @@ def shown(path: str | os.PathLike[str]) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+_REMEDIES = {
+    errno.ENOSPC: "make room on that disk",
+    errno.EDQUOT: "make room, your share of that disk is used up",
+    errno.EFBIG: "that disk takes no file so large",
+    errno.EROFS: "choose a place that can be written to",
+    errno.EACCES: "choose a place you may write to, or ask for the right to",
+}
+"""What helps against what a disk says."""
+
+
 def cause(error: BaseException) -> str:
-    """Return an exception's message as one line short enough to read."""
-    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    """Return an exception's message as one line short enough to read, with what helps where that is known."""
+    text = str(error)
+    if isinstance(error, OSError) and error.strerror:
+        remedy = _REMEDIES.get(error.errno or 0)
+        text = f"{error.strerror}: {remedy}" if remedy else error.strerror
     line = shown(" ".join((text or type(error).__name__).split()))
     return line if len(line) <= 300 else line[:297] + "..."

@@ -15,6 +15,7 @@ import numpy as np
 
 from core.bench import Bench
 from core.errors import InputError
+from core.finite import is_finite
 from core.recording import Recording, RunHeader, ServoSettings
 from sessions.errors import shown
 
@@ -144,10 +145,7 @@ SETTING_TEXTS = ("servo", "actuator")
 def checked_settings(data: Mapping[str, Any]) -> ServoSettings:
     """Servo settings from plain data; raises InputError for unknown names and values that are no finite numbers."""
     for name, value in data.items():
-        if name in SETTING_TEXTS:
-            valid = isinstance(value, str)
-        else:
-            valid = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+        valid = isinstance(value, str) if name in SETTING_TEXTS else is_finite(value)
         if not valid:
             raise InputError(f"servo settings: {name} = {shown(str(value))[:40]} is not possible")
     return ServoSettings.from_json(data)

@@ -12,7 +12,16 @@ import numpy as np
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.index import Listing
-from sessions.schema import FORMAT_VERSION, SESSION_FORMAT, check_format, hard_member, opened, reading, text_attribute
+from sessions.schema import (
+    FORMAT_VERSION,
+    SESSION_FORMAT,
+    check_format,
+    hard_member,
+    opened,
+    read_values,
+    reading,
+    text_attribute,
+)
 from sessions.summary import RunSummary, read_summary
 
 SESSION_NAME = "session.json"
@@ -109,5 +118,5 @@ def exported_document(path: Path, name: str) -> Any | None:
         dataset = hard_member(group, name, h5py.Dataset)
         if dataset.dtype != np.uint8 or dataset.ndim != 1 or dataset.shape[0] > MAX_DOCUMENT:
             raise UnreadableError(f"{name} is no text; export the session again")
-        content = dataset[()].tobytes()
+        content = read_values(dataset, name).tobytes()
     return decoded(content, name, path)

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from core.recording import CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
 from sessions.facts import RunFacts
-from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, reading, write_facts
+from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
 
 PART, FRESH, ASIDE = ".part", ".new", ".tmp"
@@ -147,7 +147,7 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
             raise UnreadableError("the table of samples is missing or of a wrong type")
         if table.shape[0] > MAX_SAMPLES:
             raise UnreadableError(f"{table.shape[0]} samples cannot be")
-        rows = table[()]
+        rows = read_values(table, "the table of samples")
     wrong = np.flatnonzero(rows["checksum"] != _checksums(rows))
     whole = rows[: wrong[0]] if wrong.size else rows
     result = np.empty(len(whole), SAMPLE_DTYPE)

@@ -32,6 +32,7 @@ from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
 from sessions.trailer import check_trailer
+from sessions.trial import survive
 
 FORMAT_VERSION = 1
 """Version of the layout of runs and sessions; a file with a higher one is refused."""
@@ -40,6 +41,14 @@ RUN_FORMAT = "servobench-run"
 SESSION_FORMAT = "servobench-session"
 MAX_SAMPLES = 50_000_000
 """More rows than this in a file are taken for damage (14 hours at 1 kHz)."""
+
+FREE_BYTES = 2**24
+"""A dataset may claim so much whatever its file holds."""
+MOST_UNPACKED = 100
+"""Beyond that, so many times the bytes that the file holds for it: other programs may have compressed it."""
+LARGEST_CHUNK = 2**25
+"""HDF5 unpacks whole chunks [bytes]."""
+MOST_CHUNKS = 100_000
 
 CHUNK_ROWS = 16_384
 CHANNEL_DTYPES = {channel.name: np.dtype(channel.kind).newbyteorder("<") for channel in CHANNELS}
@@ -154,11 +163,12 @@ def _describe(dataset: h5py.Dataset, unit: str, description: str) -> None:
 def opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
     """Open an HDF5 file for reading; everything HDF5 may say about a bad file becomes one UnreadableError.
 
-    checked: whether all bytes are compared with their hash first, which takes a second for a gigabyte.
+    checked: whether all bytes are compared with their hash first, which takes a second for a gigabyte; a file without
+    one is tried in another process.
     """
     with reading(path):
-        if checked:
-            check_trailer(path)
+        if checked and not check_trailer(path):
+            survive(path)
         with h5py.File(path, "r") as file:
             yield file
 
@@ -204,7 +214,7 @@ def read_facts(group: h5py.Group) -> RunFacts:
         raise UnreadableError("the run has no valid id")
     bench = Bench.from_json(_mapping(_text(group, "bench"), "bench"))
     settings = checked_settings(_mapping(_text(group, "settings"), "settings"))
-    provenance_text = hard_member(group, "provenance", h5py.Dataset)[()]
+    provenance_text = read_values(hard_member(group, "provenance", h5py.Dataset), "provenance")
     if not isinstance(provenance_text, bytes):
         raise UnreadableError("the provenance is no text")
     texts = {
@@ -232,7 +242,7 @@ def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
         dataset = hard_member(folder, name, h5py.Dataset)
         if dataset.dtype != dtype or dataset.ndim != 1 or dataset.shape[0] > MAX_SAMPLES:
             raise UnreadableError(f"channel {name} has type {dataset.dtype} and shape {dataset.shape}")
-        channels[name] = dataset[()]
+        channels[name] = read_values(dataset, f"channel {name}")
     if channels_sha256(channels) != _text(group, "sha256"):
         raise UnreadableError("the samples are not the ones that were written (SHA-256 differs)")
     return channels
@@ -263,6 +273,21 @@ def hard_member(group: h5py.Group, name: str, kind: type) -> Any:
     if isinstance(member, h5py.Dataset) and (member.is_virtual or member.external is not None):
         raise UnreadableError(f"{name} lies in another file")
     return member
+
+
+def read_values(dataset: h5py.Dataset, name: str) -> Any:
+    """Everything in a dataset; raises UnreadableError for one that claims far more than its file can hold.
+
+    A few hundred bytes can claim gigabytes, which are zeros or unpack to them.
+    """
+    item = dataset.dtype.itemsize
+    claimed = item * (dataset.size or 0)
+    held = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
+    chunk = math.prod(dataset.chunks or ()) * item
+    chunks = math.prod(-(-side // step) for side, step in zip(dataset.shape or (), dataset.chunks or (), strict=False))
+    if claimed > FREE_BYTES + MOST_UNPACKED * held or chunk > LARGEST_CHUNK or chunks > MOST_CHUNKS:
+        raise UnreadableError(f"{name} claims {claimed} bytes in {chunks} pieces, of which the file holds {held}")
+    return dataset[()]
 
 
 def number_attribute(group: h5py.Group, name: str) -> float:

@@ -211,18 +211,24 @@ class Session:
             self._require_runs(chosen)
         return [identity for identity in chosen if not noted.get(identity, Annotation()).excluded]
 
-    def load_for_fit(self, ids: Iterable[str] | None = None) -> list[Recording]:
+    def load_for_fit(
+        self, ids: Iterable[str] | None = None, channels: Container[str] | None = None
+    ) -> list[Recording]:
         """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.
 
-        Raises SessionError, and InputError for a trim that does not fit the run.
+        channels: all that is kept of each, so that many runs take less memory; None keeps every channel. Raises SessionError, and InputError for a trim that does not fit the run.
         """
         noted = self.annotations()
         chosen = self.fit_ids() if ids is None else self._chosen(ids)
-        return [
-            self.load(identity).trimmed(annotation.trim_begin, annotation.trim_end)
-            for identity in chosen
-            for annotation in (noted.get(identity, Annotation()),)
-        ]
+        found: list[Recording] = []
+        for identity in chosen:
+            annotation = noted.get(identity, Annotation())
+            whole = self.load(identity).trimmed(annotation.trim_begin, annotation.trim_end)
+            if channels is not None:
+                kept = {name: values for name, values in whole.channels.items() if name in channels}
+                whole = replace(whole, channels=kept)
+            found.append(whole)
+        return found
 
     def add(self, recording: Recording, exit_status: str | None = None) -> str:
         """Store a run that exists already and return its id here; raises SessionError.

@@ -51,6 +51,11 @@ class RunSummary:
     content_sha256: str
     """Of channels, bench, settings and trajectory: equal for equal evidence."""
 
+    def conditions(self) -> dict[str, str | float]:
+        """As `Recording.conditions`, apart from another actuator than the servo's own."""
+        names = ("trajectory", "mass", "length", "arm_mass", "kp", "ki", "kd", "supply_voltage", "servo")
+        return {name: getattr(self, name) for name in names}
+
     def to_json(self) -> dict[str, Any]:
         """Plain data for machines; `vin` repeats the supply voltage under the name of the field's logs."""
         return {**asdict(self), "vin": self.supply_voltage}

@@ -2,7 +2,7 @@
 
 HDF5 ignores what follows its data, and trusts what its data say: a file with a few bytes changed may hang or
 end the process that opens it. So the bytes are compared before HDF5 sees them. Other programs that rewrite a
-file drop the line; such a file is opened without this check.
+file drop the line; such a file is tried in another process first, see sessions.trial.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def append_trailer(path: Path) -> None:
         file.write(_trailer(digest))
 
 
-def check_trailer(path: Path) -> None:
-    """Raise UnreadableError if the file has a trailer and its bytes are not the ones that were written."""
+def check_trailer(path: Path) -> bool:
+    """Whether the file has a trailer; raises UnreadableError if its bytes are not the ones that were written."""
     with path.open("rb") as file:
         left = max(0, file.seek(0, 2) - _LENGTH)
         file.seek(left)
         trailer = file.read(_LENGTH)
         if not trailer.startswith(_MARK):
-            return
+            return False
         file.seek(0)
         digest = hashlib.sha256()
         while left and (block := file.read(min(left, _BLOCK))):
@@ -44,6 +44,7 @@ def check_trailer(path: Path) -> None:
             left -= len(block)
     if trailer != _trailer(digest.hexdigest()):
         raise UnreadableError("the file is damaged: its bytes are not the ones that were written (SHA-256 differs)")
+    return True
 
 
 def _trailer(digest: str) -> bytes:

@@ -130,6 +130,11 @@ class RunWriter:
         except EmptyRunError:
             self._remove_part()
             raise
+        except SessionError as error:
+            raise SessionError(
+                f"{error}; its {self.rows_flushed} samples stay in {self._part_path.name} and become a run when the "
+                "session is opened and there is room"
+            ) from None
         finally:
             self._lock.release()
         if refusal is not None:

@@ -91,7 +91,7 @@ class Preset:
         numbers = () if gains is None else (gains.kp, gains.ki, gains.kd, gains.damping or 0.0)
         if not isinstance(preset.name, str) or not isinstance(preset.servo, str):
             raise InputError("bench preset: a name is no text")
-        if preset.direction is not None and preset.direction not in DIRECTIONS:
+        if preset.direction is not None and preset.direction not in list(DIRECTIONS):
             raise InputError(f"bench preset {preset.name}: a direction of {preset.direction!r} is not possible")
         if not all(isinstance(n, (int, float)) and 0.0 <= n < 1e9 for n in numbers):
             raise InputError(f"bench preset {preset.name}: a gain is no number of at least 0")

@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import InputError
+from core.finite import is_finite
 
 Pair = tuple[float, float]
 
 LARGEST_FILE = 1 << 20
 """Of a parameter file [B]."""
+LARGEST_NUMBER = 1e6
+"""In a parameter file, SI units: what is larger is no arm's, and its square may be none at all."""
 
 LEAST_OWN_INERTIA = 0.05
 """Share of its inertia about the joint that a body's centre of mass leaves it at the least, see `as_bodies`."""
@@ -65,8 +68,8 @@ class ArmLinks:
     def __post_init__(self) -> None:
         for name, values in asdict(self).items():
             for value in values if isinstance(values, tuple) else (values,):
-                if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-                    raise InputError(f"links of an arm: {name} = {values!r} must be finite numbers")
+                if not is_finite(value) or abs(value) > LARGEST_NUMBER:
+                    raise InputError(f"links of an arm: {name} = {values!r} must be numbers up to {LARGEST_NUMBER:g}")
         for name in ("masses", "lengths", "inertias"):
             if min(getattr(self, name)) <= 0:
                 raise InputError(f"links of an arm: {name} = {getattr(self, name)} must be positive")
@@ -204,6 +207,6 @@ def _numbers(path: Path) -> Mapping[str, float]:
             numbers[name] = float(value)
         except ValueError:
             raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not a number") from None
-        if not math.isfinite(numbers[name]):
-            raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not finite")
+        if not abs(numbers[name]) <= LARGEST_NUMBER:
+            raise InputError(f"{path}, line {place}: {name} = {value[:40]!r} is not finite, or of no arm")
     return numbers

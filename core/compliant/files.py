@@ -24,6 +24,7 @@ from core.compliant.elastic import ACTUATORS, CompliantActuator
 from core.compliant.joint import CompliantJoint, CompliantLink
 from core.compliant.motor import Motor, Pid
 from core.errors import InputError, ModelError
+from core.finite import is_finite
 
 FORMAT = "servobench-compliant"
 VERSION = 1
@@ -98,7 +99,7 @@ def unit_from_json(data: Any, source: str = "compliant actuator") -> CompliantUn
     if data.get("version") != VERSION:
         raise InputError(f"{source}: version {data.get('version')!r} is unknown, this program reads {VERSION}")
     name = data.get("actuator")
-    if name not in ACTUATORS:
+    if not isinstance(name, str) or name not in ACTUATORS:
         raise InputError(f"{source}: no actuator {name!r}; there are {', '.join(ACTUATORS)}")
     link = _numbers(data, "link", source)
     unknown = sorted(set(link) - {"damping", "friction"})
@@ -147,6 +148,6 @@ def _numbers(data: Mapping[str, Any], key: str, source: str) -> dict[str, float]
     if not isinstance(found, dict):
         raise InputError(f"{source}: {key} must be an object of names and numbers")
     for name, value in found.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not is_finite(value):
             raise InputError(f"{source}: {key}: {name} = {value!r} must be a finite number")
     return {name: float(value) for name, value in found.items()}

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
@@ -42,6 +41,7 @@ from core.export.mujoco_xml import xml_text
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import require_unchanged
 from core.export.servo_file import servo_text, standalone_text
+from core.finite import is_finite
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES
@@ -146,11 +146,7 @@ def read_drive(path: Path) -> dict[str, float]:
         raise ExportError(f"{path}: not a drive of Genesis")
     if (data["format"], data["version"]) != (DRIVE_FORMAT, DRIVE_VERSION):
         raise ExportError(f"{path}: {data['format']!r} of version {data['version']!r} is not a drive of version 1")
-    wrong = [
-        f"{name} = {data[name]!r}"
-        for name in DRIVE_NUMBERS
-        if type(data[name]) not in (int, float) or not (math.isfinite(data[name]) and data[name] >= 0.0)
-    ]
+    wrong = [f"{name} = {data[name]!r}" for name in DRIVE_NUMBERS if not (is_finite(data[name]) and data[name] >= 0.0)]
     if wrong:
         raise ExportError(f"{path}: a drive with {', '.join(wrong)} is not possible")
     return {name: float(data[name]) for name in DRIVE_NUMBERS}

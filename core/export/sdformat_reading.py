@@ -216,8 +216,8 @@ def read_world(path: Path) -> tuple[GzServo, Bench, float]:
     x, _, z, *_ = (float(word) for word in value_of(link, "inertial/pose").split())
     mass, gravity = number_of(link, "inertial/mass"), -float(value_of(world, "gravity").split()[2])
     distance = math.hypot(x, z)
-    turned = number_of(link, "inertial/inertia/iyy") + mass * distance**2
-    if turned <= NO_ARMATURE or gravity < 0.0:
+    turned = number_of(link, "inertial/inertia/iyy") + mass * distance * distance
+    if not NO_ARMATURE < turned < math.inf or gravity < 0.0:
         raise ExportError(f"{path}: an inertia of {turned} kg·m² or a gravity of {gravity} m/s² is not possible")
     bench = Bench(
         mass=mass,

@@ -7,7 +7,6 @@ each applied API must have the attributes it is there for. What other programs w
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ExportError
+from core.finite import is_finite
 
 LARGEST_LAYER = 1_000_000
 """[bytes]"""
@@ -87,7 +87,7 @@ class Prim:
     def number(self, name: str) -> float:
         """A finite number of an attribute."""
         value = self.attributes[name]
-        if not isinstance(value, (int, float)) or not math.isfinite(value):
+        if not is_finite(value):
             raise ExportError(f"{name} = {value!r} is not a finite number")
         return float(value)
 

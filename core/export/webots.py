@@ -237,8 +237,8 @@ def read_world(path: Path) -> World:
         known = float(arguments[1])
     except ValueError:
         raise ExportError(f"{path}: the inertia {arguments[1]!r} is not a number") from None
-    inertia = physics["inertiaMatrix"][0][1] + mass * distance**2
-    if not (inertia > 0.0 and mass > 0.0 and info["basicTimeStep"] >= 1.0):
+    inertia = physics["inertiaMatrix"][0][1] + mass * distance * distance
+    if not (0.0 < inertia < math.inf and mass > 0.0 and info["basicTimeStep"] >= 1.0):
         raise ExportError(f"{path}: a pendulum of {inertia} kg·m² at {info['basicTimeStep']} ms is not possible")
     return World(
         step=1e-3 * info["basicTimeStep"],

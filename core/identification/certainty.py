@@ -262,7 +262,7 @@ class Certainty:
                 stopped=bool(data["stopped"]),
                 notes=tuple(str(note) for note in data["notes"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IdentificationError(f"the certainty of a model cannot be read: {error!r}") from None
 
 

@@ -104,10 +104,17 @@ class ParameterEvidence:
         error = data["standard_error"]
         unknown = math.nan if data["frozen"] else math.inf
         return cls(
-            **{name: data[name] for name in ("name", "symbol", "unit", "value", "initial", "lower", "upper", "frozen")},
-            at_bound=data["at_bound"],
+            name=str(data["name"]),
+            symbol=str(data["symbol"]),
+            unit=str(data["unit"]),
+            value=float(data["value"]),
+            initial=float(data["initial"]),
+            lower=float(data["lower"]),
+            upper=float(data["upper"]),
+            at_bound=str(data["at_bound"]),
+            frozen=bool(data["frozen"]),
             standard_error=unknown if error is None else float(error),
-            traded_with=tuple(data["traded_with"]),
+            traded_with=tuple(str(symbol) for symbol in data["traded_with"]),
         )
 
 
@@ -269,8 +276,13 @@ class Evidence:
     def from_json(cls, data: Any) -> Evidence:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         try:
+            parameters = tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"])
+            symbols = {parameter.symbol for parameter in parameters}
+            strange = {symbol for parameter in parameters for symbol in parameter.traded_with} - symbols
+            if strange:
+                raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
             return cls(
-                parameters=tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"]),
+                parameters=parameters,
                 conditions=tuple(str(text) for text in data["conditions"]),
                 noise=float(data["noise"]),
                 samples=int(data["samples"]),
@@ -281,7 +293,7 @@ class Evidence:
                     for o in data.get("offsets", ())
                 ),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None
 
 

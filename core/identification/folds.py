@@ -138,20 +138,24 @@ def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: in
         return list(recordings)
     if count < 1:
         raise IdentificationError(f"{count} training runs are too few; give at least 1")
-    conditions = [recording.conditions() for recording in recordings]
-    units = [(UNIT, unit_of(recording)) for recording in recordings]
-    keys = [[*each.items(), tuple(each.values()), unit] for each, unit in zip(conditions, units, strict=True)]
+    conditions = [{**recording.conditions(), UNIT: unit_of(recording)} for recording in recordings]
+    return [recordings[place] for place in balanced_places(conditions, count, seed)]
+
+
+def balanced_places(conditions: Sequence[Mapping[str, Value]], count: int, seed: int = 0) -> list[int]:
+    """As `balanced_subset`, from what is known of the runs before they are read: places of those taken, rising."""
+    keys = [[*each.items(), tuple(value for name, value in each.items() if name != UNIT)] for each in conditions]
     names = {key: place for place, key in enumerate(dict.fromkeys(key for row in keys for key in row))}
     places = np.array([[names[key] for key in row] for row in keys])
     seen = np.zeros(len(names))
-    chance = np.random.default_rng([seed, len(recordings)]).random(len(recordings))
+    chance = np.random.default_rng([seed, len(conditions)]).random(len(conditions))
     taken: list[int] = []
-    for _ in range(count):
+    for _ in range(min(count, len(conditions))):
         presence = seen[places].sum(axis=1) + 0.5 * chance
         presence[taken] = np.inf
         taken.append(int(presence.argmin()))
         seen[places[taken[-1]]] += 1
-    return [recordings[i] for i in sorted(taken)]
+    return sorted(taken)
 
 
 def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:

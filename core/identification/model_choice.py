@@ -93,7 +93,7 @@ class FoldFit:
                 evaluations=int(data["evaluations"]),
                 errors=errors,
             )
-        except (KeyError, TypeError, ValueError, AttributeError, ModelError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ModelError) as error:
             raise IdentificationError(f"a fit of a cross-validation cannot be read: {error!r}") from None
 
 
@@ -236,7 +236,7 @@ class CrossValidation:
                 skipped=tuple((str(condition), str(reason)) for condition, reason in data["skipped"].items()),
                 stopped=bool(data["stopped"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, IdentificationError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IdentificationError) as error:
             why = error if isinstance(error, IdentificationError) else repr(error)
             raise IdentificationError(
                 f"the cross-validation cannot be read ({why}): cross-validate these runs again"

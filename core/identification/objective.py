@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,17 @@ def measured_velocity(recording: Recording) -> Array:
     return velocity
 
 
+def _joined(parts: list[NDArray[Any]], times: int = 1) -> Array:
+    """Arrays one behind the other, each value so many times; the list is emptied, so that nothing is held twice."""
+    whole = np.concatenate(parts).astype(np.float64, copy=False)
+    parts.clear()
+    return whole if times == 1 else np.repeat(whole, times)
+
+
+FIT_CHANNELS = ("time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
+"""All an identification looks at; recordings need no other channel for it."""
+
+
 class Batch:
     """Recordings ready to be simulated for many candidates at once."""
 
@@ -110,19 +121,29 @@ class Batch:
         self.prior = prior
         self.ids = tuple(recording.id for recording in recordings)
         n = model.substeps
-        grids = [on_grid(recording, dt) for recording in recordings]
-        runs = [run for run, _ in grids]
-        self.samples = np.array([run.samples for run in runs])
-        self.steps = tuple(step for _, step in grids)
-        self._setups = np.array([setup_row(model.control, run.bench, run.settings, step / n) for run, step in grids])
+        # Of each run on its grid only what is simulated is kept: of many all channels would be most of the memory.
+        parts: list[tuple[Array, ...]] = []
+        steps: list[float] = []
+        setups: list[Array] = []
+        for recording in recordings:
+            run, step = on_grid(recording, dt)
+            steps.append(step)
+            setups.append(setup_row(model.control, run.bench, run.settings, step / n))
+            channels = (run.goal_position, run.torque_enable, supply_of(run, supply), run.position)
+            parts.append((*channels, measured_velocity(run)))
+        goals, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
+        del parts
+        self.samples = np.array([len(goal) for goal in goals])
+        self.steps = tuple(steps)
+        self._setups = np.array(setups)
         self._first = np.cumsum(self.samples) - self.samples
         self._resets = np.zeros_like(self.samples)
-        self._goal = np.repeat(np.concatenate([run.goal_position for run in runs]).astype(np.float64), n)
-        self._enable = np.repeat(np.concatenate([run.torque_enable for run in runs]).astype(np.float64), n)
-        self._supply = np.repeat(np.concatenate([supply_of(run, supply) for run in runs]), n)
-        self._position = np.concatenate([run.position for run in runs]).astype(np.float64)
-        self._velocity = np.concatenate([measured_velocity(run) for run in runs])
-        full = any(model.needs_full_step(run.settings) for run in runs)
+        self._goal = _joined(goals, n)
+        self._enable = _joined(enables, n)
+        self._supply = _joined(supplies, n)
+        self._position = _joined(positions)
+        self._velocity = _joined(velocities)
+        full = any(model.needs_full_step(recording.settings) for recording in recordings)
         self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact)
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}

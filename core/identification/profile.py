@@ -79,7 +79,7 @@ class Optimum:
         at = copy.copy(batch)
         at.model = model.with_parameters(model.parameters.with_vector(vector))
         before, loss = smooth_losses(batch, np.array([given, vector])).tolist()
-        residuals = batch.residuals(vector[None], lambda _, found: found[:, 0])
+        residuals = batch.residuals(vector[None], lambda _, found: found[:, 0].copy())
         # The loss counts every run alike, so that long ones are worth less than their samples (Kish 1965).
         samples = len(residuals) / float(np.mean(1.0 / batch.samples))
         factor = deviance_factor(np.concatenate(residuals), smooth_scale(model.servo))

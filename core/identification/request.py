@@ -6,13 +6,14 @@ Nothing here loads the compiler, so that the window can check a request before a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import load_servo
 from core.errors import IdentificationError, InputError
+from core.finite import is_finite
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
 from core.identification.split import DEFAULT_RULE
 from core.identification.start import started
@@ -185,9 +186,23 @@ class IdentificationRequest:
                 "start": tuple((str(name), float(value)) for name, value in data.get("start", ())),
                 "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
             }
+            for field in fields(cls):
+                possible = _POSSIBLE.get(str(field.type).removesuffix(" | None"))
+                value = values.get(field.name, field.default)
+                if possible is not None and value != field.default and not possible(value):
+                    raise ValueError(f"{field.name} = {value!r} is not possible")
             return cls(**values)
-        except (KeyError, TypeError, ValueError, InputError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, InputError) as error:
             raise IdentificationError(f"the request of an identification cannot be read: {error}") from None
+
+
+_POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
+    "int": lambda value: type(value) is int and abs(value) < 2**63,
+    "float": is_finite,
+    "bool": lambda value: type(value) is bool,
+    "str": lambda value: isinstance(value, str),
+}
+"""What a field of a request may be, by its type; fields of other types are put together one by one."""
 
 
 def physical_limits(name: str) -> tuple[float, float, bool]:

@@ -116,7 +116,7 @@ class ModelResult:
                 ),
                 evidence=Evidence.from_json(data["evidence"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, InputError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
             raise IdentificationError(f"the result of a model cannot be read: {error!r}") from None
 
 

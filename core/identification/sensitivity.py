@@ -87,7 +87,8 @@ class Differences:
         jacobian = (residuals[:, 2::2] - residuals[:, 1::2]) / self.spacing
         if max(residuals.max(), -residuals.min()) >= DIVERGED:
             jacobian[(np.abs(residuals[:, 1:]) >= DIVERGED).reshape(len(jacobian), -1, 2).any(axis=2)] = 0.0
-        return jacobian, residuals[:, 0]
+        # A copy: a view would keep the motions of all candidates, of every run.
+        return jacobian, residuals[:, 0].copy()
 
 
 def sensitivity(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -138,33 +138,36 @@ class StudyRecord:
                 self._failure = error
 
 
-def objective(
-    request: IdentificationRequest, friction: str, recordings: Sequence[Recording]
-) -> Callable[[optuna.Trial], float]:
-    """What an Optuna study of one's own makes small: the request's metric over recordings [rad].
+class StudyObjective:
+    """What an Optuna study of one's own makes small: a request's metric over recordings [rad].
 
     Each free parameter is suggested within its bounds under its name, so that trials can be enqueued, sampled and
-    stopped by whatever Optuna offers, by several processes on one storage. `model_of` gives a trial's model. Raises
-    IdentificationError for recordings of another servo.
+    stopped by whatever Optuna offers, by several processes on one storage. `model_of` gives a trial's model.
     """
-    from core.identification.objective import Batch
 
-    template = search_template(request, friction)
-    batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
-    batch.model = replace(template, dt=float(np.median(batch.steps)))
-    free = batch.model.parameters.free
+    def __init__(self, request: IdentificationRequest, friction: str, recordings: Sequence[Recording]) -> None:
+        """friction: the model; raises IdentificationError for recordings of another servo."""
+        from core.identification.objective import Batch
 
-    def judge(trial: optuna.Trial) -> float:
+        template = search_template(request, friction)
+        batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
+        self._template = batch.model = replace(template, dt=float(np.median(batch.steps)))
+        self._batch, self._metric = batch, request.metric
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters that are suggested."""
+        return tuple(parameter.name for parameter in self._template.parameters.free)
+
+    def __call__(self, trial: optuna.Trial) -> float:
+        """Judge the values a trial suggests."""
+        free = self._template.parameters.free
         vector = np.array([trial.suggest_float(p.name, p.lower, p.upper) for p in free])
-        return float(batch.scores(vector[None]).combined(request.metric)[0])
+        return float(self._batch.scores(vector[None]).combined(self._metric)[0])
 
-    return judge
-
-
-def model_of(request: IdentificationRequest, friction: str, values: Mapping[str, float]) -> ServoModel:
-    """The model of a trial's parameters, e.g. of `study.best_params`."""
-    template = search_template(request, friction)
-    return template.with_parameters(template.parameters.with_values(dict(values)))
+    def model_of(self, values: Mapping[str, float]) -> ServoModel:
+        """The model of a trial's parameters, e.g. of `study.best_params`."""
+        return self._template.with_parameters(self._template.parameters.with_values(dict(values)))
 
 
 def _first_line(error: Exception) -> str:

@@ -192,7 +192,7 @@ def parse_table(text: str, source: str = "control table") -> ControlTable:
         )
     except KeyError as error:
         raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError, ModelError) as error:
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, ModelError) as error:
         raise ModelError(f"{source}: {error}") from None
 
 

@@ -128,13 +128,13 @@ def within_a_turn(scale: Scale, counts: int) -> tuple[Scale, int]:
 
 
 def _counts(increments: int | None, revolutions: int | None, spec: ServoSpec, warnings: list[str]) -> int:
-    if not increments or not revolutions:
+    counts = round(increments / revolutions) if increments and revolutions else 0
+    if counts < 1:
         warnings.append(
             f"the drive does not say its encoder's resolution (0x608F); {spec.encoder_counts_per_turn} counts a turn "
             "are assumed, turn the output once by hand and compare"
         )
         return spec.encoder_counts_per_turn
-    counts = round(increments / revolutions)
     if counts != spec.encoder_counts_per_turn:
         warnings.append(
             f"the drive says {counts} counts a turn (0x608F), the catalogue {spec.encoder_counts_per_turn}; "

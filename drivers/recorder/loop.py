@@ -213,6 +213,8 @@ class Loop(Cycle):
             command = PositionGoal(goals[k]) if enables[k] else Release()
             self._act(command, goals[k], storage.put)
             self._link.progress(k + 1, length, self._skipped, self._bus_errors)
+        # Whoever comes late at the end also skips cycles that are no longer the run's.
+        self._skipped -= k - length
 
     def _bring_back(self) -> None:
         """Hang out if released, go slowly to 0 rad, release. What goes wrong here does not spoil the run."""

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.recording import SAMPLE_DTYPE, RunHeader, SampleSink, SinkDescription
+from drivers.recorder.cycle import describe
 
 BLOCK_TIME = 0.2
 """Rows are handed over at least this often [s]."""
@@ -116,9 +117,9 @@ class Storage:
             for block in self._pending:
                 block.result()
         except Exception as error:
-            problem = f"storing samples failed: {type(error).__name__}: {error}"
+            problem = f"storing samples failed: {describe(error)}"
             exit_status, reason = "fail", "; ".join(part for part in (reason, problem) if part)
         try:
             return Sealed(self._sink().finish(exit_status, reason), problem)
         except Exception as error:
-            return Sealed("", f"closing the run's file failed: {type(error).__name__}: {error}")
+            return Sealed("", f"closing the run's file failed: {describe(error)}")

@@ -8,7 +8,7 @@ import pytest
 from core.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.study import model_of, objective, open_storage
+from core.identification.study import StudyObjective, open_storage
 from tests.core.fleet.small import SERVO, units
 
 REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=150, validation="none")
@@ -46,13 +46,13 @@ def test_an_identifications_studies_are_kept_there_and_resumed_from_there(addres
 
 def test_a_study_steered_by_hand_judges_as_the_identification_does(address):
     found = identify(REQUEST, recordings()).results[0].model
-    judge = objective(REQUEST, "m1", recordings())
+    judge = StudyObjective(REQUEST, "m1", recordings())
     study = optuna.create_study(storage=open_storage(address), study_name="by hand", direction="minimize")
-    study.enqueue_trial({p.name: p.value for p in found.parameters.free})
+    study.enqueue_trial({name: found.values[name] for name in judge.names})
     study.optimize(judge, n_trials=3)
     assert study.trials[0].value == pytest.approx(evaluate(found, recordings()).mean_mae, rel=1e-12)
     assert study.best_trial.number == 0
-    assert model_of(REQUEST, "m1", study.best_params).values == pytest.approx(found.values, rel=1e-12)
+    assert judge.model_of(study.best_params).values == pytest.approx(found.values, rel=1e-12)
     resumed = optuna.load_study(storage=open_storage(address), study_name="by hand")
     resumed.optimize(judge, n_trials=1)
     assert len(resumed.trials) == 4

@@ -5,13 +5,16 @@ import json
 import tempfile
 from pathlib import Path
 
+import h5py
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import ServoBenchError
 from sessions import Session, SessionError, export_csv, import_paths
+from sessions.errors import UnreadableError
 from sessions.facts import FACT_NAMES
+from sessions.schema import read_values
 
 HEADER = {"mass": 0.49, "length": 0.1, "kp": 400, "vin": 7.4, "motor": "xl330", "trajectory": "sin_sin"}
 ENTRIES = [
@@ -160,3 +163,38 @@ def test_a_session_with_any_bytes_in_its_own_files(run_file, name, content):
         else:
             with pytest.raises(SessionError, match=r"^[^\n]*session\.json[^\n]*$"):
                 Session.open(session.path)
+
+
+@pytest.mark.parametrize("length", [3_000_000, 49_999_999])
+@pytest.mark.parametrize("name", ["channels/position", "provenance"])
+def test_a_run_file_that_claims_more_than_it_holds(run_file, tmp_path, name, length):
+    """Chunks nobody wrote are zeros: a few hundred bytes claim gigabytes."""
+    place = tmp_path / "x.h5"
+    place.write_bytes(run_file.partition(b"\nServoBench SHA-256 ")[0])
+    with h5py.File(place, "r+") as file:
+        del file[name]
+        kind = "<f8" if name != "provenance" else "S64"
+        file.create_dataset(name, (length,), kind, chunks=(16_384,))
+    assert not survives(place.read_bytes(), "x.h5")
+    with h5py.File(place) as file, pytest.raises(UnreadableError, match="claims"):
+        read_values(file[name], name)
+
+
+@pytest.mark.parametrize(("shape", "chunks"), [((4,), (2**28,)), ((2_000_000,), (1,))])
+def test_a_dataset_in_chunks_that_cost_too_much(tmp_path, shape, chunks):
+    """HDF5 unpacks whole chunks, however little of them is used, and looks each one up."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("x", shape, "<f8", chunks=chunks, maxshape=(None,))
+        with pytest.raises(UnreadableError, match="claims"):
+            read_values(dataset, "x")
+
+
+def test_what_another_program_compressed_is_read(run_file, tmp_path):
+    place = tmp_path / "x.h5"
+    place.write_bytes(run_file.partition(b"\nServoBench SHA-256 ")[0])
+    with h5py.File(place, "r+") as file:
+        for name, dataset in list(file["channels"].items()):
+            values = dataset[()]
+            del file["channels"][name]
+            file["channels"].create_dataset(name, data=values, compression="gzip")
+    assert survives(place.read_bytes(), "x.h5")

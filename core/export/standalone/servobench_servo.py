@@ -84,6 +84,7 @@ RIGID, STRIBECK, RATIONAL = 0.0, 1.0, 2.0
 STATE = ("slewed_goal", "output", "integral", "error", "bus_current")
 SLEWED, OUTPUT, INTEGRAL, ERROR, BUS = range(len(STATE))
 _TINY = 1e-300
+_LARGEST = 1.7976931348623157e308
 _SLOWEST = 1e-12
 """Slip velocities below this share of the Stribeck velocity are as good as none."""
 
@@ -96,7 +97,7 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
         name = str(source)
         try:
             data = json.loads(Path(source).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             raise ValueError(f"{name}: cannot read the servo: {error}") from None
     if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2):
         raise ValueError(f"{name}: not a servo file of version 1 or 2")
@@ -108,9 +109,7 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if data.get("contact") not in CONTACTS:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
     data["contact"] = float(CONTACTS.index(data["contact"]))
-    wrong = [
-        f for f in FIELDS if not isinstance(data.get(f), (int, float)) or not math.isfinite(data[f]) or data[f] < 0
-    ]
+    wrong = [f for f in FIELDS if not isinstance(data.get(f), (int, float)) or not 0 <= data[f] <= _LARGEST]
     positive = ["torque_constant", "resistance", "stribeck_velocity"]
     if data["contact"] != RIGID:
         positive += ["bristle_stiffness", "bristle_damping"]

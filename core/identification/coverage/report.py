@@ -82,7 +82,7 @@ class Coverage:
                 rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
                 findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IdentificationError(f"a coverage cannot be read: {error}") from None
 
 

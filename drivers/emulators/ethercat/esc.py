@@ -152,6 +152,8 @@ class Esc:
     def _write_bits(self, fmmu: Fmmu, address: int, data: bytes) -> bool:
         done = False
         for index, bit, place, home in fmmu.bits(address, len(data)):
+            if place >= len(self.memory):
+                break
             value = self.memory[place] & ~(1 << home) | (data[index] >> bit & 1) << home
             done |= self.write(place, bytes([value]))
         return done

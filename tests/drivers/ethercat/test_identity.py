@@ -74,6 +74,7 @@ def test_per_mille_of_the_rated_torque():
         ({"x608F_1": 262144}, "262144 counts a turn .* the catalogue 524288; the drive's are used"),
         ({"x608F_1": None}, "does not say its encoder's resolution .* 524288 counts a turn are assumed"),
         ({"x608F_2": 0}, "does not say its encoder's resolution"),
+        ({"x608F_1": 1, "x608F_2": 4}, "does not say its encoder's resolution"),
         ({"x6072": 1000}, "limits its torque to 1000 ‰ .* 6.00 A instead of the 12 A of erob80_50"),
         ({"x6064": 3 * 524288 + 5}, "has counted 3 whole turns"),
         ({"x6502": 0x80}, r"does not list cyclic synchronous torque among its modes \(0x6502 = 0x80\)"),

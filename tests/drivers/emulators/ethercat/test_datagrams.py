@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.emulators.ethercat.datagrams import Command, circulate
+from drivers.emulators.ethercat.registers import END
 from tests.drivers.emulators.ethercat.wire import STATION, Datagram, Wire, packed
 
 RAM = 0x1800
@@ -204,3 +205,10 @@ def test_garbage_ends_nothing(shared, content):
     frame = bytearray(packed([])[:14] + b"\x00\x10" + content)
     circulate(frame, [slave.esc for slave in shared.slaves], 0)
     assert len(frame) == 16 + len(content)
+
+
+def test_bits_of_memory_that_does_not_exist_are_left_alone(wire):
+    """A master may map anything: bits beyond the last byte of RAM are neither read nor written."""
+    wire.fmmu(0, 0x100, END - 1, 2, 3, bits=(1, 2, 3))
+
+    assert len(wire.one(Command.LRW, 0x100, 0, b"\xff\xff")[0]) == 2

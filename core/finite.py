@@ -1,0 +1,23 @@
+"""What counts as a number in somebody else's file."""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import TypeGuard
+
+
+def is_finite(value: object) -> TypeGuard[int | float]:
+    """Whether a value is a finite number that a float can hold; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    # Comparing takes integers of any size, which turning them into floats does not.
+    return -sys.float_info.max <= value <= sys.float_info.max
+
+
+def finite_float(text: str) -> float:
+    """A number of a JSON text, for `json.loads(parse_float=…)`; raises ValueError for one beyond what a float holds."""
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError(f"{text[:40]} is more than a number can be")
+    return value

@@ -1,0 +1,82 @@
+"""What an identification leaves in its folder and reads again."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+from bench_gui.certainty import read_certainty
+from bench_gui.identify.kept_crossvalidation import read_crossvalidation
+from bench_gui.identify.record import RECORD, check_resumable, read_record
+from bench_gui.results import load_identification
+from core.errors import IdentificationError
+from core.identification.coverage.report import Coverage
+from core.identification.request import search_template
+from core.model import ServoModel
+from tests.fuzz.mutation import changed_json
+from tests.fuzz.parser import SEEDS, Parser, from_file, scratch
+
+
+@cache
+def _folder() -> Path:
+    """A result's folder with models in it."""
+    folder = scratch() / "result"
+    folder.mkdir(exist_ok=True)
+    for name in ("m1", "m2"):
+        (folder / f"{name}.json").write_bytes((SEEDS / "model_ours" / name).read_bytes())
+    return folder
+
+
+def _record(data: bytes) -> None:
+    folder = scratch() / "record"
+    folder.mkdir(exist_ok=True)
+    (folder / RECORD).write_bytes(data)
+    record = read_record(folder)
+    json.dumps(record.request.to_json(), allow_nan=False)
+    check_resumable(record, record.request, record.runs)
+    for friction in record.request.models:
+        search_template(record.request, friction)
+
+
+def _result(data: bytes) -> None:
+    folder = _folder()
+    (folder / "result.json").write_bytes(data)
+    found = load_identification(folder)
+    assert found.results
+    for result in found.results:
+        result.to_json()
+        json.dumps(result.evidence.to_json())
+
+
+def _certainty(data: bytes) -> None:
+    folder = _folder()
+    (folder / "certainty.json").write_bytes(data)
+    read_certainty(folder, ServoModel.read(folder / "m2.json")).to_json()
+
+
+def _coverage(data: bytes) -> None:
+    try:
+        known = json.loads(data)
+    except (ValueError, RecursionError):
+        raise IdentificationError("no JSON") from None
+    Coverage.from_json(known).to_json()
+
+
+def _crossvalidation(path: Path) -> None:
+    kept = read_crossvalidation(path.parent)
+    assert kept.runs or not kept.found.fits
+
+
+PARSERS = (
+    Parser(name="record", parse=_record, mutate=changed_json, longest=4096),
+    Parser(name="result", parse=_result, mutate=changed_json, longest=16_384),
+    Parser(name="certainty", parse=_certainty, mutate=changed_json, longest=8192),
+    Parser(name="coverage", parse=_coverage, mutate=changed_json, longest=16_384),
+    Parser(
+        name="crossvalidation",
+        parse=from_file("crossvalidation.json", _crossvalidation),
+        mutate=changed_json,
+        longest=32_768,
+    ),
+)

@@ -1,0 +1,126 @@
+"""Files of HDF5: finished runs, parts of runs that a crash left behind, and exported sessions.
+
+Each in two ways: as bytes, and as what a recipe makes of a sound file. None has the line of SHA-256 that would refuse
+it at once: whoever changes a file can leave it out.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from random import Random
+from unittest import mock
+
+import numpy as np
+
+from sessions import Session, trial
+from sessions.contents import contents_of
+from sessions.importers.sources import Source, read_source
+from sessions.part import read_part
+from sessions.recovery import recover
+from sessions.store import Session as Store
+from tests.fuzz.hdf5 import cooked
+from tests.fuzz.mutation import changed_bytes
+from tests.fuzz.parser import SEEDS, Parser, from_file, scratch
+
+NAME = "0001_sin_sin_kp400"
+MOST_BYTES = 65_536
+LONGEST_TRIAL = 5
+"""[s]"""
+_ENDS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGALRM)
+
+
+def _run(path: Path) -> None:
+    """In a session's folder it is listed and loaded; from elsewhere it is imported."""
+    session = _session_around(path, f"{NAME}.h5")
+    assert len(session.runs()) + len(session.problems()) == 1
+    read_source(Source(path, named=True))
+
+
+def _part(path: Path) -> None:
+    """A part is recovered or set aside, and never lost; read by itself it is refused or understood."""
+    session = _session_around(path, f"{NAME}.h5.part")
+    runs = session.path / "runs"
+    kept = [file for file in runs.rglob("*") if file.suffix in (".h5", ".part") or ".part." in file.name]
+    assert len(kept) == 1, f"{[file.name for file in runs.rglob('*')]}"
+    session.load_all()
+    facts, rows = read_part(path)
+    assert facts.id
+    assert np.all(np.isfinite(rows["skipped_cycles"]))
+
+
+def _exported(path: Path) -> None:
+    session = Session.open(path)
+    session.runs()
+    session.problems()
+    contents_of(session)
+
+
+def _session_around(path: Path, name: str) -> Store:
+    folder = scratch() / "session"
+    shutil.rmtree(folder, ignore_errors=True)
+    session = Session.create(folder)
+    shutil.copy(path, folder / "runs" / name)
+    session.recovery = recover(folder / "runs")
+    return session
+
+
+def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], object]:
+    @cache
+    def base() -> bytes:
+        return (SEEDS / seed).read_bytes()
+
+    def parse(recipe: bytes) -> object:
+        # What HDF5 itself wrote does not end a process: no need for the half second of a trial.
+        with mock.patch("sessions.schema.survive"):
+            return read(cooked(base(), recipe))
+
+    return parse
+
+
+def _as_bytes(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
+    def parse(data: bytes) -> object:
+        trial._tried.cache_clear()
+        with mock.patch("sessions.trial._started", _forked):
+            return read(data)
+
+    return parse
+
+
+def _forked(path: str, limit: float) -> int:
+    """A trial without the start of an interpreter, which takes a hundred times as long."""
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    # Nobody else's handler is to make an ordinary end of it.
+    for number in _ENDS:
+        signal.signal(number, signal.SIG_DFL)
+    signal.alarm(LONGEST_TRIAL)
+    os.close(1)
+    os.close(2)
+    try:
+        trial.read_through(path)
+    finally:
+        os._exit(0)
+
+
+def _changed_recipe(data: bytes, rng: Random) -> bytes:
+    return changed_bytes(data, rng) if rng.randrange(4) else rng.randbytes(rng.choice((4, 8, 16, 32)))
+
+
+_READ = {
+    "run": from_file("run.h5", _run),
+    "part": from_file("left.h5.part", _part),
+    "exported": from_file("session.h5", _exported),
+}
+PARSERS = (
+    *(Parser(name=f"{kind}_bytes", parse=_as_bytes(read), longest=MOST_BYTES) for kind, read in _READ.items()),
+    *(
+        Parser(name=f"{kind}_edited", parse=_cooked(f"{kind}_bytes/sound", read), mutate=_changed_recipe, longest=256)
+        for kind, read in _READ.items()
+    ),
+)

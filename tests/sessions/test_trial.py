@@ -1,0 +1,59 @@
+"""A file of HDF5 without a hash is tried in another process; what that dies of or hangs in is a damaged file."""
+
+import h5py
+import pytest
+
+from sessions import trial
+from sessions.errors import UnreadableError
+from sessions.schema import opened
+from sessions.trailer import append_trailer
+
+
+@pytest.fixture
+def file(tmp_path):
+    place = tmp_path / "x.h5"
+    with h5py.File(place, "w") as content:
+        content["x"] = [1.0, 2.0]
+    return place
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "by signal 11"),
+        ("while True: pass", "does not come to an end"),
+    ],
+)
+def test_what_ends_or_holds_a_process_is_damaged(file, monkeypatch, program, reason):
+    monkeypatch.setattr(trial, "_PROGRAM", program)
+    monkeypatch.setattr(trial, "PATIENCE", 1.0)
+    with pytest.raises(UnreadableError, match=reason), opened(file):
+        pass
+
+
+def test_a_sound_file_of_another_program_is_opened(file):
+    with opened(file) as content:
+        assert list(content["x"][()]) == [1.0, 2.0]
+
+
+def test_a_file_with_its_hash_needs_no_trial(file, monkeypatch):
+    append_trailer(file)
+    monkeypatch.setattr(trial, "_started", None)
+    with opened(file) as content:
+        assert list(content) == ["x"]
+
+
+def test_a_file_is_tried_once(file, monkeypatch):
+    tried = []
+    monkeypatch.setattr(trial, "_started", lambda path, limit: tried.append(path) or 0)
+    for _ in range(3):
+        with opened(file):
+            pass
+    assert tried == [str(file)]
+
+
+def test_whatever_a_file_holds_a_trial_ends_well(file, tmp_path):
+    for content in (b"", b"\x89HDF\r\n\x1a\n", file.read_bytes()[:-100]):
+        place = tmp_path / "other.h5"
+        place.write_bytes(content)
+        assert trial._started(str(place), 60.0) == 0
