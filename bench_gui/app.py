@@ -17,6 +17,7 @@ from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
 from bench_gui.shell.single import Doorbell, hand_over
 from bench_gui.tour.newcomer import is_newcomer
+from bench_gui.work.memory import return_memory_early
 
 PREPARE_AFTER = 300
 """Time after the window is whole before anything else starts [ms]."""
@@ -64,6 +65,7 @@ def make_application() -> QApplication:
     """The application with what both themes share; the one that is there already if there is one."""
     app = QApplication.instance()
     if not isinstance(app, QApplication):
+        return_memory_early()
         app = QApplication(["servobench"])
     app.setApplicationName("ServoBench")
     app.setOrganizationName("ServoBench")

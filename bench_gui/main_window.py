@@ -33,6 +33,7 @@ from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
 from bench_gui.connect.servo_link import ServoView, simulated_servos
 from bench_gui.controller import Controller
+from bench_gui.help.keys import HelpInDialogs
 from bench_gui.identify.messages import FitProgress, FitResult
 from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
@@ -43,7 +44,7 @@ from bench_gui.shell.escape import EscapeStops
 from bench_gui.shell.menus import Menus
 from bench_gui.undo import Edit
 from bench_gui.units import ANGLE_UNITS, duration, milliradians
-from bench_gui.widgets.fields import button
+from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.rail import Rail
@@ -57,11 +58,13 @@ if TYPE_CHECKING:
     from bench_gui.connect.view import BenchView
     from bench_gui.explore.view import ExploreView
     from bench_gui.export.view import ExportView
+    from bench_gui.fleet.view import FleetView
     from bench_gui.help.window import HelpWindow
     from bench_gui.identify.view import IdentifyView
     from bench_gui.place.view import PlaceView
+    from bench_gui.tour.tour import Tour
 
-BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT, EXPLORE = range(7)
+BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT, EXPLORE, FLEET = range(8)
 TASKS = [
     ("Bench", "bench", "Connect the servo, set up the pendulum"),
     ("Record", "record", "Record motion"),
@@ -70,6 +73,7 @@ TASKS = [
     ("Compare", "compare", "See simulated over measured motion"),
     ("Export", "export", "Hand a model to another program"),
     ("Explore", "explore", "Try stiction, compliant actuators, learning and the Webots servo"),
+    ("Fleet", "fleet", "Identify many units of a servo and see what they have in common"),
 ]
 SMALLEST = (1180, 640)
 AFTER_PAINT = 30
@@ -96,6 +100,8 @@ class MainWindow(QMainWindow):
         self._postponed_theme = ""
         self._asks_before_closing = True
         self._help: HelpWindow | None = None
+        self.tour: Tour | None = None
+        """Made when it is first asked for."""
         self._theme_name = ""
         self._pages: dict[int, TaskPage] = {}
         self.setWindowTitle("ServoBench")
@@ -115,7 +121,9 @@ class MainWindow(QMainWindow):
         self.rail = Rail(TASKS, self.show_task)
         self.session = SessionPanel(controller)
         self.log = LogPanel(controller.journal)
-        self.status_line = StatusLine(controller.queue.abort, controller.fitting.stop, self.show_log)
+        self.status_line = StatusLine(
+            controller.queue.abort, controller.fitting.stop, lambda: self.fleet.running.stop(), self.show_log
+        )
         self.menus = Menus(self.menuBar(), self)
         self._assemble()
         self._build_menus()
@@ -167,6 +175,11 @@ class MainWindow(QMainWindow):
         return cast("ExploreView", self.page(EXPLORE))
 
     @property
+    def fleet(self) -> FleetView:
+        """Many units."""
+        return cast("FleetView", self.page(FLEET))
+
+    @property
     def pages(self) -> list[TaskPage]:
         """All of them, in the order of the rail."""
         return [self.page(number) for number in range(len(TASKS))]
@@ -208,9 +221,18 @@ class MainWindow(QMainWindow):
             from bench_gui.export.view import ExportView
 
             return ExportView(controller)
-        from bench_gui.explore.view import ExploreView
+        if number == EXPLORE:
+            from bench_gui.explore.view import ExploreView
 
-        return ExploreView(controller)
+            return ExploreView(controller)
+        from bench_gui.fleet.view import FleetView
+
+        fleet = FleetView(controller)
+        for told in (fleet.running.changed, fleet.running.progressed):
+            told.connect(lambda: self._show_fleet(fleet))
+        fleet.running.finished.connect(lambda: self._note_fleet(fleet))
+        fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
+        return fleet
 
     def _make_next(self) -> None:
         """Make one more page; a turn of the event loop between two keeps the window alive."""
@@ -315,8 +337,12 @@ class MainWindow(QMainWindow):
             menus.add("&Session", spec)
         for name, _, _ in TASKS:
             menus.menu(f"&Tasks/&{name}")
-        menus.add("&Help", ActionSpec("&Help on this task", self.show_help, "F1"))
+        menus.add("&Help", ActionSpec("&Help on what is in sight", self.show_help, "F1"))
+        menus.add("&Help", ActionSpec("Guided &tour", self.show_tour, tip="The order of work, step by step"))
         menus.add("&Help", ActionSpec("&About ServoBench", self.show_about))
+        self.help_button = describe(button("?", "", self.show_help, "small"), "Help", "Help on what is in sight (F1)")
+        self.menuBar().setCornerWidget(self.help_button)
+        HelpInDialogs(self, self._help_in_dialog)
 
     def _choices(
         self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
@@ -400,8 +426,9 @@ class MainWindow(QMainWindow):
         parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
         for part in (*parts, *self._pages.values()):
             part.set_theme(theme)
-        if self._help is not None:
-            self._help.set_theme(theme)
+        for part in (self._help, self.tour):
+            if part is not None:
+                part.set_theme(theme)
         chosen = "system" if self._follow_system else name
         for action in self._themes.actions():
             action.setChecked(action.data() == chosen)
@@ -410,18 +437,43 @@ class MainWindow(QMainWindow):
         """Find any action by a few letters."""
         from bench_gui.shell.command_palette import CommandPalette
 
-        CommandPalette(self.menus, self).exec()
+        palette = CommandPalette(self.menus, self)
+        palette.exec()
+        # Its parent would keep it, and the next, until the window closes.
+        palette.deleteLater()
 
     def show_help(self) -> None:
-        """Open the help page of the task in sight."""
-        if self._help is None:
-            from bench_gui.help.window import HelpWindow
+        """Open the help where it speaks of what is in sight."""
+        from bench_gui.help.topics import topic_in_sight
 
-            self._help = HelpWindow(self)
-            self._help.set_theme(themes.load_theme(self._theme_name))
-        self._help.show_page(self.page(self.stack.currentIndex()).help_page)
+        if self._help is None:
+            self._help = self._make_help(self)
+        self._help.show_page(topic_in_sight(self))
         self._help.show()
         self._help.raise_()
+
+    def _help_in_dialog(self, topic: str, dialog: QWidget) -> None:
+        """The help beside a dialog, which may shut every window that is not its own."""
+        made = self._make_help(dialog)
+        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        made.show_page(topic)
+        made.show()
+
+    def _make_help(self, owner: QWidget) -> HelpWindow:
+        from bench_gui.help.window import HelpWindow
+
+        made = HelpWindow(owner)
+        made.set_theme(themes.load_theme(self._theme_name))
+        return made
+
+    def show_tour(self) -> None:
+        """Point at what to do first, then at what comes next."""
+        if self.tour is None:
+            from bench_gui.tour.tour import Tour
+
+            self.tour = Tour(self)
+            self.tour.set_theme(themes.load_theme(self._theme_name))
+        self.tour.begin()
 
     def show_log(self) -> None:
         """Bring the log into sight."""
@@ -432,6 +484,8 @@ class MainWindow(QMainWindow):
 
     def come_forward(self, session: str) -> None:
         """A second start asked for this window, and maybe for a session."""
+        if not self._asks_before_closing:
+            return  # it is closing, and would come back as an empty shell
         if session:
             self.controller.library.open(Path(session))
         self.showNormal() if self.isMinimized() else self.show()
@@ -546,6 +600,26 @@ class MainWindow(QMainWindow):
         count = len(result.models)
         stopped = ", stopped early" if result.stopped else ""
         self.status_line.note.setText(f"Identified {count} model{'s' if count != 1 else ''}{stopped}")
+
+    def _show_fleet(self, fleet: FleetView) -> None:
+        running, line = fleet.running, self.status_line.fleet
+        step = running.latest
+        line.stop_button.setEnabled(running.active and not running.stopping)
+        if not running.active:
+            line.hide()
+        elif running.stopping:
+            line.show_progress("Stopping the fleet, what is done is kept…", 1.0)
+        elif step is None or not step.tasks:
+            line.show_progress(f"Fleet: {step.text if step is not None else 'starting'}…", 0.0)
+        else:
+            left = f"{duration(step.remaining)} left" if step.computed else "starting the workers"
+            line.show_progress(f"Fleet: {step.done} of {step.tasks}, {left}", step.done / step.tasks)
+
+    def _note_fleet(self, fleet: FleetView) -> None:
+        summary = fleet.running.summary
+        if summary is not None:
+            stopped = ", stopped early" if fleet.running.stopped else ""
+            self.status_line.note.setText(f"Fleet: {summary.done} of {summary.tasks} fits{stopped}")
 
     def _keep_layout(self, before: QByteArray, after: QByteArray) -> None:
         """A layout a person changed can be undone, and is remembered."""

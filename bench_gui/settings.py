@@ -61,6 +61,8 @@ class Values:
     """Session that is open now; left behind by a window that did not end properly."""
     capture_key: str = "Space"
     """Key or foot pedal that captures a placed point."""
+    tour: str = ""
+    """"seen" once the guided tour was shown."""
     countdown: float = 3.0
     """Before a servo that can move something real begins to move [s]."""
 
@@ -69,6 +71,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "theme": _one_of("system", "light", "dark"),
     "angle_unit": _one_of("radians", "degrees"),
     "recent": _texts,
+    "tour": _one_of("", "seen"),
     "countdown": _seconds,
 }
 """What a value has to be to be taken over; a text where nothing is said."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices, QImage, QTextBlock, QTextBlockFormat, QTextCursor, QTextDocument
+from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtGui import (
+    QDesktopServices,
+    QFont,
+    QImage,
+    QTextBlock,
+    QTextBlockFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+)
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QListWidget, QListWidgetItem, QTextBrowser, QVBoxLayout, QWidget
 
+from bench_gui.help.pages import COOKBOOK, FIRST, followed, page_file, pages, place_name
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, tool
 
-FOLDER = Path(str(files("resources") / "help"))
-FIRST = "index"
 PICTURE_WIDTH = 620
 """Pictures are shown no wider [px]."""
 MARGIN = 18
@@ -22,31 +29,17 @@ LINE_HEIGHT = 135.0
 """[%]"""
 
 
-def pages() -> dict[str, str]:
-    """File name without ending → title, the first page first."""
-    found = {path.stem: _title(path) for path in sorted(FOLDER.glob("*.md"))}
-    return {FIRST: found.pop(FIRST), **found} if FIRST in found else found
-
-
-def _title(path: Path) -> str:
-    for line in path.read_text("utf-8").splitlines():
-        if line.startswith("# "):
-            return line[2:].strip()
-    return path.stem.replace("_", " ").capitalize()
-
-
 class _Browser(QTextBrowser):
     """Shows Markdown with pictures that fit."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.setSearchPaths([str(FOLDER)])
         self.setOpenLinks(False)
 
     def loadResource(self, kind: int, name: QUrl) -> object:
         """Scale pictures to the page."""
         if kind == QTextDocument.ResourceType.ImageResource.value:
-            picture = QImage(str(FOLDER / name.path()))
+            picture = QImage(str(Path(self.searchPaths()[0]) / name.path()))
             if picture.width() > PICTURE_WIDTH:
                 return picture.scaledToWidth(PICTURE_WIDTH, Qt.TransformationMode.SmoothTransformation)
             return picture
@@ -62,6 +55,7 @@ class HelpWindow(QWidget):
         self.resize(900, 640)
         self._history: list[str] = []
         self._place = -1
+        self._wanted = ""
         row = QHBoxLayout(self)
         left, right = QVBoxLayout(), QVBoxLayout()
         self.search = describe(QLineEdit(), "Search the help", "Show the pages that hold these words")
@@ -70,6 +64,7 @@ class HelpWindow(QWidget):
         self.search.textChanged.connect(self._find)
         self.contents = describe(QListWidget(), "Help pages", "Select a page to read it")
         self.contents.currentItemChanged.connect(lambda item, _: item is not None and self._choose(item))
+        self.contents.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         left.addWidget(self.search)
         left.addWidget(self.contents, 1)
         head = QHBoxLayout()
@@ -94,9 +89,10 @@ class HelpWindow(QWidget):
         """The page that is shown."""
         return self._history[self._place] if self._history else ""
 
-    def show_page(self, name: str) -> None:
-        """Show a page by its file name without ending; the first one when there is none of this name."""
-        name = name if (FOLDER / f"{name}.md").is_file() else FIRST
+    def show_page(self, topic: str) -> None:
+        """Show a page by its name, or a place in it, "page#place"; the first page when there is none of this name."""
+        name, _, self._wanted = topic.partition("#")
+        name = name if name in pages() else FIRST
         if name != self.current:
             self._history = [*self._history[: self._place + 1], name]
             self._place = len(self._history) - 1
@@ -113,9 +109,12 @@ class HelpWindow(QWidget):
     def _read(self) -> None:
         name = self.current
         document = self.page.document()
-        self.page.setMarkdown((FOLDER / f"{name}.md").read_text("utf-8"))
+        self.page.setSearchPaths([str(page_file(name).parent)])
+        self.page.setMarkdown(page_file(name).read_text("utf-8"))
         document.setDocumentMargin(MARGIN)
         _space_out(document)
+        # Where a line is, is known once the page has its width.
+        QTimer.singleShot(0, self, self._scroll)
         self.back_button.setEnabled(self._place > 0)
         self.forward_button.setEnabled(self._place < len(self._history) - 1)
         for place in range(self.contents.count()):
@@ -125,7 +124,15 @@ class HelpWindow(QWidget):
                 self.contents.setCurrentItem(item)
                 self.contents.blockSignals(False)
 
+    def _scroll(self) -> None:
+        """Bring the wanted place to the top."""
+        block = _place_in(self.page.document(), self._wanted) if self._wanted else None
+        if block is not None:
+            top = self.page.document().documentLayout().blockBoundingRect(block).top()
+            self.page.verticalScrollBar().setValue(round(top) - MARGIN // 2)
+
     def _step(self, by: int) -> None:
+        self._wanted = ""
         self._place = min(max(self._place + by, 0), len(self._history) - 1)
         self._read()
 
@@ -135,20 +142,33 @@ class HelpWindow(QWidget):
     def _follow(self, url: QUrl) -> None:
         if url.scheme() in ("http", "https"):
             QDesktopServices.openUrl(url)
-        elif url.path().endswith(".md"):
-            self.show_page(Path(url.path()).stem)
+        elif url.path().endswith(".md") or url.hasFragment():
+            self.show_page(f"{followed(self.current, url.path())}#{url.fragment()}")
 
     def _find(self, words: str) -> None:
         self.contents.blockSignals(True)
         self.contents.clear()
         wanted = words.lower().split()
         for name, title in pages().items():
-            text = (FOLDER / f"{name}.md").read_text("utf-8").lower() if wanted else ""
+            text = page_file(name).read_text("utf-8").lower() if wanted else ""
             if all(word in text for word in wanted):
-                item = QListWidgetItem(title)
+                item = QListWidgetItem(f"Recipe: {title}" if name.startswith(COOKBOOK) else title)
                 item.setData(Qt.ItemDataRole.UserRole, name)
+                item.setToolTip(title)
                 self.contents.addItem(item)
         self.contents.blockSignals(False)
+
+
+def _place_in(document: QTextDocument, wanted: str) -> QTextBlock | None:
+    """The heading, or the paragraph that begins with bold words, of this name."""
+    block = document.begin()
+    while block.isValid():
+        parts = [part.fragment() for part in block]  # type: ignore[attr-defined]
+        bold = parts[0].text() if parts and parts[0].charFormat().fontWeight() > QFont.Weight.Medium else ""
+        if place_name(block.text() if block.blockFormat().headingLevel() else bold) == wanted:
+            return block
+        block = block.next()
+    return None
 
 
 def _space_out(document: QTextDocument) -> None:
@@ -159,11 +179,24 @@ def _space_out(document: QTextDocument) -> None:
         shape = block.blockFormat()
         if not _is_picture(block):
             shape.setLineHeight(LINE_HEIGHT, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
-        if block.textList() is None:
+        language = _language(block)
+        if language is not None:
+            # Each line of code is a paragraph of its own.
+            last = _language(block.next()) != language
+            shape.setLeftMargin(MARGIN)
+            shape.setBottomMargin(12 if last else 0)
+        elif block.textList() is None:
             shape.setBottomMargin(8)
             shape.setTopMargin(10 if shape.headingLevel() else 2)
         cursor.setBlockFormat(shape)
         block = block.next()
+
+
+def _language(block: QTextBlock) -> str | None:
+    """Of a fenced block; None for other text."""
+    shape = block.blockFormat()
+    fenced = shape.hasProperty(QTextFormat.Property.BlockCodeFence.value)
+    return shape.stringProperty(QTextFormat.Property.BlockCodeLanguage.value) if fenced else None
 
 
 def _is_picture(block: QTextBlock) -> bool:

@@ -25,6 +25,8 @@ LABEL_SIZE, TICK_SIZE = 10, 11
 """Of the axes' names and numbers [px]."""
 LOW = 80
 """A plot below this height has fewer ticks [px]."""
+PADDING, STEADY = 0.025, 0.005
+"""Shares of a range that are kept free at both ends, and that an automatic one may be off by."""
 AXIS_WIDTH = 62
 """Left axes have one width, so that plots above each other share their columns."""
 
@@ -71,6 +73,29 @@ class _LiveCurve(pg.PlotCurveItem):
         return (np.empty(0), np.empty(0)) if x is None or y is None else (x, y)
 
 
+class _SteadyView(pg.ViewBox):
+    """A view whose automatic range rests once it fits.
+
+    It counts the width of pens and titles in pixels, whose extent in seconds depends on the range: of two linked views,
+    each moved by the other's size, it can go back and forth for ever, from one paint to the next.
+    """
+
+    def setRange(self, rect: Any = None, xRange: Any = None, yRange: Any = None, **how: Any) -> None:
+        if not how.get("disableAutoRange", True):
+            xRange, yRange = self._moved(0, xRange), self._moved(1, yRange)
+            if rect is None and xRange is None and yRange is None:
+                return
+        super().setRange(rect, xRange, yRange, **how)
+
+    def _moved(self, axis: int, wanted: Any) -> Any:
+        """A range that is asked for; None where the present one is as good."""
+        if wanted is None:
+            return None
+        low, high = self.viewRange()[axis]
+        slack = STEADY * (high - low)
+        return None if abs(wanted[0] - low) <= slack and abs(wanted[1] - high) <= slack else wanted
+
+
 class Chart(pg.PlotWidget):
     """One pair of axes."""
 
@@ -78,7 +103,7 @@ class Chart(pg.PlotWidget):
         """name: for screen readers; left, bottom: what the axes show, bottom empty hides its numbers."""
         axes = {"left": LogAxis("left")} if log else None
         # Made without its menu, which nobody sees and which takes half of the time.
-        super().__init__(axisItems=axes, enableMenu=False)
+        super().__init__(axisItems=axes, enableMenu=False, viewBox=_SteadyView(enableMenu=False))
         self.setAccessibleName(name)
         self.setToolTip("Drag to move, wheel to zoom, double-click to fit")
         self._left, self._left_unit, self._bottom = left, left_unit, bottom
@@ -104,7 +129,7 @@ class Chart(pg.PlotWidget):
         else:
             item.getAxis("bottom").setStyle(showValues=False)
             item.getAxis("bottom").setHeight(6)
-        item.vb.setDefaultPadding(0.025)
+        item.vb.setDefaultPadding(PADDING)
 
     @property
     def axes(self) -> Any:

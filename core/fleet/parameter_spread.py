@@ -163,7 +163,7 @@ class ParameterSpread:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterSpread:
-        """Inverse of `to_json`; raises KeyError, TypeError, ValueError."""
+        """Inverse of `to_json`; raises KeyError, TypeError, ValueError, OverflowError."""
         low, high = data["between_interval"]
         if data["coordinate"] not in (LOGARITHMIC, LINEAR):
             raise ValueError(f"no coordinate {data['coordinate']!r}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -57,6 +58,13 @@ class UnitFacts:
     """Ids of its recordings there."""
     data_hash: str
 
+    def __post_init__(self) -> None:
+        texts = (self.name, self.servo, self.source, self.data_hash, *self.runs)
+        if not all(isinstance(text, str) for text in texts):
+            raise IdentificationError("a unit is told by its name, servo, source, runs and the data's hash, all texts")
+        if not FOLDER_NAME.fullmatch(self.name):
+            raise IdentificationError(f"{self.name!r:.100} cannot be the name of a unit's folder")
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {**asdict(self), "runs": list(self.runs)}
@@ -66,6 +74,9 @@ class UnitFacts:
         """Inverse of `to_json`; raises KeyError, TypeError."""
         return cls(**{**data, "runs": tuple(map(str, data["runs"]))})
 
+
+FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,120}")
+KEY = re.compile(r"[0-9a-f]{32}")
 
 LoadUnit = Callable[[UnitFacts], Sequence[Recording]]
 """Reads a unit's recordings."""
@@ -81,6 +92,11 @@ class Chain:
     keys: tuple[str, ...]
     """One a model, in the order of the request's."""
 
+    def __post_init__(self) -> None:
+        wrong = [key for key in self.keys if not isinstance(key, str) or not KEY.fullmatch(key)]
+        if wrong:
+            raise IdentificationError(f"{wrong[0]!r:.100} is no key of a fit")
+
 
 @dataclass(frozen=True, kw_only=True)
 class FleetPlan:
@@ -89,6 +105,16 @@ class FleetPlan:
     request: FleetRequest
     units: tuple[UnitFacts, ...]
     chains: tuple[Chain, ...]
+
+    def __post_init__(self) -> None:
+        names = [unit.name for unit in self.units]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise IdentificationError(f"two units are called {', '.join(twice)}")
+        if {chain.unit for chain in self.chains} != set(names):
+            raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
+        if {len(chain.keys) for chain in self.chains} != {len(self.request.fit.models)}:
+            raise IdentificationError("each chain of a fleet has one fit a model")
 
     @property
     def tasks(self) -> int:
@@ -123,8 +149,8 @@ class FleetPlan:
                         unit=str(chain["unit"]),
                         split=Split(
                             str(chain["split"]["rule"]),
-                            tuple(chain["split"]["train"]),
-                            tuple(chain["split"]["validation"]),
+                            tuple(map(str, chain["split"]["train"])),
+                            tuple(map(str, chain["split"]["validation"])),
                         ),
                         repeat=int(chain["repeat"]),
                         keys=tuple(map(str, chain["keys"])),
@@ -132,7 +158,7 @@ class FleetPlan:
                     for chain in data["chains"]
                 ),
             )
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise IdentificationError(f"the plan of a fleet cannot be read: {error!r}") from None
 
 
@@ -148,10 +174,6 @@ def make_plan(request: FleetRequest, units: Sequence[UnitFacts], load: LoadUnit)
         raise IdentificationError(
             f"units of {', '.join(others)} cannot be in a fleet of {request.fit.servo}: give the sessions of one servo"
         )
-    names = [unit.name for unit in units]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise IdentificationError(f"two units are called {', '.join(twice)}")
     chains: list[Chain] = []
     for unit in units:
         recordings = load(unit)

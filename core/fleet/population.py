@@ -87,7 +87,7 @@ class Population:
                 correlation=correlation,
                 shrinkage=float(data["shrinkage"]),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IdentificationError(f"a population cannot be read: {error!r}") from None
 
 

@@ -92,7 +92,7 @@ class Transfer:
             if errors.shape != (len(units), len(units)):
                 raise ValueError(f"{errors.shape} errors of {len(units)} units")
             return cls(friction=str(data["friction"]), units=units, errors=errors)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise IdentificationError(f"a transfer matrix cannot be read: {error!r}") from None
 
 

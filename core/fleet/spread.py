@@ -82,7 +82,10 @@ class CentreErrors:
             name: np.array([math.inf if error is None else float(error) for error in data[name]])
             for name in ("own", "mean", "others", "medoid_errors")
         }
-        return cls(units=tuple(map(str, data["units"])), medoid=str(data["medoid"]), **lists)
+        units, medoid = tuple(map(str, data["units"])), str(data["medoid"])
+        if medoid not in units or any(errors.shape != (len(units),) for errors in lists.values()):
+            raise ValueError(f"errors of {len(units)} units, {medoid!r:.100} among them, are told for each of them")
+        return cls(units=units, medoid=medoid, **lists)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,7 +150,9 @@ class Spread:
                 raise ValueError(f"the model has no {', '.join(lacking)}")
             errors = None if data["errors"] is None else CentreErrors.from_json(data["errors"])
             return cls(population=found, centre=str(data["centre"]), model=model, errors=errors)
-        except (KeyError, TypeError, ValueError, AttributeError, ModelError, IdentificationError) as error:
+        except (
+            KeyError, TypeError, ValueError, AttributeError, OverflowError, ModelError, IdentificationError
+        ) as error:  # fmt: skip
             raise IdentificationError(f"{source}: cannot be read as a fleet's spread: {error}") from None
 
     @classmethod

@@ -188,3 +188,21 @@ def test_a_live_curve_is_read_at_full_resolution(qtbot):
     assert len(seen.x) == 2000
     live.setVisible(False)
     assert chart.seen() == []
+
+
+def test_an_automatic_range_rests_once_it_fits(qtbot):
+    """Pens and titles count in pixels: ranges that follow them to the last digit move linked charts for ever."""
+    chart = Chart("chart", "Position", "rad", bottom="Time [s]")
+    qtbot.addWidget(chart)
+    chart.resize(400, 200)
+    chart.add_curve().setData([0.0, 100.0], [0.0, 1.0])
+    chart.fit()
+    chart.view.updateAutoRange()
+    low, high = chart.view.viewRange()[0]
+    span = high - low
+    chart.view.setRange(xRange=(low - 0.002 * span, high), padding=0.0, disableAutoRange=False)
+    assert chart.view.viewRange()[0] == [low, high]
+    chart.view.setRange(xRange=(low - 0.02 * span, high), padding=0.0, disableAutoRange=False)
+    assert chart.view.viewRange()[0] == pytest.approx([low - 0.02 * span, high])
+    chart.view.setXRange(low, high, padding=0.0)
+    assert chart.view.viewRange()[0] == pytest.approx([low, high])

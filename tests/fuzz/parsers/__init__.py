@@ -27,7 +27,16 @@ MODULES = {
     "logs": ("log_bam", "log_csv", "log_gzip", "arm_csv", "arm_links", "reference_csv"),
     "models": ("model_ours", "model_bam", "servo_toml", "control_table", "compliant_unit"),
     "session_files": ("session_json", "index_json", "annotations", "placed_points", "plan", "presets", "settings"),
-    "results": ("record", "result", "certainty", "crossvalidation", "coverage"),
+    "results": (
+        "record",
+        "result",
+        "certainty",
+        "crossvalidation",
+        "coverage",
+        "fleet_plan",
+        "fleet_transfer",
+        "fleet_spread",
+    ),
     "exports": (
         "urdf",
         "urdf_drive",

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from bench_gui.certainty import read_certainty
 from bench_gui.identify.kept_crossvalidation import read_crossvalidation
 from bench_gui.identify.record import RECORD, check_resumable, read_record
 from bench_gui.results import load_identification
 from core.errors import IdentificationError
+from core.fleet.plan import FleetPlan
+from core.fleet.result import Transfer, assembled
+from core.fleet.spread import Spread
 from core.identification.coverage.report import Coverage
 from core.identification.request import search_template
 from core.model import ServoModel
@@ -56,11 +60,32 @@ def _certainty(data: bytes) -> None:
 
 
 def _coverage(data: bytes) -> None:
+    Coverage.from_json(_json(data)).to_json()
+
+
+def _json(data: bytes) -> Any:
     try:
-        known = json.loads(data)
+        return json.loads(data)
     except (ValueError, RecursionError):
         raise IdentificationError("no JSON") from None
-    Coverage.from_json(known).to_json()
+
+
+def _fleet_plan(data: bytes) -> None:
+    plan = FleetPlan.from_json(_json(data))
+    json.dumps(plan.to_json(), allow_nan=False)
+    assert not assembled(plan, {}).done
+
+
+def _fleet_transfer(data: bytes) -> None:
+    transfer = Transfer.from_json(_json(data))
+    assert len(transfer.received) == len(transfer.units)
+    json.dumps(transfer.to_json(), allow_nan=False)
+
+
+def _fleet_spread(data: bytes) -> None:
+    spread = Spread.from_json(_json(data))
+    json.dumps(spread.to_json())
+    assert len(spread.samples(3)) == 3
 
 
 def _crossvalidation(path: Path) -> None:
@@ -79,4 +104,7 @@ PARSERS = (
         mutate=changed_json,
         longest=32_768,
     ),
+    Parser(name="fleet_plan", parse=_fleet_plan, mutate=changed_json, longest=8192),
+    Parser(name="fleet_transfer", parse=_fleet_transfer, mutate=changed_json, longest=2048),
+    Parser(name="fleet_spread", parse=_fleet_spread, mutate=changed_json, longest=65_536),
 )

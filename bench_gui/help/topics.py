@@ -1,0 +1,75 @@
+"""Which place of the help speaks of what is in sight: F1 asks here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QDialog, QTabBar, QTabWidget, QWidget
+
+from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tabs import Segments
+
+if TYPE_CHECKING:
+    from bench_gui.main_window import MainWindow
+
+TABS = {
+    ("recording", "Live"): "recording#in-the-window",
+    ("recording", "Plan"): "recording#the-plan",
+    ("identification", "Search"): "identification#in-the-window",
+    ("identification", "Overlay"): "identification#reading-the-result",
+    ("identification", "Parameters"): "identification#intervals-and-warnings",
+    ("identification", "Warnings"): "identification#intervals-and-warnings",
+    ("identification", "Coverage"): "coverage#in-the-window",
+    ("identification", "Cross-validation"): "model_choice#in-the-window",
+    ("identification", "Certainty"): "identification#certainty-beyond-that",
+    ("identification", "Next recording"): "next_recording#in-the-window",
+    ("compare", "Overlay"): "compare#overlay",
+    ("compare", "Errors"): "compare#errors",
+    ("compare", "Models"): "compare#models",
+    ("compare", "Diagram"): "compare#diagram",
+}
+"""Page of a task and title of its tab → where the help speaks of it. A tab with a page of its own is not here: its task
+says so in `help_page`."""
+DOCKS = {"session": "sessions", "log": "window#log"}
+"""By object name; the inspector belongs to the task."""
+DIALOGS = {
+    "ParameterDialog": "identification#bounds-and-frozen-parameters",
+    "WriteDialog": "connecting#the-servos-card",
+    "NameDialog": "connecting#presets",
+    "ScanDialog": "servos#find-it",
+    "EmulationDialog": "servos#without-hardware",
+    "CommandPalette": "window#command-palette",
+    "RecoveryDialog": "sessions#while-recording",
+    "UnfinishedDialog": "sessions#while-recording",
+    "TrimDialog": "sessions#notes-tags-exclusion-and-trims",
+    "ExcludeDialog": "sessions#notes-tags-exclusion-and-trims",
+    "TagsDialog": "sessions#notes-tags-exclusion-and-trims",
+}
+"""By class name."""
+
+
+def topic_in_sight(window: MainWindow) -> str:
+    """Topic of the dock that has the focus, else of the tab of the task in sight; "page" or "page#place"."""
+    focus = window.focusWidget()
+    if focus is not None and focus.isVisible():
+        for name, topic in DOCKS.items():
+            if window.work.docks[name].isAncestorOf(focus):
+                return topic
+    return topic_of_page(window.page(window.stack.currentIndex()))
+
+
+def topic_of_page(page: TaskPage) -> str:
+    """Topic of a task as it is shown now."""
+    return TABS.get((page.help_page, tab_in_sight(getattr(page, "tabs", None))), page.help_page)
+
+
+def tab_in_sight(tabs: QWidget | None) -> str:
+    """Title of the chosen one of a row of tabs; empty where there are none."""
+    if isinstance(tabs, (QTabWidget, QTabBar)):
+        return tabs.tabText(tabs.currentIndex())
+    return tabs.buttons[tabs.current].text() if isinstance(tabs, Segments) else ""
+
+
+def topic_of_dialog(dialog: QWidget | None) -> str:
+    """Topic of a dialog of ours; empty for another, such as one of the system's."""
+    return DIALOGS.get(type(dialog).__name__, "") if isinstance(dialog, QDialog) else ""

@@ -1,0 +1,124 @@
+"""The card of the tour and the outline around what it speaks of; neither takes the focus or a key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen, QRegion
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, describe, label
+
+WIDTH = 320
+OUTLINE, MARGIN = 3, 6
+"""How thick the outline is, and how far around its target [px]."""
+ROUND = 7.0
+_STYLE = """
+QFrame#tourCard {{ background: {panel}; border: 1px solid {accent}; border-left: 4px solid {accent};
+    border-radius: 8px; }}
+"""
+
+
+class TourCard(QFrame):
+    """Title, text, the three buttons, and which step it is."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        onwards: Callable[[], object],
+        back: Callable[[], object],
+        skip: Callable[[], object],
+    ) -> None:
+        super().__init__(window)
+        self.setObjectName("tourCard")
+        describe(self, "Guided tour", "")
+        self.setFixedWidth(WIDTH)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 11, 12, 11)
+        column.setSpacing(6)
+        head = QHBoxLayout()
+        self.title: QLabel = label("", "title")
+        self.place: QLabel = label("", "muted")
+        head.addWidget(self.title, 1)
+        head.addWidget(self.place)
+        self.text: QLabel = label("")
+        self.text.setWordWrap(True)
+        column.addLayout(head)
+        column.addWidget(self.text)
+        column.addSpacing(2)
+        row = QHBoxLayout()
+        self.skip_button = button("Skip tour", "End the tour; Help, Guided tour begins it again", skip, "flat")
+        self.back_button = button("Back", "The step before", back)
+        self.next_button = button(
+            "Next", "The next step; it also comes when you have done this one", onwards, "primary"
+        )
+        row.addWidget(self.skip_button)
+        row.addStretch(1)
+        row.addWidget(self.back_button)
+        row.addWidget(self.next_button)
+        column.addLayout(row)
+
+    def show_step(self, title: str, text: str, number: int, count: int) -> None:
+        """Show the step with this number of so many."""
+        self.title.setText(title)
+        self.text.setText(text)
+        self.place.setText(f"{number + 1} of {count}")
+        self.setAccessibleDescription(f"Step {number + 1} of {count}. {title}. {text}")
+        self.back_button.setEnabled(number > 0)
+        self.next_button.setText("Finish" if number + 1 == count else "Next")
+        self._fit()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.setStyleSheet(_STYLE.format(**theme.__dict__))
+        self._fit()
+
+    def _fit(self) -> None:
+        """Be as high as the text needs in the theme's font."""
+        for part in (self, *self.findChildren(QWidget)):
+            part.ensurePolished()
+        self.layout().invalidate()  # type: ignore[union-attr]
+        self.setFixedHeight(self.layout().totalHeightForWidth(WIDTH))  # type: ignore[union-attr]
+
+
+class Outline(QWidget):
+    """A line around a widget, wherever the widget is; the mouse and repaints go through it."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._colour = QColor()
+        self.hide()
+
+    def surround(self, window: QWidget, around: QRect) -> None:
+        """Lie around a rectangle of a window; an empty one hides the outline."""
+        if around.isEmpty():
+            self.hide()
+            return
+        if self.parentWidget() is not window:
+            self.setParent(window)
+        wanted = around.adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN).intersected(window.rect())
+        if wanted != self.geometry():
+            self.setGeometry(wanted)
+            # Only the line itself lies over what is drawn below.
+            inside = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+            self.setMask(QRegion(self.rect()).subtracted(QRegion(inside)))
+        if not self.isVisible():
+            self.show()
+            self.raise_()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._colour = QColor(theme.accent)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the line."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(self._colour, OUTLINE))
+        half = OUTLINE / 2
+        painter.drawRoundedRect(self.rect().toRectF().adjusted(half, half, -half, -half), ROUND, ROUND)

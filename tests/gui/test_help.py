@@ -1,0 +1,196 @@
+"""The help speaks of everything there is to see, and all it speaks of is there."""
+
+import contextlib
+import re
+import shlex
+from dataclasses import fields
+from importlib import import_module
+from pkgutil import walk_packages
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QTabBar, QTabWidget
+
+import bench_gui
+from bench_gui.cli import build_parser
+from bench_gui.help.pages import FIRST, FOLDER, links, page_file, pages, place_name, places
+from bench_gui.help.topics import DIALOGS, DOCKS, TABS, topic_in_sight, topic_of_page
+from bench_gui.help.window import HelpWindow
+from bench_gui.main_window import RECORD, TASKS
+from bench_gui.settings import Values
+from bench_gui.shell.command_palette import CommandPalette
+from bench_gui.widgets.tabs import Segments
+
+PICTURES = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
+CONTINUED = re.compile(r"\\\n")
+
+
+def exists(topic):
+    name, _, place = topic.partition("#")
+    return name in pages() and (not place or place in places(name))
+
+
+def each_tab(page):
+    """Turn to each tab of a page."""
+    tabs = getattr(page, "tabs", None)
+    if isinstance(tabs, (QTabWidget, QTabBar)):
+        for place in range(tabs.count()):
+            tabs.setCurrentIndex(place)
+            yield tabs.tabText(place)
+    elif isinstance(tabs, Segments):
+        for place, segment in enumerate(tabs.buttons):
+            tabs.choose(place)
+            yield segment.text()
+    else:
+        yield ""
+
+
+def test_every_task_and_tab_has_its_place(person):
+    window = person.window
+    for number, page in enumerate(window.pages):
+        window.show_task(number)
+        for tab in each_tab(page):
+            topic = topic_of_page(page)
+            assert topic != FIRST, f"{TASKS[number][0]}, {tab}"
+            assert exists(topic), topic
+    titles = {(page.help_page, tab) for page in window.pages for tab in each_tab(page)}
+    assert set(TABS) <= titles, "a place for a tab that is not there"
+
+
+def test_every_panel_has_its_place(person):
+    docks = person.window.work.docks
+    assert set(docks) == {*DOCKS, "inspector"}
+    assert all(map(exists, DOCKS.values()))
+    person.window.show_task(RECORD)
+    person.window.session.head.filter.setFocus()
+    assert topic_in_sight(person.window) == DOCKS["session"]
+    person.window.record.rate.setFocus()
+    assert topic_in_sight(person.window) == "recording#in-the-window"
+
+
+def test_every_dialog_has_its_place():
+    for module in walk_packages(bench_gui.__path__, "bench_gui."):
+        if not module.name.endswith("_program"):
+            import_module(module.name)
+
+    def below(kind):
+        return {kind} | {each for child in kind.__subclasses__() for each in below(child)}
+
+    ours = {kind.__name__ for kind in below(QDialog) if kind.__module__.startswith("bench_gui")}
+    # What others are made from is never seen itself.
+    assert ours - {"RunDialog"} == set(DIALOGS)
+    assert all(map(exists, DIALOGS.values()))
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_link_and_picture_leads_somewhere(name):
+    for target, place in links(name):
+        assert exists(f"{target}#{place}" if place else target), f"{name}: {target}#{place}"
+    for picture in PICTURES.findall(page_file(name).read_text("utf-8")):
+        assert (page_file(name).parent / picture).is_file(), f"{name}: {picture}"
+
+
+def test_every_page_is_reached_from_the_first():
+    reached, ahead = set(), [FIRST]
+    while ahead:
+        name = ahead.pop()
+        if name not in reached:
+            reached.add(name)
+            ahead += [target for target, _ in links(name)]
+    assert reached == set(pages()) == {path.relative_to(FOLDER).with_suffix("").as_posix() for path in _files()}
+
+
+def _files():
+    return FOLDER.rglob("*.md")
+
+
+def commands(text):
+    """Each `bench …` of a page, in a line or in a block."""
+    text = CONTINUED.sub(" ", text)
+    found = re.findall(r"`(bench(?:\s[^`]*)?)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL):
+        found += re.findall(r"(?:^|\()\s*(bench\b[^\n|)]*)", block, re.MULTILINE)
+    return [" ".join(command.split()) for command in found]
+
+
+def alone(command):
+    """Words of a command without what the shell makes of it."""
+    words = shlex.split(re.split(r"\s[<>&#]|\d?>", command)[0], comments=True)
+    return [word.replace("$mass", "1").rstrip(",") for word in words[1:]]
+
+
+@pytest.mark.parametrize("name", pages())
+def test_every_command_is_one(name, capsys):
+    parser = build_parser()
+    known = parser._subparsers._group_actions[0].choices
+    for command in commands(page_file(name).read_text("utf-8")):
+        words = alone(command)
+        if not words:
+            continue
+        assert words[0] in known or words[0].startswith("-"), f"{name}: {command}"
+        with contextlib.suppress(SystemExit):
+            parser.parse_args([word for word in words if word != "…"])
+        said = capsys.readouterr().err
+        # A page may speak of a command without all it has to be given.
+        unsaid = r"are required|expected one argument|invalid choice: '[A-Z]+'"
+        assert not said or re.search(unsaid, said), f"{command}: {said}"
+
+
+def test_every_setting_is_named_and_every_name_is_one():
+    rows = re.findall(r"^\| (`[^|]+) \|", page_file("window").read_text("utf-8"), re.MULTILINE)
+    named = re.findall(r"`(\w+)`", " ".join(rows))
+    assert named == [field.name for field in fields(Values)]
+
+
+def test_a_place_is_brought_into_sight(qtbot):
+    window = HelpWindow(None)
+    qtbot.addWidget(window)
+    window.show()
+    window.show_page("recording#the-plan")
+    bar = window.page.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.value() > 0)
+    top = window.page.cursorForPosition(window.page.viewport().rect().topLeft())
+    low = window.page.cursorForPosition(window.page.viewport().rect().bottomRight())
+    assert "The plan is a grid" in window.page.toPlainText()[top.position() : low.position()]
+    assert window.current == "recording"
+
+
+def test_links_lead_between_folders(qtbot):
+    window = HelpWindow(None)
+    qtbot.addWidget(window)
+    window.show_page("cookbook/dynamixel")
+    assert window.current == "cookbook/dynamixel"
+    for link, there in (("../identification.md", "identification"), ("cookbook/erob.md", "cookbook/erob")):
+        window._follow(QUrl(link))
+        assert window.current == there
+    window.back_button.click()
+    assert window.current == "identification"
+
+
+def test_f1_in_a_dialog_that_shuts_the_window(person):
+    """The menu's key does not reach a modal dialog, and it would shut the help too."""
+    window = person.window
+    palette = CommandPalette(window.menus, window)
+    palette.setModal(True)
+    palette.open()
+    palette.activateWindow()
+    person.until(lambda: QApplication.activeWindow() is palette)
+    QTest.keyClick(palette.field, Qt.Key.Key_F1)
+    (shown,) = palette.findChildren(HelpWindow)
+    assert shown.isVisible()
+    assert shown.current == "window"
+    shown.close()
+    palette.reject()
+
+
+def test_the_mark_in_the_corner_opens_the_page_in_sight(person):
+    window = person.window
+    window.show_task(RECORD)
+    person.click(window.help_button)
+    assert window._help.current == "recording"
+
+
+def test_place_names():
+    assert place_name("The servo's card") == "the-servos-card"
+    assert place_name("Measure the zero…") == "measure-the-zero"
