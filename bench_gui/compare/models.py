@@ -32,7 +32,9 @@ class ModelEntry:
             return name
         if self.origin == CATALOGUE:
             return f"{name} catalogue"
-        return f"{name} {Path(self.key).stem}"
+        file = Path(self.key)
+        # Files of an identification are all called as their model; its folder tells them apart.
+        return f"{name} {file.parent.name if file.stem == self.model.friction else file.stem}"
 
     @property
     def dash(self) -> tuple[float, ...]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 
-from bench_gui.results import save_identification
+from bench_gui.results import SUMMARY, save_identification
 from core.fleet.driver import Executor, FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetPlan, LoadUnit
@@ -44,9 +44,9 @@ def run_fleet_job(
     executor = partial(_executor, plan, load, engine, watch)
     result = run_fleet(plan, store, executor, replace(watch, progressed=progressed))
     for unit in result.units:
-        if unit.complete and unit.facts.name in touched:
-            request = plan.request_of(unit.facts)
-            save_identification(unit.identification(request), store.unit_folder(unit.facts.name))
+        folder = store.unit_folder(unit.facts.name)
+        if unit.complete and (unit.facts.name in touched or not (folder / SUMMARY).exists()):
+            save_identification(unit.identification(plan.request_of(unit.facts)), folder)
     return result
 
 

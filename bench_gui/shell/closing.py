@@ -26,4 +26,6 @@ def may_close(parent: QWidget, busy: list[str]) -> bool:
     box.setDefaultButton(stay)
     box.setEscapeButton(stay)
     box.exec()
-    return box.clickedButton() is stop
+    ended = box.clickedButton() is stop
+    box.deleteLater()
+    return ended

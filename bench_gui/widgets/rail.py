@@ -35,7 +35,7 @@ class Rail(QFrame):
             made.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
             made.setIconSize(QSize(24, 24))
             made.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-            made.setFixedHeight(60)
+            made.setFixedHeight(58)
             describe(made, name, f"{purpose} (Ctrl+{number + 1})")
             self._group.addButton(made, number)
             self.buttons.append(made)

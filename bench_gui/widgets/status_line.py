@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QProgressBar, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QToolButton, QWidget
 
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import button, describe, label, restyle
+from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
 
 STEPS = 1000
 BLINK = 500
@@ -24,7 +24,7 @@ class TaskProgress(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self.text = QLabel()
+        self.text = ElidedLabel()
         self.bar = QProgressBar()
         self.bar.setRange(0, STEPS)
         self.bar.setTextVisible(False)
@@ -71,10 +71,16 @@ class FaultBadge(QToolButton):
 
 
 class StatusLine(QFrame):
-    """Recording at the left, identification at the right, the last thing that happened when there is neither."""
+    """Recording at the left, identification and fleet at the right, the last thing that happened when there is none."""
 
-    def __init__(self, abort: Callable[[], object], stop: Callable[[], object], look: Callable[[], object]) -> None:
-        """abort, stop: of the recording and the identification; look: at the log."""
+    def __init__(
+        self,
+        abort: Callable[[], object],
+        stop: Callable[[], object],
+        stop_fleet: Callable[[], object],
+        look: Callable[[], object],
+    ) -> None:
+        """abort, stop, stop_fleet: of the recording, the identification and the fleet; look: at the log."""
         super().__init__()
         self.setObjectName("statusLine")
         self.setFixedHeight(32)
@@ -87,11 +93,13 @@ class StatusLine(QFrame):
         self.identification = TaskProgress(
             "identification", "Stop", "End the identification and keep the best models found", stop
         )
+        self.fleet = TaskProgress("fleet", "Stop", "End the fleet soon and keep the fits that are done", stop_fleet)
         self.note = label("", "muted")
         row.addWidget(self.recording)
         row.addWidget(self.note)
         row.addStretch(1)
         row.addWidget(self.identification)
+        row.addWidget(self.fleet)
         self.badge = FaultBadge(look)
         row.addWidget(self.badge)
 

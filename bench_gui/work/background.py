@@ -56,6 +56,11 @@ class Background:
                 done(future.result())
 
     @property
+    def closed(self) -> bool:
+        """Whether nobody waits for anything any more; may be asked by what is under way."""
+        return self._closed
+
+    @property
     def busy(self) -> bool:
         """Whether anything is under way."""
         return bool(self._pending)

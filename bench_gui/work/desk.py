@@ -15,6 +15,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from bench_gui.work.background import in_words
+from bench_gui.work.memory import return_memory_early
 from core.errors import ServoBenchError
 
 NICENESS = 5
@@ -82,6 +83,8 @@ class Desk:
         with self._lock:
             if self._process is not None:
                 self._process.join(PATIENCE)
+            if self._pipe is not None:
+                self._pipe.close()
             self._process = self._pipe = None
 
 
@@ -94,6 +97,7 @@ def lower_priority(by: int) -> None:
 def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
+    return_memory_early()
     while True:
         try:
             function, arguments = pipe.recv()

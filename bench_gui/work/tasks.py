@@ -59,8 +59,9 @@ class Errors:
 
 
 _LOADED: dict[tuple[str, str, float | None, float | None], Recording] = {}
-"""By session, run and the part of it that is used."""
-_MOST_LOADED = 1000
+"""By session, run and the part of it that is used; the latest asked for are the last."""
+MOST_LOADED = 64_000_000
+"""Recordings are kept for the next question up to this size of their samples [bytes]."""
 
 
 def warm_up(servo: str) -> None:
@@ -147,12 +148,19 @@ def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
         part = (noted[run].trim_begin, noted[run].trim_end) if run in noted else (None, None)
         keys[run] = (str(session), run, *part)
     missing = [run for run in runs if keys[run] not in _LOADED]
-    if missing and len(_LOADED) > _MOST_LOADED:
-        _LOADED.clear()
-        missing = list(runs)
-    for run, recording in zip(missing, opened.load_for_fit(missing), strict=True):
-        _LOADED[keys[run]] = recording
-    return [_LOADED[keys[run]] for run in runs]
+    fresh = dict(zip(missing, opened.load_for_fit(missing), strict=True))
+    recordings = [fresh[run] if run in fresh else _LOADED.pop(keys[run]) for run in runs]
+    _LOADED.update(zip(keys.values(), recordings, strict=True))
+    size = sum(map(_size, _LOADED.values()))
+    for key in list(_LOADED):
+        if size <= MOST_LOADED:
+            break
+        size -= _size(_LOADED.pop(key))
+    return recordings
+
+
+def _size(recording: Recording) -> int:
+    return sum(values.nbytes for values in recording.channels.values())
 
 
 def foresee(

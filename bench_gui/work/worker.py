@@ -68,14 +68,17 @@ class Worker:
         lost: str = "the computing process ended unexpectedly; try again",
         keeps: bool = False,
         missed: str = "",
+        has_children: bool = False,
     ) -> None:
         """ended hears the last word, failed a message; one of them, unless it is dropped.
 
         lost: what is said of a process that vanished; keeps: closing gives it time to write down what it has found;
-        missed: what closing would end while it computes, in words; empty where nobody asked for it.
+        missed: what closing would end while it computes, in words; empty where nobody asked for it; has_children: its
+        process starts others, which a daemon must not.
         """
         self._name, self._target, self._lost, self._keeps = name, target, lost, keeps
         self.missed = missed
+        self._daemon = not has_children
         self._told, self._ended, self._failed = told, ended, failed
         self._context = get_context("spawn")
         self._process: SpawnProcess | None = None
@@ -100,7 +103,10 @@ class Worker:
         if self._courtesy:
             self._courteous.set()
         process = self._context.Process(
-            target=_serve, args=(self._target, job, there, self._stop, self._courteous), name=self._name, daemon=True
+            target=_serve,
+            args=(self._target, job, there, self._stop, self._courteous),
+            name=self._name,
+            daemon=self._daemon,
         )
         process.start()
         there.close()

@@ -1,0 +1,438 @@
+"""What is asked of a fleet: which units, which models, where it is computed and kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.fleet.messages import FleetJob
+from bench_gui.fleet.reading import SeenSession
+from bench_gui.fleet.session_list import SessionList
+from bench_gui.fleet.summary import FleetSummary
+from bench_gui.places import as_person_writes, home
+from bench_gui.theme import Theme
+from bench_gui.widgets.checks_menu import ChecksMenu
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
+from core.catalogue import load_servo, servos, shipped_models
+from core.friction import FRICTION_MODELS, FRICTION_TITLES
+from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+
+SESSIONS, SIMULATED = "sessions", "simulated"
+TRIED = 8
+"""Simulated units unless another number is asked for."""
+FIRST_SERVO = "mx106"
+_PLAN, _SESSION_FILE = "fleet.json", "session.json"
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://(\[[0-9a-fA-F:.]+\]|[\w.-]+):\d{1,5}")
+_CONDITIONS = (
+    ("mass", "mass", "Mass"),
+    ("length", "length", "Length"),
+    ("kp", "kp", "Gain kp"),
+    ("trajectory", "trajectory", "Trajectory"),
+    ("supply_voltage", "supply", "Supply voltage"),
+)
+
+
+class FleetForm(QWidget):
+    """Says below each field what is wrong with it."""
+
+    changed = Signal()
+    """Something else is asked for."""
+    look_wanted = Signal(object)
+    """Sessions nobody has looked at, tuple of paths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._base: IdentificationRequest | None = None
+        """Of the fleet that was opened: what is not chosen here stays as it was."""
+        self._folder: Path | None = None
+        """The one a person chose."""
+        self._open_session: Path | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(14)
+        for section in (self._units(), self._fits(), self._computing(), self._place()):
+            column.addWidget(section)
+        self._watch()
+        self._choose_source()
+
+    # Building.
+
+    def _units(self) -> Section:
+        section = Section("Units")
+        self.source: QComboBox = choice(
+            "Units from",
+            "Recorded sessions, or simulated servos to try a fleet without hardware",
+            [("Sessions", SESSIONS), ("Simulated", SIMULATED)],
+        )
+        self.source.setFixedWidth(FIELD_WIDTH)
+        section.row("Units from", self.source)
+        self.sessions = SessionList()
+        section.wide(self.sessions)
+        self._session_buttons = QWidget()
+        row = QHBoxLayout(self._session_buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(6)
+        self.add_button: QPushButton = button(
+            "Add…", "Choose a session, or a folder of sessions; they can also be dropped on the list", self.ask_sessions
+        )
+        self.add_open_button: QPushButton = button("Add open", "", self._add_open)
+        self.remove_button: QPushButton = button(
+            "Remove", "Take the chosen sessions out of the list", self.sessions.remove_chosen
+        )
+        for made in (self.add_button, self.add_open_button, self.remove_button):
+            row.addWidget(made)
+        section.wide(self._session_buttons)
+        self.servo: QComboBox = choice("Servo", "Catalogue name of the units; runs of other servos are left out")
+        self.servo.setFixedWidth(FIELD_WIDTH)
+        self._servo_caption = section.row("Servo", self.servo)
+        self.count: QSpinBox = whole("Number of units", "How many simulated specimens to make", TRIED, 1, 1000)
+        self._count_caption = section.row("Number", self.count)
+        self.found: QLabel = _line(section, "muted", "What the sessions hold")
+        self.units_problem: QLabel = _line(section, "fault", "What is wrong with the units")
+        return section
+
+    def _fits(self) -> Section:
+        section = Section("Fits")
+        self.models = ChecksMenu(
+            "Models of the fleet",
+            "Friction models each unit is fitted with",
+            [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
+        )
+        self.models.check(FRICTION_MODELS)
+        section.row("Models", self.models)
+        self.path = describe(
+            QCheckBox("Identify the command path"),
+            "Identify the command path of each unit",
+            "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released",
+        )
+        self.path.setChecked(True)
+        section.wide(self.path)
+        self.repeats: QSpinBox = whole(
+            "Repeats", "Searches for each model, from other starts; the best counts", 1, 1, 50
+        )
+        section.row("Repeats", self.repeats)
+        self.by = ChecksMenu(
+            "Folds by condition",
+            "Fit to all runs, and judge by holding out each value of these in turn; none: a quarter of the runs is "
+            "held out",
+            _CONDITIONS,
+        )
+        section.row("Folds by", self.by)
+        self.trials: QSpinBox = whole(
+            "Evaluations of a fit", "Evaluations for each search; automatic: 1000 for each parameter",
+            0, 0, 10_000_000, "automatic",
+        )  # fmt: skip
+        self.trials.setSingleStep(500)
+        section.row("Evaluations", self.trials)
+        self.fits_problem: QLabel = _line(section, "fault", "What is wrong with the fits")
+        return section
+
+    def _computing(self) -> Section:
+        section = Section("Computing")
+        self.workers: QSpinBox = whole(
+            "Workers", "Processes on this machine; all: one for each processor", 0, 0, 512, f"all {os.cpu_count() or 1}"
+        )
+        section.row("Workers", self.workers)
+        self.scheduler = describe(
+            QLineEdit(),
+            "Scheduler address",
+            "Of a Dask cluster, e.g. tcp://10.0.0.5:8786; empty: processes on this machine",
+        )
+        self.scheduler.setPlaceholderText("this machine")
+        self.scheduler.setFixedWidth(FIELD_WIDTH + 42)
+        section.row("Scheduler", self.scheduler)
+        self.computing_problem: QLabel = _line(section, "fault", "What is wrong with the computing")
+        return section
+
+    def _place(self) -> Section:
+        section = Section("Folder of the results")
+        self.folder_text: QLabel = label("")
+        self.folder_text.setWordWrap(True)
+        self.folder_text.setAccessibleName("Folder of the fleet")
+        self.folder_button: QPushButton = button("Choose…", "Choose the folder the fleet is kept in", self.ask_folder)
+        section.wide(self.folder_text)
+        section.wide(self.folder_button)
+        self.resumes: QLabel = _line(section, "muted", "Whether the folder holds a fleet")
+        self.folder_problem: QLabel = _line(section, "fault", "What is wrong with the folder")
+        return section
+
+    def _watch(self) -> None:
+        self.source.currentIndexChanged.connect(lambda _: self._choose_source())
+        self.sessions.changed.connect(self._look)
+        self.sessions.itemSelectionChanged.connect(self._enable_buttons)
+        self.servo.currentIndexChanged.connect(lambda _: self._say())
+        for box in (self.count, self.repeats, self.trials, self.workers):
+            box.valueChanged.connect(lambda _: self._say())
+        for menu in (self.models, self.by):
+            menu.changed.connect(self._say)
+        self.path.toggled.connect(lambda _: self._say())
+        self.scheduler.textChanged.connect(lambda _: self._say())
+
+    # What a person does.
+
+    def ask_sessions(self) -> None:
+        """Ask for a session or a folder of them."""
+        begin = self.sessions.sessions[-1].parent if self.sessions.sessions else home()
+        folder = QFileDialog.getExistingDirectory(self.window(), "Add a session, or a folder of sessions", str(begin))
+        if folder:
+            self.sessions.add([Path(folder)])
+
+    def ask_folder(self) -> None:
+        """Ask for the fleet's folder."""
+        folder = QFileDialog.getExistingDirectory(self.window(), "Keep the fleet in a folder", str(self.folder.parent))
+        if folder:
+            self.set_folder(Path(folder))
+
+    def set_folder(self, folder: Path) -> None:
+        """Keep the fleet there."""
+        self._folder = folder
+        self._say()
+
+    def set_open_session(self, path: Path | None) -> None:
+        """The session that is open in the window."""
+        self._open_session = path
+        self._enable_buttons()
+
+    def try_simulated(self) -> None:
+        """Ask for a few simulated servos, fitted as they were made: without a command path."""
+        self.source.setCurrentIndex(self.source.findData(SIMULATED))
+        self.servo.setCurrentIndex(max(0, self.servo.findData(FIRST_SERVO)))
+        self.count.setValue(TRIED)
+        self.path.setChecked(False)
+
+    def show_seen(self, seen: tuple[SeenSession, ...]) -> None:
+        """Take over what sessions hold."""
+        self.sessions.show_seen(seen)
+        if self.source.currentData() == SESSIONS:
+            self._offer_servos()
+        self._say()
+
+    def suit(self, summary: FleetSummary) -> None:
+        """Ask for what an opened fleet was asked for, so that Start goes on with it."""
+        fit = summary.request.fit
+        self._base = fit
+        self._folder = summary.folder
+        self.source.setCurrentIndex(self.source.findData(SESSIONS))
+        self.sessions.set_sessions(tuple(Path(session) for session in summary.sessions))
+        self.models.check(fit.models)
+        self.path.setChecked(bool(fit.command_path))
+        self.repeats.setValue(fit.repeats)
+        self.by.check(summary.request.by)
+        self.trials.setValue(fit.trials or 0)
+        self._say()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.sessions.set_theme(theme)
+
+    # What is asked.
+
+    @property
+    def folder(self) -> Path:
+        """Where the fleet is kept."""
+        if self._folder is not None:
+            return self._folder
+        servo = str(self.servo.currentData() or "")
+        if self.source.currentData() == SIMULATED:
+            return home() / f"fleet_simulated_{servo}"
+        beside = self.sessions.sessions[0].parent if self.sessions.sessions else home()
+        return beside / (f"fleet_{servo}" if servo else "fleet")
+
+    @property
+    def obstacle(self) -> str:
+        """Why nothing can be started, with the remedy; empty when it can."""
+        problems = (self._units_trouble(), self._fits_trouble(), self._computing_trouble(), self._folder_trouble())
+        waits = "the sessions are being looked at" if self._waits else ""
+        return next((problem for problem in problems if problem), waits)
+
+    def job(self) -> FleetJob:
+        """What is asked; call it when there is no obstacle."""
+        servo = str(self.servo.currentData())
+        same = self._base is not None and self._base.servo == servo
+        base = self._base if same and self._base is not None else IdentificationRequest(servo=servo)
+        path = base.command_path if same and base.command_path else DEFAULT_COMMAND_PATH
+        simulated = self.source.currentData() == SIMULATED
+        return FleetJob(
+            sessions=() if simulated else self.sessions.sessions,
+            simulated=self.count.value() if simulated else 0,
+            servo=servo,
+            fit=replace(
+                base,
+                models=self.models.checked,
+                command_path=path if self.path.isChecked() else (),
+                repeats=self.repeats.value(),
+                trials=self.trials.value() or None,
+            ),
+            by=self.by.checked,
+            folder=self.folder,
+            scheduler=self.scheduler.text().strip(),
+            workers=self.workers.value() or None,
+        )
+
+    @property
+    def _waits(self) -> bool:
+        return self.source.currentData() == SESSIONS and self.sessions.unseen
+
+    def _units_trouble(self) -> str:
+        if self.source.currentData() == SIMULATED:
+            return ""
+        if not self.sessions.sessions:
+            return "no session is in the list: add some, or try simulated servos"
+        for seen in self.sessions.seen:
+            if seen.problem:
+                return f"{seen.problem.rstrip('.')}: mend or remove it"
+        return ""
+
+    def _fits_trouble(self) -> str:
+        return "" if self.models.checked else "no model is chosen: check at least one"
+
+    def _computing_trouble(self) -> str:
+        address = self.scheduler.text().strip()
+        if address and not _ADDRESS.fullmatch(address):
+            return f"{address!r} is no address of a scheduler: give one like tcp://10.0.0.5:8786"
+        if (address or self.workers.value() > 1) and find_spec("distributed") is None:
+            return "several processes need Dask, which is not installed: pip install 'servobench[cluster]'"
+        return ""
+
+    def _folder_trouble(self) -> str:
+        folder = self.folder
+        there = next((place for place in (folder, *folder.parents) if place.exists()), Path("/"))
+        if not there.is_dir():
+            return f"{there.name} is a file: choose a folder"
+        if (folder / _SESSION_FILE).exists():
+            return "this folder is a session: choose one beside it"
+        if not os.access(there, os.W_OK):
+            return f"{as_person_writes(there)} cannot be written: choose another folder"
+        return ""
+
+    # What follows a choice.
+
+    def _choose_source(self) -> None:
+        simulated = self.source.currentData() == SIMULATED
+        for part in (self.sessions, self._session_buttons):
+            part.setVisible(not simulated)
+        for part in (self.count, self._count_caption):
+            part.setVisible(simulated)
+        self._offer_servos()
+        self._say()
+
+    def _offer_servos(self) -> None:
+        if self.source.currentData() == SIMULATED:
+            names = [name for name in servos() if "m6" in shipped_models(name)]
+        else:
+            names = list(dict.fromkeys(servo for seen in self.sessions.seen for servo, _, _ in seen.units))
+        before = self.servo.currentData()
+        self.servo.blockSignals(True)
+        self.servo.clear()
+        for name in names:
+            self.servo.addItem(name, name)
+        most = max(dict.fromkeys(self._servo_of_units), key=self._servo_of_units.count, default="")
+        wanted = before if before in names else most if most in names else FIRST_SERVO
+        self.servo.setCurrentIndex(max(0, self.servo.findData(wanted)) if names else -1)
+        self.servo.blockSignals(False)
+        for part in (self.servo, self._servo_caption):
+            part.setVisible(self.source.currentData() == SIMULATED or len(names) > 1)
+
+    @property
+    def _servo_of_units(self) -> list[str]:
+        return [servo for seen in self.sessions.seen for servo, _, _ in seen.units]
+
+    def _add_open(self) -> None:
+        if self._open_session is not None:
+            self.sessions.add([self._open_session])
+
+    def _look(self) -> None:
+        self._offer_servos()
+        if self.sessions.unseen:
+            self.look_wanted.emit(self.sessions.sessions)
+        self._say()
+
+    def _enable_buttons(self) -> None:
+        there = self._open_session
+        new = there is not None and there not in self.sessions.sessions
+        self.add_open_button.setEnabled(new)
+        why = "Add the session that is open in the window"
+        if there is None:
+            why = "Not possible: no session is open"
+        elif not new:
+            why = "Not possible: the open session is in the list"
+        self.add_open_button.setToolTip(why)
+        self.remove_button.setEnabled(bool(self.sessions.selectedItems()))
+
+    def _say(self) -> None:
+        """Say at each field what is wrong with it, and what is known."""
+        self._allow_conditions()
+        self._enable_buttons()
+        self.workers.setEnabled(not self.scheduler.text().strip())
+        # An empty list says so by itself: only what a person entered can be wrong.
+        units = self._units_trouble() if self.sessions.sessions else ""
+        for line, text in (
+            (self.found, self._found_in_words()),
+            (self.units_problem, units),
+            (self.fits_problem, self._fits_trouble()),
+            (self.computing_problem, self._computing_trouble()),
+            (self.folder_problem, self._folder_trouble()),
+            (self.resumes, self._resumes_in_words()),
+        ):
+            line.setText(text[:1].upper() + text[1:])
+            line.setVisible(bool(text))
+        self.folder_text.setText(as_person_writes(self.folder))
+        self.changed.emit()
+
+    def _found_in_words(self) -> str:
+        if self.source.currentData() == SIMULATED:
+            return f"{self.count.value()} specimens that differ as real ones do, each with eight recordings"
+        if self._waits:
+            return "looking at the sessions…"
+        servo = self.servo.currentData()
+        units = [unit for seen in self.sessions.seen for unit in seen.units]
+        mine = [count for name, _, count in units if name == servo]
+        if not mine:
+            return ""
+        title = load_servo(str(servo)).title
+        text = f"{title}: {len(mine)} unit{'s' if len(mine) > 1 else ''}, {sum(mine)} runs"
+        left = len(units) - len(mine)
+        return f"{text}; {left} of other servos left out" if left else text
+
+    def _resumes_in_words(self) -> str:
+        if not (self.folder / _PLAN).exists():
+            return ""
+        return "there is a fleet in this folder: Start computes only what is missing"
+
+    def _allow_conditions(self) -> None:
+        if self.source.currentData() == SIMULATED:
+            varied = {"mass", "trajectory"}
+        elif self.sessions.seen and not self._waits:
+            varied = {name for seen in self.sessions.seen for name in seen.conditions}
+        else:
+            varied = {key for key, _, _ in _CONDITIONS}
+        self.by.blockSignals(True)
+        for key, _, text in _CONDITIONS:
+            self.by.allow(key, "" if key in varied else f"{text} is the same in every run of a unit")
+        self.by.blockSignals(False)
+
+
+def _line(section: Section, role: str, name: str) -> QLabel:
+    made = label("", role)
+    made.setWordWrap(True)
+    made.setAccessibleName(name)
+    made.hide()
+    section.wide(made)
+    return made

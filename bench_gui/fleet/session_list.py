@@ -1,0 +1,129 @@
+"""The sessions of a fleet: added by a dialog or dropped, each with what it holds or why it cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
+
+from bench_gui.fleet.reading import SeenSession, sessions_under
+from bench_gui.places import as_person_writes
+from bench_gui.session.wording import runs_in_words
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe
+
+HEIGHT = 112
+"""[px]"""
+
+
+class SessionList(QListWidget):
+    """Paths in the order they came, none twice."""
+
+    changed = Signal()
+    """Other sessions are in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        describe(
+            self, "Sessions of the fleet", "Drop sessions here, or a folder of them; Delete removes the chosen ones"
+        )
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setAcceptDrops(True)
+        self.setFixedHeight(HEIGHT)
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.sessions: tuple[Path, ...] = ()
+        self._seen: dict[Path, SeenSession] = {}
+        self._theme: Theme | None = None
+
+    def add(self, paths: Iterable[Path]) -> None:
+        """Take sessions in; a folder that is none stands for those in it."""
+        found = [session for path in paths for session in sessions_under(path) or [path]]
+        self.set_sessions(tuple(dict.fromkeys((*self.sessions, *found))))
+
+    def remove_chosen(self) -> None:
+        """Take the chosen ones out."""
+        chosen = {self.row(item) for item in self.selectedItems()}
+        self.set_sessions(tuple(path for row, path in enumerate(self.sessions) if row not in chosen))
+
+    def set_sessions(self, sessions: tuple[Path, ...]) -> None:
+        """Hold these and no others."""
+        if sessions == self.sessions:
+            return
+        self.sessions = sessions
+        self._list()
+        self.changed.emit()
+
+    def show_seen(self, seen: Sequence[SeenSession]) -> None:
+        """Say what sessions hold."""
+        self._seen |= {one.path: one for one in seen}
+        self._list()
+
+    @property
+    def seen(self) -> list[SeenSession]:
+        """What is known of the sessions so far."""
+        return [self._seen[path] for path in self.sessions if path in self._seen]
+
+    @property
+    def unseen(self) -> bool:
+        """Whether a session has not been looked at."""
+        return any(path not in self._seen for path in self.sessions)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self._list()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say what belongs here while nothing is."""
+        super().paintEvent(event)
+        if not self.count() and self._theme is not None:
+            painter = QPainter(self.viewport())
+            painter.setPen(QColor(self._theme.muted))
+            painter.drawText(self.viewport().rect(), Qt.AlignmentFlag.AlignCenter, "Drop sessions here")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Delete takes the chosen ones out."""
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.remove_chosen()
+        else:
+            super().keyPressEvent(event)
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Folders and exported sessions may be dropped."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        """Anywhere in the list."""
+        if event.mimeData().hasUrls():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Take in what was dropped."""
+        event.acceptProposedAction()
+        self.add(Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile())
+
+    def _list(self) -> None:
+        chosen = {self.row(item) for item in self.selectedItems()}
+        self.clear()
+        for row, path in enumerate(self.sessions):
+            seen = self._seen.get(path)
+            item = QListWidgetItem(f"{path.stem if path.suffix == '.h5' else path.name}{_in_words(seen)}")
+            item.setToolTip(seen.problem if seen is not None and seen.problem else as_person_writes(path))
+            if seen is not None and seen.problem and self._theme is not None:
+                item.setForeground(QColor(self._theme.fault))
+            self.addItem(item)
+            item.setSelected(row in chosen)
+
+
+def _in_words(seen: SeenSession | None) -> str:
+    if seen is None:
+        return ""
+    if seen.problem:
+        return ": cannot be used"
+    units = f"{len(seen.units)} units, " if len(seen.units) > 1 else ""
+    return f": {units}{runs_in_words(sum(count for _, _, count in seen.units))}"

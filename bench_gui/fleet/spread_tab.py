@@ -1,0 +1,334 @@
+"""The fleet as one model with its spread: centres, what a single model costs, files to draw from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.compare.bars import BarChart
+from bench_gui.compare.tables import ERROR, MRAD
+from bench_gui.controller import Controller
+from bench_gui.fleet.spreading import TITLES, JudgedSpread, JudgeJob, WriteJob, WriteStep, WrittenSpread, judge, write
+from bench_gui.fleet.summary import FleetSummary, ModelSummary
+from bench_gui.places import as_person_writes
+from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
+from bench_gui.theme import Theme
+from bench_gui.units import FIGURE_DASH, significant
+from bench_gui.widgets.fields import button, caption_of, describe, label, whole
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.work.worker import Worker
+
+COLUMNS = (
+    Column("Parameter", "Symbol of the paper"),
+    Column("Centre", "Mean over the units, each weighted by how certain it is", number=True),
+    Column("Unit", ""),
+    Column("Between units", "Standard deviation from unit to unit, without the uncertainty of the values", number=True),
+    Column("95 % of it", "Interval of that standard deviation, by the number of units", number=True),
+    Column("Uncertainty", "Of one unit's value, as its runs tell it", number=True),
+    Column("Determined", "Units whose runs determine the value", number=True),
+    Column("Catalogue", "Value of the servo's model in the catalogue", number=True),
+)
+WIDTHS = (86, 100, 84, 126, 158, 116, 96, 92)
+MOST_JUDGED = 60
+"""Units up to which the mean model is judged without being asked: each model is simulated on each unit's runs."""
+BARS, LOW = 260, 190
+"""Width of the bars, height of all below the table [px]."""
+
+
+class SpreadTab(QWidget):
+    """Shows the population at once; judges and writes in processes of their own."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self._summary: FleetSummary | None = None
+        self._model: ModelSummary | None = None
+        self._judged: JudgedSpread | None = None
+        self._asked = ("", 0)
+        """Model and number of fits the judgement was asked for."""
+        self._theme: Theme | None = None
+        self._judge = controller.workers.add(
+            Worker("fleet judge", judge, ended=self._take_judgement, failed=self._miss_judgement)
+        )
+        self._writer = controller.workers.add(
+            Worker(
+                "fleet writer",
+                write,
+                told=self._take_step,
+                ended=self._take_files,
+                failed=self._fail,
+                missed="the export of a fleet's spread",
+            )
+        )
+        self.table = TextTable(COLUMNS)
+        self.view = plain_table("Spread of each parameter", "Centre and spread of each parameter over the units")
+        self.view.setModel(self.table)
+        self._symbols = SymbolDelegate()
+        self.view.setItemDelegateForColumn(0, self._symbols)
+        for column, width in enumerate(WIDTHS):
+            self.view.setColumnWidth(column, width)
+        self.view.horizontalHeader().setStretchLastSection(False)
+        self.bars = BarChart()
+        self.bars.setToolTip("Mean absolute error over the units' runs, by whose model it is")
+        self.bars.setFixedWidth(BARS)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self.view, 1)
+        below = QWidget()
+        below.setFixedHeight(LOW)
+        row = QHBoxLayout(below)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(14)
+        row.addWidget(self.bars)
+        row.addLayout(self._words(), 1)
+        column.addWidget(below)
+
+    def _words(self) -> QVBoxLayout:
+        column = QVBoxLayout()
+        column.setSpacing(8)
+        column.addWidget(label("A SINGLE MODEL FOR ALL UNITS", "heading"))
+        self.verdict: QLabel = _paragraph("What a single model costs")
+        self.together: QLabel = _paragraph("Parameters that vary together")
+        self.judge_button: QPushButton = button(
+            "Judge it on all recordings",
+            "Simulate every unit's model and the mean model on every unit's runs; takes long for hundreds of units",
+            self.ask_judgement,
+        )
+        column.addWidget(self.verdict)
+        column.addWidget(self.together)
+        column.addWidget(self.judge_button, 0, Qt.AlignmentFlag.AlignLeft)
+        column.addStretch(1)
+        head = QHBoxLayout()
+        head.setSpacing(8)
+        head.addWidget(label("DOMAIN RANDOMISATION", "heading"))
+        head.addStretch(1)
+        column.addLayout(head)
+        row = QHBoxLayout()
+        row.setSpacing(6)
+        self.buttons: dict[str, QPushButton] = {}
+        for target, title in TITLES.items():
+            what = (
+                "Values, spreads, covariance and model as one file"
+                if target == "json"
+                else f"Specimens drawn from the spread, ranges and a program that applies them in {title}"
+            )
+            made = button(f"{title}…", what, lambda target=target: self.ask_folder(target))
+            made.setAccessibleName(f"Export the spread for {title}")
+            self.buttons[target] = made
+            row.addWidget(made)
+        self.draws: QSpinBox = whole("Specimens", "How many servos to draw", 1000, 2, 100_000)
+        self.draws.setSingleStep(100)
+        self.draws.setFixedWidth(84)
+        head.addWidget(caption_of(self.draws, "Specimens"))
+        head.addWidget(self.draws)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.bar = describe(QProgressBar(), "Progress of the export", "How far the export is")
+        self.bar.setTextVisible(False)
+        self.bar.setRange(0, 1000)
+        self.bar.hide()
+        column.addWidget(self.bar)
+        self.written: QLabel = _paragraph("What was written")
+        column.addWidget(self.written)
+        return column
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.table.set_theme(theme)
+        self.bars.set_theme(theme)
+        self._show_judgement()
+
+    def show_model(self, summary: FleetSummary | None, model: ModelSummary | None) -> None:
+        """Show the spread of one model."""
+        self._summary, self._model = summary, model
+        if self._judged is not None and not self._fits(self._judged):
+            self._judged = None
+        self.table.show(self._rows())
+        self._show_judgement()
+        self._enable()
+
+    def enter(self, running: bool) -> None:
+        """The tab is in sight: judge what has not been, where that is quick and nothing else computes."""
+        summary = self._summary
+        if summary is None or running or not self._possible or len(summary.units) > MOST_JUDGED:
+            return
+        if self._judged is None and not self._judge.active and self._asked != self._state:
+            self.ask_judgement()
+
+    def ask_judgement(self) -> None:
+        """Hold the mean model against the units' recordings."""
+        summary, model = self._summary, self._model
+        if summary is None or model is None or not self._possible:
+            return
+        self._asked = self._state
+        self._judge.start(JudgeJob(folder=summary.folder, friction=model.friction))
+        self._show_judgement()
+        self._enable()
+
+    def ask_folder(self, target: str) -> None:
+        """Ask where the files go, then write them."""
+        folder = QFileDialog.getExistingDirectory(self.window(), f"Write the spread for {TITLES[target]} into a folder")
+        if folder:
+            self.write(target, Path(folder))
+
+    def write(self, target: str, folder: Path) -> None:
+        """Write the spread for a target."""
+        summary, model = self._summary, self._model
+        if summary is None or model is None or self._writer.active:
+            return
+        self._writer.start(
+            WriteJob(
+                folder=summary.folder,
+                friction=model.friction,
+                target=target,
+                output=folder,
+                draws=self.draws.value(),
+            )
+        )
+        self.written.setText("")
+        self._take_step(WriteStep(0.0, "starting"))
+        self._enable()
+
+    def contents(self) -> TablePanel:
+        """The table as text, for a file."""
+        rows = tuple(tuple(cell.text for cell in row) for row in self.table.rows)
+        return TablePanel(tuple(column.title for column in COLUMNS), rows)
+
+    # What there is.
+
+    @property
+    def _possible(self) -> bool:
+        """Whether the units make a population."""
+        return self._model is not None and any(p.centre == p.centre for p in self._model.parameters)
+
+    @property
+    def _state(self) -> tuple[str, int]:
+        assert self._summary is not None
+        assert self._model is not None
+        return f"{self._summary.folder} {self._model.friction}", self._summary.done
+
+    def _fits(self, judged: JudgedSpread) -> bool:
+        summary, model = self._summary, self._model
+        return (
+            summary is not None
+            and model is not None
+            and (judged.folder, judged.friction) == (summary.folder, model.friction)
+            and self._asked == self._state
+        )
+
+    def _rows(self) -> list[list[Cell]]:
+        model, angle = self._model, self._controller.angle_unit
+        rows = []
+        for p in model.parameters if model is not None else ():
+            factor, unit = p.shown_in(angle)
+            known = p.between == p.between
+            low, high = (p.deviation_in_words(end, angle) for end in p.between_interval)
+            between = p.deviation_in_words(p.between, angle) if known else FIGURE_DASH
+            alike = known and not p.differs
+            rows.append(
+                [
+                    Cell(p.symbol, p.name),
+                    Cell(significant(factor * p.centre)),
+                    Cell(unit),
+                    Cell(
+                        between,
+                        "The units do not differ by more than their intervals" if alike else "",
+                        tone="muted" if alike else "",
+                        bold=known and p.differs,
+                    ),
+                    # The unit stands once.
+                    Cell(f"{low.split(' ')[0]} … {high}" if known else ""),
+                    Cell(p.deviation_in_words(p.uncertainty, angle) if known else ""),
+                    Cell(f"{int(p.determined.sum())} of {len(p.values)}"),
+                    Cell(significant(factor * p.catalogue)),
+                ]
+            )
+        return rows
+
+    def _show_judgement(self) -> None:
+        judged, theme = self._judged, self._theme
+        if self._model is not None and self._model.note:
+            text = self._model.note
+        elif self._judge.active:
+            text = "holding the mean model against every unit's recordings…"
+        elif judged is None:
+            text = "the mean model has not been held against the units' recordings yet"
+        else:
+            text = judged.text
+        self.verdict.setText(f"{text[:1].upper()}{text[1:]}.".replace("….", "…"))
+        together = judged.together if judged is not None else ""
+        self.together.setText(f"Vary together, correlation over the units: {together}." if together else "")
+        self.together.setVisible(bool(together))
+        self.bars.setVisible(judged is not None and bool(judged.errors))
+        if judged is None or theme is None or self._model is None or not judged.errors:
+            return
+        colour = theme.model(self._model.friction)
+        values = tuple(MRAD * error for error in judged.errors.values())
+        self.bars.show_panel(
+            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), colour, values),))
+        )
+
+    def _enable(self) -> None:
+        summary = self._summary
+        many = summary is not None and len(summary.units) > MOST_JUDGED
+        self.judge_button.setVisible(self._possible and self._judged is None and not self._judge.active)
+        self.judge_button.setEnabled(self._possible)
+        self.judge_button.setText("Judge it on all recordings (takes long)" if many else "Judge it on all recordings")
+        for made in self.buttons.values():
+            made.setEnabled(self._possible and not self._writer.active)
+
+    # What arrives.
+
+    def _take_judgement(self, judged: JudgedSpread) -> None:
+        self._judged = judged if self._fits(judged) else None
+        self._show_judgement()
+        self._enable()
+
+    def _miss_judgement(self, message: str) -> None:
+        self._show_judgement()
+        self._enable()
+        self._controller.message.emit("error", message)
+
+    def _take_step(self, step: WriteStep) -> None:
+        self.bar.show()
+        self.bar.setValue(round(1000 * step.share))
+        self.written.setText(f"Writing: {step.text}")
+
+    def _take_files(self, written: WrittenSpread) -> None:
+        self.bar.hide()
+        folder = as_person_writes(written.files[0].parent)
+        count = len(written.files)
+        text = f"{TITLES[written.target]}: {count} file{'s' if count > 1 else ''} in {folder}"
+        self.written.setText(f"{text}. Its README.md says how to use them." if count > 1 else text)
+        self.written.setToolTip("\n".join(f"•  {note}" for note in written.notes))
+        self._controller.message.emit("info", text)
+        self._enable()
+
+    def _fail(self, message: str) -> None:
+        self.bar.hide()
+        self.written.setText("")
+        self._controller.message.emit("error", message)
+        self._enable()
+
+
+def _paragraph(name: str) -> QLabel:
+    made = label("", "muted")
+    made.setWordWrap(True)
+    made.setTextFormat(Qt.TextFormat.PlainText)
+    made.setAccessibleName(name)
+    return made

@@ -1,0 +1,159 @@
+"""A fleet as one model with its spread: judged on the units' recordings, written for simulators; without Qt.
+
+Answers hold nothing whose unpickling would load the compiler or scipy into the window's process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from bench_gui.work.worker import Line
+    from core.export.randomisation import Randomisation, RandomisationOptions
+    from core.fleet.result import FleetResult
+    from core.fleet.spread import Spread
+
+JSON = "json"
+FILE = "spread.json"
+TITLES = {"mujoco": "MuJoCo", "mjlab": "mjlab", "isaaclab": "Isaac Lab", JSON: "JSON"}
+STRONG = 0.5
+"""Correlations from this size on are worth a word."""
+MOST_PAIRS = 3
+SHORT = 10
+"""Letters of a unit's name below a bar, its last ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeJob:
+    """Hold the mean model of a fleet against the units' recordings."""
+
+    folder: Path
+    friction: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedSpread:
+    """How good a single model is for all units."""
+
+    folder: Path
+    friction: str
+    text: str
+    errors: Mapping[str, float]
+    """Whose model → mean absolute error over the units [rad]; empty where the recordings cannot be read."""
+    together: str
+    """Parameters that vary together, in words; empty for none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WriteJob:
+    """Write a fleet's spread for a target of TITLES into a folder."""
+
+    folder: Path
+    friction: str
+    target: str
+    output: Path
+    draws: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class WriteStep:
+    """How far the writing is, 0 … 1, and what it is at."""
+
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenSpread:
+    """What was written, and how well it describes the fleet."""
+
+    target: str
+    files: tuple[Path, ...]
+    notes: tuple[str, ...]
+
+
+def judge(job: JudgeJob, line: Line) -> JudgedSpread:
+    """Raises ServoBenchError where there is no population."""
+    from core.fleet.store import FleetStore
+
+    spread, trouble = judged_spread(FleetStore(job.folder).result(), job.friction)
+    errors = spread.errors
+    found: dict[str, float] = {}
+    if errors is not None:
+        # The medoid's own runs are left out where the two are held against each other, as in the text.
+        rest = [unit != errors.medoid for unit in errors.units]
+        found = {
+            "unit's\nown": float(errors.own.mean()),
+            "mean\nmodel": float(errors.mean[rest].mean()),
+            f"that of\n{errors.medoid[-SHORT:]}": float(errors.medoid_errors[rest].mean()),
+            "other\nunits'": float(errors.others.mean()),
+        }
+    strong = [pair for pair in spread.population.strongest if abs(pair[2]) >= STRONG][:MOST_PAIRS]
+    return JudgedSpread(
+        folder=job.folder,
+        friction=job.friction,
+        text=trouble or (errors.text if errors is not None else ""),
+        errors={name: value for name, value in found.items() if math.isfinite(value)},
+        together=", ".join(f"{one} and {other} {value:+.2f}".replace("-", "−") for one, other, value in strong),
+    )
+
+
+def write(job: WriteJob, line: Line) -> WrittenSpread:
+    """Raises ServoBenchError."""
+    from core.export.randomisation import RandomisationOptions
+    from core.fleet.store import FleetStore
+
+    line.tell(WriteStep(0.0, "holding the mean model against the recordings"))
+    spread, trouble = judged_spread(FleetStore(job.folder).result(), job.friction)
+    options = RandomisationOptions(draws=job.draws, seed=job.seed)
+    files, written = write_spread(
+        spread, [job.target], job.output, options, lambda share, text: line.tell(WriteStep(share, text))
+    )
+    notes = [note for result in written for note in result.notes]
+    return WrittenSpread(
+        target=job.target,
+        files=(*files, *(path for result in written for path in result.files)),
+        notes=tuple([trouble] * bool(trouble) + notes),
+    )
+
+
+def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
+    """The spread, judged on the units' recordings where they can be read, and why where they cannot."""
+    from bench_gui.fleet.gather import load_unit
+    from core.errors import ServoBenchError
+    from core.fleet.spread import fleet_spread
+
+    unjudged = fleet_spread(result, friction)
+    try:
+        return fleet_spread(result, friction, load_unit), ""
+    except ServoBenchError as error:
+        return unjudged, f"the mean model was not held against the units' recordings, which cannot be read: {error}"
+
+
+def write_spread(
+    spread: Spread,
+    targets: Sequence[str],
+    folder: Path,
+    options: RandomisationOptions,
+    told: Callable[[float, str], None] = lambda share, text: None,
+) -> tuple[list[Path], list[Randomisation]]:
+    """Write a spread for targets of TITLES: FILE for JSON, a folder for each simulator; raises ExportError."""
+    from core.atomic import write_atomically
+    from core.errors import ExportError
+    from core.export.randomisation_engines import write_randomisation
+
+    files: list[Path] = []
+    if JSON in targets:
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(folder / FILE, spread.to_json_text().encode())
+        except OSError as error:
+            raise ExportError(f"{folder}: cannot write: {error.strerror or error}") from None
+        files.append(folder / FILE)
+    engines = [target for target in targets if target != JSON]
+    return files, write_randomisation(spread, engines, folder, options, told) if engines else []

@@ -1,0 +1,159 @@
+"""The units as a table with its filter, and what can be done with the chosen one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
+
+from bench_gui.fleet.summary import FleetSummary
+from bench_gui.fleet.units_table import (
+    BEST,
+    FITS,
+    HELD_OUT,
+    MARK,
+    RUNS,
+    SESSION,
+    TRAINING,
+    UNIT,
+    UNLIKE,
+    UnitsOrder,
+    UnitsTable,
+)
+from bench_gui.theme import Theme
+from bench_gui.units import AngleUnit
+from bench_gui.widgets.fields import button, describe, label
+from bench_gui.widgets.tables import plain_table
+
+WIDTHS = {UNIT: 96, SESSION: 110, RUNS: 56, FITS: 62, BEST: 56, TRAINING: 122, HELD_OUT: 122, MARK: 190}
+PARAMETER_WIDTH = 150
+"""[px]"""
+
+
+class UnitsTab(QWidget):
+    """Sorted and filtered as a person likes; the chosen unit is chosen in every tab."""
+
+    chosen = Signal(str)
+    """Another unit is chosen; empty for none."""
+    opened = Signal(str)
+    """A unit's session and model are wanted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = UnitsTable()
+        self.order = UnitsOrder(self.table)
+        self.view = plain_table("Units", "One row a unit; Enter or a double click opens its session with its model")
+        self.view.setModel(self.order)
+        self.view.setSortingEnabled(True)
+        self.view.sortByColumn(UNIT, Qt.SortOrder.AscendingOrder)
+        self.view.activated.connect(lambda index: self.opened.emit(self.order.unit(index.row())))
+        self.view.selectionModel().currentRowChanged.connect(self._row_chosen)
+        self.filter = describe(
+            QLineEdit(),
+            "Filter units",
+            f'Show the units whose row has this text, e.g. "{UNLIKE}" for those that are marked',
+        )
+        self.filter.setPlaceholderText("Filter, e.g. unlike")
+        self.filter.setClearButtonEnabled(True)
+        self.filter.setFixedWidth(190)
+        for clear in self.filter.findChildren(QToolButton):
+            describe(clear, "Clear the filter", "Show every unit again")
+        self.filter.textChanged.connect(self._filter)
+        self.parameters = describe(
+            QCheckBox("Parameters"),
+            "Parameters in columns",
+            "Also show the chosen model's parameters with their intervals",
+        )
+        self.parameters.toggled.connect(lambda _: self._show_again())
+        self.count: QLabel = label("", "muted")
+        self.open_button: QPushButton = button(
+            "Open in Compare",
+            "Open the chosen unit's session, with its model in Compare and Export",
+            lambda: self.opened.emit(self.selected),
+        )
+        self.reason: QLabel = label("", "muted")
+        self.reason.setWordWrap(True)
+        self.reason.setTextFormat(Qt.TextFormat.PlainText)
+        self.reason.setAccessibleName("In what the chosen unit is unlike the others, or which model does for all")
+        row = QHBoxLayout()
+        row.setSpacing(10)
+        for part in (self.filter, self.parameters, self.count):
+            row.addWidget(part)
+        row.addStretch(1)
+        row.addWidget(self.open_button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(row)
+        column.addWidget(self.view, 1)
+        column.addWidget(self.reason)
+        self.selected = ""
+        """Name of the chosen unit."""
+        self._summary: FleetSummary | None = None
+        self._friction = ""
+        self._sized = False
+        self._enable()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.table.set_theme(theme)
+
+    def set_unit(self, angle: AngleUnit) -> None:
+        """Show angles in another unit."""
+        self.table.set_unit(angle)
+
+    def show_model(self, summary: FleetSummary | None, friction: str) -> None:
+        """Show the units under one model."""
+        self._summary, self._friction = summary, friction
+        self._show_again()
+
+    def select(self, unit: str) -> None:
+        """Choose a unit and bring its row into sight."""
+        row = self.order.row_of(unit)
+        if row >= 0 and unit != self.selected:
+            self.view.selectRow(row)
+            self.view.scrollTo(self.order.index(row, 0))
+
+    def _show_again(self) -> None:
+        before = self.table.columns
+        self.table.show(self._summary, self._friction, self.parameters.isChecked())
+        header = self.view.horizontalHeader()
+        if self.table.columns != before or not self._sized:
+            self._sized = True
+            by = before[min(self.order.sortColumn(), len(before) - 1)]
+            there = self.table.columns.index(by) if by in self.table.columns else UNIT
+            self.view.sortByColumn(there, self.order.sortOrder())
+            for place, column in enumerate(self.table.columns):
+                self.view.setColumnWidth(place, WIDTHS.get(column, PARAMETER_WIDTH))
+            header.setStretchLastSection(self.table.columns[-1] == MARK)
+        if self.selected and self.view.currentIndex().row() < 0:
+            self.view.selectRow(max(0, self.order.row_of(self.selected)))
+        self._enable()
+
+    def _filter(self, text: str) -> None:
+        self.order.setFilterFixedString(text.strip())
+        self._enable()
+
+    def _row_chosen(self, current: QModelIndex) -> None:
+        self.selected = self.order.unit(current.row()) if current.isValid() else ""
+        self._enable()
+        self.chosen.emit(self.selected)
+
+    def _enable(self) -> None:
+        summary = self._summary
+        every, shown = self.table.rowCount(), self.order.rowCount()
+        self.count.setText(f"{shown} of {every} units" if shown != every else f"{every} units")
+        row = self.table.row_of(self.selected)
+        self.open_button.setEnabled(row >= 0)
+        told = self.table.marks(row) if row >= 0 else []
+        choice = ""
+        if summary is not None and summary.choice:
+            choice = f"{'All units' if summary.done == summary.tasks else 'So far'}: {summary.choice}"
+        self.reason.setText("\n".join(told) or choice)
+        self.reason.setVisible(bool(told or choice))
+        if summary is not None and row >= 0:
+            self.open_button.setToolTip(
+                f"Open {Path(summary.units[row].session).name} with the {self._friction.upper()} of {self.selected} in "
+                "Compare and Export"
+            )

@@ -1,0 +1,411 @@
+"""Fleet: many specimens of a servo identified together, and what they have in common."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFileDialog,
+    QHBoxLayout,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.fleet.form import TRIED, FleetForm
+from bench_gui.fleet.parameter_plots import ParameterPlots
+from bench_gui.fleet.reading import unit_model
+from bench_gui.fleet.running import FleetRunning
+from bench_gui.fleet.spread_tab import SpreadTab
+from bench_gui.fleet.summary import FleetSummary, ModelSummary
+from bench_gui.fleet.transfer_map import ORDERS, TransferMap
+from bench_gui.fleet.units_tab import UnitsTab
+from bench_gui.icons import icon
+from bench_gui.places import home
+from bench_gui.plots.contents import PlotContents, TablePanel
+from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, label, tool
+from bench_gui.widgets.page import TaskPage
+from bench_gui.widgets.tabs import Segments
+
+UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
+_TABS = [
+    ("Units", "Each unit with its best model, its errors, and in what it is unlike the others"),
+    ("Parameters", "Each parameter over the units, with intervals and spread"),
+    ("Transfer", "How well each unit's model does on every other unit"),
+    ("Spread", "A single model for all units, its spread, and files for domain randomisation"),
+]
+
+
+class FleetView(TaskPage):
+    """One fleet at a time, computed, or read from its folder."""
+
+    help_page = "fleet"
+    compare_wanted = Signal()
+    """A unit's model is to be compared."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.running = FleetRunning(controller.workers)
+        self.form = FleetForm()
+        self.settings.addWidget(self.form)
+        self.settings.addStretch(1)
+        self.units = UnitsTab()
+        self.units.set_unit(controller.angle_unit)
+        self.parameters = ParameterPlots()
+        self.transfer = TransferMap()
+        self.spread = SpreadTab(controller)
+        self._stale: set[int] = set()
+        """Tabs that do not show the summary there is."""
+        self._opening: Path | None = None
+        """Folder of the fleet a person opened, until it is there."""
+        self._picked = ""
+        """Friction model a person chose; the recommended one until then."""
+        self._theme: Theme | None = None
+        self._build_picture()
+        self._build_buttons()
+        self.try_button: QPushButton = button(
+            f"Try {TRIED} simulated servos",
+            "Make specimens of a simulated MX-106 that differ as real ones do, and identify them",
+            self.try_simulated,
+            "primary",
+        )
+        self.set_empty_state(
+            EmptyState(
+                "No fleet yet",
+                "Add the sessions of several units of one servo at the right and start, open a fleet's folder, or see "
+                "with simulated servos what a fleet tells.",
+                self.try_button,
+                button("Open fleet…", "Show a fleet that is kept in a folder", self.ask_fleet),
+            )
+        )
+        self._connect()
+        self.form.set_open_session(controller.library.path)
+        self.refresh()
+
+    # Building.
+
+    def _build_picture(self) -> None:
+        controller = self._controller
+        self.tabs = Segments(_TABS, self._show_tab)
+        self.model: QComboBox = choice(
+            "Model", "Friction model whose errors and parameters are shown; ★ is recommended"
+        )
+        self.model.activated.connect(self._pick)
+        self.note = ElidedLabel()
+        self.note.setProperty("role", "muted")
+        self.note.setAccessibleName("State of the fleet")
+        self.order: QComboBox = choice("Order of the units", "What puts the units in order", [*ORDERS])
+        self.order.setMinimumContentsLength(22)
+        self.order.currentIndexChanged.connect(lambda _: self._show_transfer())
+        self.table_button: QToolButton = tool("Export table", "Write the table to a file of numbers")
+        self.table_button.clicked.connect(self.export_table)
+        self.plots_export = PlotExport(self.parameters.body, self._plot_contents, controller.save_plot)
+        self.map_export = PlotExport(self.transfer, self._map_contents, controller.save_plot)
+        self._tools = QStackedWidget()
+        self._tools.addWidget(self.table_button)
+        self._tools.addWidget(self.plots_export.button)
+        self._tools.addWidget(self.map_export.button)
+        self._pages = QStackedWidget()
+        self.map_page = QWidget()
+        column = QVBoxLayout(self.map_page)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        self.map_note = label("", "muted")
+        self.map_note.setWordWrap(True)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(caption_of(self.order, "Order by"))
+        row.addWidget(self.order)
+        row.addWidget(self.map_note, 1)
+        column.addLayout(row)
+        column.addWidget(self.transfer, 1)
+        for page in (self.units, self.parameters, self.map_page, self.spread):
+            self._pages.addWidget(page)
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(self.tabs)
+        head.addWidget(caption_of(self.model, "Model"))
+        head.addWidget(self.model)
+        head.addWidget(self.note, 1)
+        head.addWidget(self._tools, 0, Qt.AlignmentFlag.AlignRight)
+        self.centre.addLayout(head)
+        self.centre.addWidget(self._pages, 1)
+
+    def _build_buttons(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.start_button: QPushButton = button("Start", "", self.start, "primary")
+        self.stop_button: QPushButton = button("Stop", "", self.running.stop)
+        row.addWidget(self.start_button, 1)
+        row.addWidget(self.stop_button, 1)
+        self.open_button: QPushButton = button("Open fleet…", "Show a fleet that is kept in a folder", self.ask_fleet)
+        self.actions_column.addLayout(row)
+        self.actions_column.addWidget(self.open_button)
+
+    def _connect(self) -> None:
+        controller, running = self._controller, self.running
+        self.form.changed.connect(self._enable)
+        self.form.look_wanted.connect(running.look)
+        running.looked.connect(self.form.show_seen)
+        running.changed.connect(self.refresh)
+        running.progressed.connect(self._say_state)
+        running.shown.connect(self._take_summary)
+        running.finished.connect(self.form.changed)
+        running.problem.connect(lambda text: controller.message.emit("error", text))
+        running.noted.connect(lambda text: controller.message.emit("warning", text))
+        controller.library.opened.connect(lambda: self.form.set_open_session(controller.library.path))
+        controller.angle_unit_changed.connect(self._change_unit)
+        self.units.chosen.connect(self._select)
+        self.units.opened.connect(self.use_model)
+        self.parameters.chosen.connect(self.units.select)
+        self.transfer.chosen.connect(self.units.select)
+
+    # What a person asks for.
+
+    def start(self) -> None:
+        """Compute what is asked, or what is missing of it."""
+        if not self.form.obstacle and not self.running.active:
+            self.running.start(self.form.job())
+
+    def try_simulated(self) -> None:
+        """A fleet without hardware."""
+        self.form.try_simulated()
+        self.start()
+
+    def ask_fleet(self) -> None:
+        """Ask for a fleet's folder and show it."""
+        folder = QFileDialog.getExistingDirectory(self.window(), "Open a fleet", str(home()))
+        if folder:
+            self.open_fleet(Path(folder))
+
+    def open_fleet(self, folder: Path) -> None:
+        """Show a fleet; the form then asks for what it was asked for."""
+        self._opening = folder
+        self.running.open(folder)
+
+    def use_model(self, unit: str) -> None:
+        """Open a unit's session, and its model in Compare and Export."""
+        summary, friction, controller = self.running.summary, self.friction, self._controller
+        if summary is None or unit not in summary.place or friction not in summary.models:
+            return
+        session = Path(summary.units[summary.place[unit]].session)
+
+        def show(file: Path) -> None:
+            if controller.library.path != session and session.exists():
+                controller.library.opened.connect(
+                    lambda: controller.open_model(file), Qt.ConnectionType.SingleShotConnection
+                )
+                controller.library.open(session)
+            else:
+                controller.open_model(file)
+            controller.message.emit("info", f"{friction.upper()} of {unit} is among the models in Compare and Export")
+            self.compare_wanted.emit()
+
+        controller.background.submit("fleet", unit_model, summary.folder, unit, friction, done=show)
+
+    def export_table(self) -> None:
+        """Write the table in sight as numbers."""
+        panel: TablePanel = self.spread.contents() if self.tabs.current == SPREAD else self.units.table.contents()
+        path = ask_plot_file(self.window(), f"{file_name(self._title())}.csv", TABLE_FILTERS)
+        if path is not None:
+            self._controller.save_plot(PlotContents(self._title(), (panel,)), path)
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of this page."""
+        there = self.model.isEnabled
+        return [
+            ActionSpec(
+                "&Start the fleet", self.start, tip="Compute what is missing", enabled=self.start_button.isEnabled
+            ),
+            ActionSpec("S&top the fleet", self.running.stop, enabled=self.stop_button.isEnabled),
+            ActionSpec("&Open fleet…", self.ask_fleet, enabled=self.open_button.isEnabled),
+            ActionSpec(f"T&ry {TRIED} simulated servos", self.try_simulated, enabled=lambda: not self.running.active),
+            ActionSpec("&Add sessions to the fleet…", self.form.ask_sessions),
+            ActionSpec(
+                "Open the chosen unit in &Compare",
+                lambda: self.use_model(self.units.selected),
+                enabled=self.units.open_button.isEnabled,
+            ),
+            ActionSpec("Export the fleet's ta&ble…", self.export_table, enabled=there),
+            ActionSpec("Export the fleet's &parameters…", self.plots_export.ask, enabled=there),
+            ActionSpec("Export the transfer &matrix…", self.map_export.ask, enabled=there),
+        ]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for part in (self.tabs, self.form, self.units, self.parameters, self.transfer, self.spread):
+            part.set_theme(theme)
+        for part in (self.plots_export, self.map_export):
+            part.set_theme(theme)
+        self.table_button.setIcon(icon("export", theme.muted))
+        self._stale.add(PARAMETERS)
+        self._show_current()
+
+    def entered(self) -> None:
+        """The page has come into sight."""
+        self._show_current()
+
+    # What is shown.
+
+    @property
+    def friction(self) -> str:
+        """The model whose numbers are shown; empty while there is none."""
+        return str(self.model.currentData() or "")
+
+    @property
+    def shown_model(self) -> ModelSummary | None:
+        """Its numbers."""
+        summary = self.running.summary
+        return summary.models.get(self.friction) if summary is not None else None
+
+    def refresh(self) -> None:
+        """It began or ended."""
+        running = self.running
+        self.form.setEnabled(not running.active)
+        self.show_empty(running.summary is None and not running.active and not running.reading)
+        self._say_state()
+        self._enable()
+
+    def _take_summary(self) -> None:
+        summary = self.running.summary
+        if summary is not None and summary.folder == self._opening:
+            self._opening = None
+            self._picked = ""
+            self.form.suit(summary)
+        self._offer_models(summary)
+        self._stale = {UNITS, PARAMETERS, TRANSFER, SPREAD}
+        self.show_empty(summary is None and not self.running.active and not self.running.reading)
+        self._show_current()
+        self._say_state()
+        self._enable()
+
+    def _offer_models(self, summary: FleetSummary | None) -> None:
+        offered = tuple(summary.models) if summary is not None else ()
+        best = summary.recommended if summary is not None else ""
+        texts = [f"{name.upper()} ★" if name == best else name.upper() for name in offered]
+        if texts != [self.model.itemText(place) for place in range(self.model.count())]:
+            self.model.clear()
+            for text, name in zip(texts, offered, strict=True):
+                self.model.addItem(text, name)
+        wanted = self._picked if self._picked in offered else best
+        self.model.setCurrentIndex(max(0, self.model.findData(wanted)) if offered else -1)
+        self.model.setEnabled(bool(offered))
+
+    def _pick(self) -> None:
+        self._picked = self.friction
+        self._stale = {UNITS, PARAMETERS, TRANSFER, SPREAD}
+        self._show_current()
+
+    def _show_tab(self, place: int) -> None:
+        self._pages.setCurrentIndex(place)
+        self._tools.setCurrentIndex({UNITS: 0, PARAMETERS: 1, TRANSFER: 2, SPREAD: 0}[place])
+        self._show_current()
+
+    def _show_current(self) -> None:
+        """Draw the tab in sight if it is not up to date."""
+        place = self.tabs.current
+        if not self.isVisible():
+            return
+        summary, model = self.running.summary, self.shown_model
+        if place in self._stale:
+            self._stale.discard(place)
+            if place == UNITS:
+                self.units.show_model(summary, self.friction)
+            elif place == PARAMETERS and summary is not None and model is not None:
+                self.parameters.show_model(summary, model, self._controller.angle_unit)
+            elif place == TRANSFER:
+                self._show_transfer()
+            elif place == SPREAD:
+                self.spread.show_model(summary, model)
+        if place == SPREAD:
+            self.spread.enter(self.running.active)
+
+    def _show_transfer(self) -> None:
+        summary = self.running.summary
+        found = summary.transfer if summary is not None else None
+        self.transfer.setVisible(found is not None)
+        self.order.setEnabled(found is not None)
+        if found is None:
+            few = summary is not None and len(summary.units) < 2
+            why = "a single unit has nobody to pass its model to" if few else "it is computed once all fits are there"
+            self.map_note.setText(f"No transfer yet: {why}.")
+            return
+        own = 1e3 * float(found.errors.diagonal().mean())
+        self.map_note.setText(
+            f"{found.friction.upper()} of the row's unit judged on the runs of the column's; {own:.3g} mrad on average "
+            "with the unit's own."
+        )
+        self.transfer.show_transfer(found, str(self.order.currentData()))
+        self.transfer.select(self.units.selected)
+
+    def _select(self, unit: str) -> None:
+        self.parameters.select(unit)
+        self.transfer.select(unit)
+
+    def _change_unit(self) -> None:
+        self.units.set_unit(self._controller.angle_unit)
+        self._stale |= {PARAMETERS, SPREAD}
+        self._show_current()
+
+    # Words.
+
+    def _say_state(self) -> None:
+        running = self.running
+        self.note.setText(self._state_in_words())
+        self.stop_button.setToolTip(
+            "End it soon; fits that are done are kept, and Start goes on with the rest"
+            if running.active
+            else "Nothing is running"
+        )
+
+    def _state_in_words(self) -> str:
+        running, summary = self.running, self.running.summary
+        if running.reading:
+            return "Reading the fleet…"
+        if running.active and summary is None:
+            return f"{running.latest.text}…" if running.latest is not None else "Starting…"
+        if summary is None:
+            return ""
+        failed = [unit for unit in summary.units if unit.problem]
+        parts = [
+            f"{len(summary.units)} units of {summary.servo}",
+            f"{summary.done} of {summary.tasks} fits",
+            *([f"{len(failed)} cannot be fitted"] if failed else []),
+            *(["stopped: Start goes on with the rest"] if running.stopped and not running.active else []),
+            *summary.problems,
+        ]
+        return "; ".join(parts)
+
+    def _enable(self) -> None:
+        running = self.running
+        why = "a fleet is running" if running.active else self.form.obstacle
+        self.start_button.setEnabled(not why)
+        self.start_button.setToolTip(
+            f"Not possible: {why}" if why else "Compute every fit that the folder does not hold yet"
+        )
+        self.stop_button.setEnabled(running.active and not running.stopping)
+        self.open_button.setEnabled(not running.active)
+        self.try_button.setEnabled(not running.active)
+        for export in (self.plots_export.button, self.map_export.button, self.table_button):
+            export.setEnabled(self.model.isEnabled())
+
+    def _title(self) -> str:
+        summary = self.running.summary
+        return "Fleet" if summary is None else f"Fleet of {len(summary.units)} {summary.servo}, {self.friction.upper()}"
+
+    def _plot_contents(self) -> PlotContents:
+        return gather([strip.chart for strip in self.parameters.shown], self._title())
+
+    def _map_contents(self) -> PlotContents:
+        panel = self.transfer.panel()
+        return PlotContents(f"{self._title()}, transfer", () if panel is None else (panel,))
