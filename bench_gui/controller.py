@@ -17,6 +17,7 @@ from bench_gui.connect.setup import BenchSetup
 from bench_gui.export.exporting import Exporting
 from bench_gui.identify.fitting import Fitting
 from bench_gui.identify.messages import FitResult
+from bench_gui.identify.sampling import sample_of
 from bench_gui.identify.settings import FitSettings
 from bench_gui.log.journal import Journal
 from bench_gui.place.placing import Placing
@@ -42,6 +43,8 @@ from drivers.servo import ServoIdentity, ServoState
 TICK = 33
 """Period of the heartbeat and of everything live [ms]."""
 DEFAULT_SERVO = "simulated:mx106"
+MOST_UNDONE = 200
+"""Edits that can be taken back; older ones are forgotten, each may hold what was noted about thousands of runs."""
 
 
 class Controller(QObject):
@@ -63,6 +66,7 @@ class Controller(QObject):
         self.angle_unit: AngleUnit = next((u for u in ANGLE_UNITS if u.name == self.settings.angle_unit), RADIANS)
         self.undo = QUndoStack(self)
         """What a person edited; see bench_gui.undo."""
+        self.undo.setUndoLimit(MOST_UNDONE)
         self.desk = Desk()
         self.setup = BenchSetup(load_servo(servo_name(servo) or servo_name(DEFAULT_SERVO)), self.undo)
         self.presets = Presets(self.undo, lambda save: self.background.submit("presets", save))
@@ -167,10 +171,14 @@ class Controller(QObject):
         if left_out:
             self.message.emit("info", left_out)
         servo = self.main_servo()
-        runs = tuple(run.id for run in chosen if run.servo == servo)
-        if len(runs) < len(chosen):
-            left = len(chosen) - len(runs)
+        own = [run for run in chosen if run.servo == servo]
+        if len(own) < len(chosen):
+            left = len(chosen) - len(own)
             self.message.emit("warning", f"{left} of {len(chosen)} runs are of another servo than {servo}: left out")
+        sample = sample_of(own, settings.sample)
+        if len(sample) < len(own):
+            self.message.emit("info", f"a sample of {len(sample)} of {len(own)} runs is used, every condition in it")
+        runs = tuple(run.id for run in sample)
         try:
             self.fitting.start(path, results, runs, settings.request(servo, self.placing.points))
         except ServoBenchError as error:
@@ -183,8 +191,7 @@ class Controller(QObject):
 
     def main_servo(self) -> str:
         """Catalogue name of the servo most of the chosen runs are of; empty without runs."""
-        names = [run.servo for run in self.library.chosen()]
-        return max(dict.fromkeys(names), key=names.count) if names else ""
+        return self.library.main_servo()
 
     def save_plot(self, contents: PlotContents, path: Path) -> None:
         """Write what a plot shows as a picture or as numbers."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -48,24 +49,31 @@ class RunIndex:
         self._entries: dict[str, tuple[Key, RunSummary | str]] | None = None
         self._unsaved = 0
 
-    def listing(self) -> Listing:
-        """Return the runs as they are on the disk now; raises ServoBenchError if the folder cannot be read."""
+    def listing(self, told: Callable[[int, int], object] = lambda read, total: None) -> Listing:
+        """Return the runs as they are on the disk now; raises ServoBenchError if the folder cannot be read.
+
+        told: called with how many files were read and how many runs there are, after each; may raise to end it, and
+        what was read until then is kept.
+        """
         if self._entries is None:
             remove_stale(self._path.parent, INDEX_NAME)
             self._entries = _load(self._path)
         known, current = self._entries, _scan(self._runs)
         entries: dict[str, tuple[Key, RunSummary | str]] = {}
-        changed = len(known.keys() - current.keys())
-        for name, key in current.items():
-            entry = known.get(name)
-            if entry is None or entry[0] != key:
-                entry = (key, _read(self._runs / name))
-                changed += 1
-            entries[name] = entry
-        self._entries = entries
-        self._unsaved += changed
-        if self._unsaved * READS_PER_WRITE >= len(entries) and self._unsaved:
-            self._save()
+        read = 0
+        try:
+            for name, key in current.items():
+                entry = known.get(name)
+                if entry is None or entry[0] != key:
+                    entry = (key, _read(self._runs / name))
+                    read += 1
+                    told(read, len(current))
+                entries[name] = entry
+        finally:
+            self._unsaved += read + len(known.keys() - current.keys())
+            self._entries = entries if len(entries) == len(current) else {**known, **entries}
+            if self._unsaved * READS_PER_WRITE >= len(entries) and self._unsaved:
+                self._save()
         found = [entry for _, entry in entries.values()]
         return Listing(
             tuple(item for item in found if isinstance(item, RunSummary)),

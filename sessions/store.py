@@ -17,7 +17,8 @@ import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +118,12 @@ class Session:
         """Open the session at a path or create it if there is nothing yet; raises SessionError."""
         return cls.create(path, title) if is_creatable(Path(path)) else cls.open(path)
 
-    def runs(self) -> list[RunSummary]:
-        """Return the finished runs as they are on the disk now, by number; raises SessionError."""
-        return list(self._refreshed().runs)
+    def runs(self, told: Callable[[int, int], object] = lambda read, total: None) -> list[RunSummary]:
+        """Return the finished runs as they are on the disk now, by number; raises SessionError.
+
+        told: as for `RunIndex.listing`, since without an index every run's file is read.
+        """
+        return list(self._refreshed(told).runs)
 
     def problems(self) -> list[str]:
         """One line for each file that should be a run or a document and cannot be read."""
@@ -211,12 +215,11 @@ class Session:
             self._require_runs(chosen)
         return [identity for identity in chosen if not noted.get(identity, Annotation()).excluded]
 
-    def load_for_fit(
-        self, ids: Iterable[str] | None = None, channels: Container[str] | None = None
-    ) -> list[Recording]:
+    def load_for_fit(self, ids: Iterable[str] | None = None, channels: Container[str] | None = None) -> list[Recording]:
         """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.
 
-        channels: all that is kept of each, so that many runs take less memory; None keeps every channel. Raises SessionError, and InputError for a trim that does not fit the run.
+        channels: all that is kept of each, so that many runs take less memory; None keeps every channel. Raises
+        SessionError, and InputError for a trim that does not fit the run.
         """
         noted = self.annotations()
         chosen = self.fit_ids() if ids is None else self._chosen(ids)
@@ -347,9 +350,9 @@ class Session:
     def _runs_folder(self) -> Path:
         return self.path / "runs"
 
-    def _refreshed(self) -> Listing:
+    def _refreshed(self, told: Callable[[int, int], object] = lambda read, total: None) -> Listing:
         if self._index is not None:
-            return self._index.listing()
+            return self._index.listing(told)
         if self._listing is None:
             self._listing = exported_listing(self.path)
         return self._listing

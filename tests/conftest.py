@@ -5,15 +5,19 @@ from pathlib import Path
 
 import pytest
 
-CALM = Path(__file__).parent / "drivers"
-"""Where `make test` looks for calm tests."""
+ROOMS = {"calm": ("drivers", "cookbook"), "alone": ("cli", "gui")}
+"""Where `make test` looks for tests that are not run beside all others."""
 
 
 def pytest_collection_modifyitems(items):
-    """No calm test is left out because it stands where nobody looks."""
-    lost = [item.nodeid for item in items if item.get_closest_marker("calm") and CALM not in item.path.parents]
-    if lost:
-        raise pytest.UsageError(f"calm tests belong into {CALM.name}: {', '.join(lost)}")
+    """No such test is left out because it stands where nobody looks."""
+    here = Path(__file__).parent
+    for mark, rooms in ROOMS.items():
+        places = {here / room for room in rooms}
+        marked = (item for item in items if item.get_closest_marker(mark))
+        lost = [item.nodeid for item in marked if places.isdisjoint(item.path.parents)]
+        if lost:
+            raise pytest.UsageError(f"{mark} tests belong into {' or '.join(rooms)}: {', '.join(lost)}")
 
 
 def pytest_collection_finish():

@@ -93,6 +93,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         help="only these runs; default: all that ended well and are not excluded",
     )
     add_tag(parser)
+    add_sample(parser)
     parser.add_argument(
         "--dt",
         type=positive_float,
@@ -123,6 +124,19 @@ def add_prior(parser: argparse.ArgumentParser) -> None:
 def add_tag(parser: argparse.ArgumentParser) -> None:
     """Offer --tag."""
     parser.add_argument("--tag", type=comma_list, metavar="T,…", help="only runs with at least one of these tags")
+
+
+def add_sample(parser: argparse.ArgumentParser) -> None:
+    """Offer --sample."""
+    parser.add_argument(
+        "--sample",
+        type=positive_int,
+        metavar="N",
+        help="use N of these runs, every condition in as equal shares as possible, and read no other; default: all",
+    )
+    parser.add_argument(
+        "--sample-seed", type=int, default=0, metavar="S", help="another one draws another sample (%(default)s)"
+    )
 
 
 def add_bench(parser: argparse.ArgumentParser) -> None:
@@ -162,20 +176,31 @@ def model_from(text: str, integrator: str | None = None, substeps: int | None = 
     return with_integration(model, integrator, substeps)
 
 
-def recordings_from(session_path: str, ids: list[str] | None, tags: list[str] | None) -> tuple[list[Recording], str]:
+def recordings_from(session_path: str, arguments: argparse.Namespace) -> tuple[list[Recording], str]:
     """Recordings of `runs_from`, each the part it is trimmed to, and their hash."""
     from sessions import Session
 
     session = Session.open(session_path)
-    chosen = runs_from(session, ids, tags)
+    chosen = runs_from(session, arguments)
     return session.load_for_fit(chosen), session.data_hash(chosen)
 
 
-def runs_from(session: Session, ids: list[str] | None, tags: list[str] | None) -> list[str]:
-    """Ids of the runs that --runs and --tag choose; raises InputError when there are none.
+def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
+    """Ids of the runs that --runs, --tag and --sample choose; raises InputError when there are none.
 
     Runs that did not end well are left out unless named; excluded ones always, and naming one is an error.
     """
+    chosen = _usable(session, arguments.runs, arguments.tag)
+    if arguments.sample is None:
+        return chosen
+    from bench_gui.identify.sampling import sample_of
+
+    wanted = set(chosen)
+    runs = [run for run in session.runs() if run.id in wanted]
+    return [run.id for run in sample_of(runs, arguments.sample, arguments.sample_seed)]
+
+
+def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> list[str]:
     from shlex import quote
 
     from core.errors import InputError

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_tag, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import add_sample, add_tag, comma_list, positive_float, positive_int
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 
@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--runs", type=comma_list, metavar="ID,…", help="only these runs; default: all that ended well, of the actuator"
     )
     add_tag(parser)
+    add_sample(parser)
     parser.add_argument(
         "--validation",
         default="25%",
@@ -71,7 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.compliant.modes import Mode
     from core.compliant.unknowns import LINK, MOTOR, SPRINGS
 
-    recordings, data_hash = recordings_from(arguments.session, arguments.runs, arguments.tag)
+    recordings, data_hash = recordings_from(arguments.session, arguments)
     start = _start(arguments.actuator, recordings[0].settings.actuator)
     request = CompliantRequest(
         start=start,

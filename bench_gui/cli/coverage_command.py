@@ -29,7 +29,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.identification.coverage.report import coverage
 
     model = model_from(arguments.model) if arguments.model else None
-    recordings, _ = recordings_from(arguments.session, arguments.runs, arguments.tag)
+    recordings, _ = recordings_from(arguments.session, arguments)
     seen = coverage(recordings, model=model, threads=arguments.jobs)
     audited: HeaderAudit | None = None
     if model is not None:

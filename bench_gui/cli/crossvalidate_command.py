@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from sessions import Session
 
     session = Session.open(arguments.session)
-    runs = runs_from(session, arguments.runs, arguments.tag)
+    runs = runs_from(session, arguments)
     recordings = session.load_for_fit(runs)
     request = IdentificationRequest(
         servo=recordings[0].settings.servo,

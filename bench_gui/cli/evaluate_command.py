@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.identification.grouping import group_runs
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
-    recordings, _ = recordings_from(arguments.session, arguments.runs, arguments.tag)
+    recordings, _ = recordings_from(arguments.session, arguments)
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)

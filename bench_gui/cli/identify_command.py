@@ -111,12 +111,13 @@ def run(arguments: argparse.Namespace) -> int:
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
+    from core.identification.objective import FIT_CHANNELS
     from core.placement import points_from_json
     from sessions import Session
 
     session = Session.open(arguments.session)
-    runs = runs_from(session, arguments.runs, arguments.tag)
-    recordings = session.load_for_fit(runs)
+    runs = runs_from(session, arguments)
+    recordings = session.load_for_fit(runs, FIT_CHANNELS)
     terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
@@ -151,6 +152,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not placed:
             raise InputError(f"{arguments.session}: no points of {request.servo} were placed there; see bench place")
         request = replace(request, points=tuple(placed))
+    # The list of a long session's runs is not needed any more.
+    del session
     folder = Path(arguments.output)
     bar = ProgressBar(arguments.quiet or arguments.json)
 

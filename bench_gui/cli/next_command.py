@@ -79,7 +79,7 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> list[Recordi
     """Those that --runs and --tag choose; none for a session that has none yet."""
     if not (arguments.runs or arguments.tag or session.runs()):
         return []
-    return session.load_for_fit(runs_from(session, arguments.runs, arguments.tag))
+    return session.load_for_fit(runs_from(session, arguments))
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:

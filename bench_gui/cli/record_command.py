@@ -107,7 +107,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _list(results: list[RecordedRun]) -> None:
     for result in results:
-        print(f"{result.id}: {result.exit_status}" + (f", {result.reason}" if result.reason else ""))
+        name = result.id or result.trajectory
+        print(f"{name}: {result.exit_status}" + (f", {result.reason}" if result.reason else ""))
 
 
 def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:

@@ -23,7 +23,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.simulation import on_grid, simulate_recording
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
-    recordings, _ = recordings_from(arguments.session, arguments.runs, arguments.tag)
+    recordings, _ = recordings_from(arguments.session, arguments)
     motions = {r.id: simulate_recording(model, r, arguments.dt, arguments.supply) for r in recordings}
     measured = {r.id: on_grid(r, arguments.dt)[0].position for r in recordings}
     path = write_motion(arguments.output, motions, measured)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
     FRICTION_CHOICES,
+    add_sample,
     add_tag,
     bench_from,
     comma_list,
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     fit.add_argument("--runs", type=comma_list, metavar="ID,…", help="only these runs of a session")
     add_tag(fit)
+    add_sample(fit)
     fit.add_argument("--validation", default="25%", metavar="V", help="runs held out, as bench identify (%(default)s)")
     fit.add_argument(
         "--dt", type=positive_float, metavar="S", help="basicTimeStep; default: the recordings' grid, 5 ms for a model"
@@ -252,7 +254,7 @@ def _fit(arguments: argparse.Namespace) -> int:
 
     bar = ProgressBar(arguments.quiet or arguments.json)
     if _is_session(arguments.source):
-        recordings, _ = recordings_from(arguments.source, arguments.runs, arguments.tag)
+        recordings, _ = recordings_from(arguments.source, arguments)
         found = loss_on_recordings(
             recordings,
             _models(arguments.models, recordings[0].settings.servo),

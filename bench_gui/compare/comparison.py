@@ -64,6 +64,11 @@ class ErrorBook:
         gone = set(runs)
         self._found = {e: {run: mae for run, mae in m.items() if run not in gone} for e, m in self._found.items()}
 
+    def keep(self, entries: Iterable[ModelEntry]) -> None:
+        """Forget every other model: none of them can be compared any more."""
+        kept = set(entries)
+        self._found = {entry: errors for entry, errors in self._found.items() if entry in kept}
+
     def clear(self) -> None:
         """Forget everything: another session's runs may have the same ids."""
         self._found = {}
@@ -101,6 +106,7 @@ class Comparison(QObject):
         self._untouched = True
         """Whether nobody has chosen models since the session was opened."""
         library.opened.connect(self._begin_again)
+        shelf.changed.connect(lambda: self.book.keep(shelf.entries))
         library.trimmed.connect(self._forget_errors)
 
     # What is compared.

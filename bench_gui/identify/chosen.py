@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench_gui.identify.computing import Material
+from bench_gui.identify.sampling import sample_of
 
 if TYPE_CHECKING:
     from bench_gui.controller import Controller
@@ -12,17 +13,25 @@ if TYPE_CHECKING:
     from core.model import ServoModel
 
 
-def chosen_runs(controller: Controller) -> tuple[str, ...]:
-    """Ids of the runs an identification would take: of the servo most of the chosen ones are of."""
+def chosen_runs(controller: Controller, settings: FitSettings) -> tuple[str, ...]:
+    """Ids of the runs an identification would take: of the servo most of the chosen ones are of, or a sample."""
     servo = controller.main_servo()
-    return tuple(run.id for run in controller.library.for_fit() if run.servo == servo)
+    runs = sample_of([run for run in controller.library.for_fit() if run.servo == servo], settings.sample)
+    return tuple(run.id for run in runs)
+
+
+def chosen_count(controller: Controller, settings: FitSettings) -> int:
+    """How many runs `chosen_runs` names, without drawing a sample."""
+    servo = controller.main_servo()
+    count = sum(run.servo == servo for run in controller.library.for_fit())
+    return count if settings.sample is None else min(count, settings.sample)
 
 
 def chosen_material(controller: Controller, settings: FitSettings) -> Material:
     """The same, with how the settings want them simulated."""
     return Material(
         session=controller.library.path,
-        runs=chosen_runs(controller),
+        runs=chosen_runs(controller, settings),
         dt=settings.dt,
         supply=settings.supply,
         threads=settings.threads,

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.identify.checking import Checking
-from bench_gui.identify.chosen import chosen_material, chosen_runs, latest_model
+from bench_gui.identify.chosen import chosen_count, chosen_material, chosen_runs, latest_model
 from bench_gui.identify.computing import AuditFindings, Seen
 from bench_gui.identify.finding_list import FindingList
 from bench_gui.identify.settings_form import SettingsForm
@@ -193,7 +193,7 @@ class CoveragePanel(QWidget):
     def _compare(self) -> None:
         """Runs were added or removed; without a selection that changes which are chosen."""
         known = self._checking.coverage is not None or self._checking.checking
-        if known and chosen_runs(self._controller) != self._checking.runs:
+        if known and chosen_runs(self._controller, self._form.settings()) != self._checking.runs:
             self._supersede()
         else:
             self.refresh()
@@ -201,7 +201,7 @@ class CoveragePanel(QWidget):
     def refresh(self) -> None:
         """Show what is known."""
         checking = self._checking
-        count = len(chosen_runs(self._controller))
+        count = chosen_count(self._controller, self._form.settings())
         busy = checking.checking or checking.auditing
         self.check_button.setEnabled(count > 0 and not checking.checking)
         self.check_button.setText("Check again" if checking.coverage is not None else "Check coverage")

@@ -101,7 +101,8 @@ class CrossValidationForm(QWidget):
         """Let those conditions be chosen of which these runs have several values."""
         for name, _, _ in _CONDITIONS:
             # Only the recordings themselves know their unit.
-            values = set() if name == "unit" else {_rounded(getattr(run, name)) for run in runs}
+            told = set() if name == "unit" else {getattr(run, name) for run in runs}
+            values = {_rounded(value) for value in told}
             self._values[name] = len(values)
             reason = ""
             if len(values) == 1:

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.identify import crossvalidation_tables as tables
-from bench_gui.identify.chosen import chosen_runs
+from bench_gui.identify.chosen import chosen_count, chosen_runs
 from bench_gui.identify.computing import CrossValidateJob
 from bench_gui.identify.crossvalidating import CrossValidating
 from bench_gui.identify.crossvalidation_form import CrossValidationForm
@@ -173,7 +173,7 @@ class CrossValidationPanel(QWidget):
         self._crossvalidating.start(
             CrossValidateJob(
                 session=session,
-                runs=chosen_runs(controller),
+                runs=chosen_runs(controller, self._settings.settings()),
                 question=question,
                 results=results,
                 beside=None if fitted is None else fitted.folder,
@@ -210,7 +210,7 @@ class CrossValidationPanel(QWidget):
             return "it is running"
         if self._controller.fitting.active:
             return "an identification is running; wait for it or stop it"
-        if not chosen_runs(self._controller):
+        if not chosen_count(self._controller, self._settings.settings()):
             return "there are no recordings; record or import some"
         if not self.form.models.checked:
             return "no model is checked; check at least one"
@@ -226,7 +226,8 @@ class CrossValidationPanel(QWidget):
         if running.active:
             text = "Loading the recordings…" if latest is None else latest.text[:1].upper() + latest.text[1:]
         elif not text and self.start_button.isEnabled() and self.form.searches:
-            text = f"{self.form.searches} searches for {len(chosen_runs(self._controller))} runs"
+            count = chosen_count(self._controller, self._settings.settings())
+            text = f"{self.form.searches} searches for {count} runs"
         self.status.setText(text)
         restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
 

@@ -17,6 +17,7 @@ from bench_gui.identify.record import (
 from bench_gui.results import save_identification
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
+from core.identification.objective import FIT_CHANNELS
 from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL
@@ -110,4 +111,4 @@ def load_again(record: IdentificationRecord, session: Session) -> list[Recording
         raise IdentificationError(
             f"the runs have changed since this identification was begun ({what}); begin a new one"
         )
-    return session.load_for_fit(record.runs)
+    return session.load_for_fit(record.runs, FIT_CHANNELS)

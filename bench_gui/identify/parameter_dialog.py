@@ -201,6 +201,8 @@ class ParameterDialog(QDialog):
         self.setWindowTitle("Bounds and frozen parameters")
         self.setAccessibleName("Bounds and frozen parameters")
         self.table = ParameterChoices(parameters, frozen, bounds)
+        # It goes with the dialog: one that lived on would keep, by what it is connected to, the dialog as well.
+        self.table.setParent(self)
         column = QVBoxLayout(self)
         hint = label(
             "Unchecked parameters stay at their value. Others are searched between their bounds; the catalogue's come "
@@ -211,7 +213,7 @@ class ParameterDialog(QDialog):
         column.addWidget(hint)
         self.view: QTableView = plain_table("Parameters", "What is searched, and between which bounds")
         self.view.setModel(self.table)
-        self._symbols = SymbolDelegate()
+        self._symbols = SymbolDelegate(self)
         self.view.setItemDelegateForColumn(SYMBOL, self._symbols)
         self.view.setEditTriggers(
             QAbstractItemView.EditTrigger.DoubleClicked

@@ -66,10 +66,14 @@ def _identify(job: FitJob, line: Line) -> FitResult:
 
     from bench_gui.identify.job import Watch, load_again, run_identification
     from bench_gui.identify.record import read_record
+    from core.identification.objective import FIT_CHANNELS
     from sessions import Session
 
     session = Session.open(job.session)
-    recordings = load_again(read_record(job.folder), session) if job.resume else session.load_for_fit(job.runs)
+    if job.resume:
+        recordings = load_again(read_record(job.folder), session)
+    else:
+        recordings = session.load_for_fit(job.runs, FIT_CHANNELS)
     request = replace(job.request, data_hash=session.data_hash([recording.id for recording in recordings]))
     teller = _Teller(line, job)
     watch = Watch(

@@ -47,6 +47,8 @@ class FitSettings:
     threads: int | None = None
     frozen: tuple[tuple[str, float], ...] = ()
     bounds: tuple[tuple[str, float, float], ...] = ()
+    sample: int | None = None
+    """Most runs to use; a smaller number is taken so that every condition keeps its share. None: all."""
     points: bool = False
     """Whether the points placed by hand join the runs."""
     start: tuple[tuple[str, float], ...] = ()
@@ -90,28 +92,13 @@ class FitSettings:
         )
 
 
-@dataclass(frozen=True)
-class _Run:
-    """As much of a run as a split asks for."""
-
-    summary: RunSummary
-
-    @property
-    def id(self) -> str:
-        return self.summary.id
-
-    def conditions(self) -> dict[str, str | float]:
-        names = ("trajectory", "mass", "length", "arm_mass", "kp", "ki", "kd", "supply_voltage", "servo")
-        return {name: getattr(self.summary, name) for name in names}
-
-
 def obstacle(settings: FitSettings, servo: str, runs: Sequence[RunSummary]) -> FitFailed | None:
     """Why these settings cannot work on these runs, and what would; None when they can."""
     try:
         request = settings.request(servo)
         for friction in request.models:
             search_template(request, friction)
-        split_recordings([_Run(run) for run in runs], settings.validation, settings.seed)
+        split_recordings(runs, settings.validation, settings.seed)
     except SplitError as error:
         return FitFailed(str(error), Remedy(SPLIT, rule=DEFAULT_RULE if len(runs) > 1 else "none"))
     except ServoBenchError as error:

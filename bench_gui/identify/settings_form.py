@@ -145,6 +145,14 @@ class SettingsForm(QWidget):
             "Repeats", "Searches for each model; their spread tells how sure it is", 1, 1, 50
         )
         section.row("Repeats", self.repeats)
+        self.sample: QSpinBox = whole(
+            "Most runs",
+            "Of more runs a sample is used in which every condition keeps its share, so that a long session needs "
+            "little memory and time; all: however many there are",
+            0, 0, 1_000_000, special="all",
+        )  # fmt: skip
+        self.sample.setSingleStep(100)
+        section.row("Most runs", self.sample)
         return section
 
     def _expert(self) -> QWidget:
@@ -250,6 +258,7 @@ class SettingsForm(QWidget):
         self.run_offsets.toggled.connect(lambda _: self._edited("offsets of each run"))
         for text, spin in (
             ("repeats", self.repeats),
+            ("most runs", self.sample),
             ("parts of a step", self.substeps),
             ("time step", self.dt),
             ("prior", self.prior),
@@ -284,6 +293,7 @@ class SettingsForm(QWidget):
             self.points.setChecked(settings.points)
             self._select_rule(settings.validation)
             self.repeats.setValue(settings.repeats)
+            self.sample.setValue(settings.sample or 0)
             self.trials.setValue(settings.trials or 0)
             self.seed.setValue(settings.seed)
             self.substeps.setValue(settings.substeps)
@@ -328,6 +338,7 @@ class SettingsForm(QWidget):
         )
         if dialog.exec():
             self.set_parameters(*dialog.table.chosen())
+        dialog.deleteLater()
 
     def set_parameters(
         self, frozen: tuple[tuple[str, float], ...], bounds: tuple[tuple[str, float, float], ...]
@@ -437,6 +448,7 @@ class SettingsForm(QWidget):
             threads=self.threads.value() or None,
             frozen=self._frozen,
             bounds=self._bounds,
+            sample=self.sample.value() or None,
             points=self.points.isChecked(),
             start=self._start,
             start_title=self._start_title,
@@ -450,8 +462,8 @@ class SettingsForm(QWidget):
     def _quiet(self):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
-            *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.trials,
-            self.prior, self.seed, self.substeps, self.refine, self.run_offsets, self.dt, self.threads,
+            *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.sample,
+            self.trials, self.prior, self.seed, self.substeps, self.refine, self.run_offsets, self.dt, self.threads,
             self.error_metric, self.contact, self.integrator, self.gate, self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]

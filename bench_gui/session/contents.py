@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,11 +39,18 @@ class Contents:
     models: list[ServoModel]
 
 
-def read_contents(session: Session, models: list[ServoModel] | None = None) -> Contents:
-    """Everything the window shows of a session; files in it that cannot be read are troubles, no failure."""
+def read_contents(
+    session: Session,
+    models: list[ServoModel] | None = None,
+    told: Callable[[int, int], object] = lambda read, total: None,
+) -> Contents:
+    """Everything the window shows of a session; files in it that cannot be read are troubles, no failure.
+
+    told: as for `Session.runs`.
+    """
     from sessions import SessionError
 
-    runs = session.runs()
+    runs = session.runs(told)
     troubles = session.problems()
     try:
         annotations = session.annotations()

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from bench_gui.session.contents import Contents, read_contents, recovery_of
 from bench_gui.session.dropped import Dropped, classify
 from bench_gui.session.wording import runs_in_words
 from bench_gui.work.background import Background
+from core.errors import InputError
 
 if TYPE_CHECKING:
     from core.recording import Recording, SinkDescription
@@ -21,6 +24,17 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3
 """Of several things that went wrong so many are named."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """What follows from runs, annotations and selection, none of which is ever changed but replaced."""
+
+    of: tuple[object, object, object]
+    chosen: list[RunSummary]
+    for_fit: list[RunSummary]
+    servo: str
+    """Of most of the chosen runs."""
 
 
 class Library(QObject):
@@ -52,7 +66,10 @@ class Library(QObject):
         self._blank: Annotation | None = None
         self._edits = self._asked_at = 0
         self.selected: tuple[str, ...] = ()
+        self._chosen: _Choice | None = None
         self.loading = False
+        self.progress = (0, 0)
+        """Runs whose files were read so far while a session without an index is opened, and all of its runs."""
 
     # What is there.
 
@@ -91,21 +108,18 @@ class Library(QObject):
 
     def chosen(self) -> list[RunSummary]:
         """The selected runs; all that are not excluded when none is selected."""
-        if self.selected:
-            wanted = set(self.selected)
-            return [run for run in self.runs if run.id in wanted]
-        return [run for run in self.runs if not self._excluded(run)]
+        return list(self._choice().chosen)
+
+    def main_servo(self) -> str:
+        """Catalogue name of the servo most of the chosen runs are of; empty without runs."""
+        return self._choice().servo
 
     def for_fit(self) -> list[RunSummary]:
         """The selected runs, or all that ended well when none is selected; never an excluded one.
 
         The rule of `Session.fit_ids`, applied to what is on the screen.
         """
-        return [
-            run
-            for run in self.chosen()
-            if not self._excluded(run) and (bool(self.selected) or run.exit_status == "success")
-        ]
+        return list(self._choice().for_fit)
 
     def left_out(self) -> str:
         """What `for_fit` leaves out of the selected runs, or of all, in words; empty when it takes them all."""
@@ -134,7 +148,7 @@ class Library(QObject):
             from sessions import Session
 
             session = Session.open(path)
-            return read_contents(session, load_latest(results_home(session.path)))
+            return read_contents(session, load_latest(results_home(session.path)), self._note_progress)
 
         self._load(work)
 
@@ -287,6 +301,18 @@ class Library(QObject):
 
     # Behind the scenes.
 
+    def _choice(self) -> _Choice:
+        """What is chosen now; found once, since every view asks for it whenever anything changes."""
+        of = (self.runs, self.annotations, self.selected)
+        if self._chosen is None or any(a is not b for a, b in zip(self._chosen.of, of, strict=True)):
+            wanted = set(self.selected)
+            used = [run for run in self.runs if not self._excluded(run)]
+            chosen = [run for run in self.runs if run.id in wanted] if wanted else used
+            fit = [run for run in used if run.id in wanted or (not wanted and run.exit_status == "success")]
+            servos = Counter(run.servo for run in chosen)
+            self._chosen = _Choice(of, chosen, fit, servos.most_common(1)[0][0] if servos else "")
+        return self._chosen
+
     def _excluded(self, run: RunSummary) -> bool:
         noted = self.annotations.get(run.id)
         return noted is not None and noted.excluded
@@ -295,8 +321,14 @@ class Library(QObject):
         self._begin()
         self._background.submit("session", work, done=self._take, failed=self._failed)
 
+    def _note_progress(self, read: int, total: int) -> None:
+        """Called where files are read; a window that closes does not wait for thousands of them."""
+        self.progress = (read, total)
+        if self._background.closed:
+            raise InputError("the window is closing")
+
     def _begin(self) -> None:
-        self.loading = True
+        self.loading, self.progress = True, (0, 0)
         self._asked_at = self._edits
         self.runs_changed.emit()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QStackedLayout, QVBoxLayout, QWidget
 
@@ -29,6 +29,8 @@ IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.h5);;All files (*)"
 SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
 LEAST = 48
 """Height of the table, at least [px]."""
+PROGRESS_PERIOD = 200
+"""While files are read, the number of them is shown this often [ms]."""
 TABLE, NO_RUNS, NO_MATCH, DROP = range(4)
 
 
@@ -63,13 +65,15 @@ class SessionPanel(QFrame):
         column.addWidget(below, 1)
         self.view.customContextMenuRequested.connect(self._show_menu)
         self.head.filter.textChanged.connect(self._filter)
-        self.view.order.rowsRemoved.connect(self._show_page)
         self.view.order.rowsInserted.connect(self._show_page)
         self.view.order.modelReset.connect(self._show_page)
         library.runs_changed.connect(self._show)
         library.annotations_changed.connect(self._show_annotations)
         library.selection_changed.connect(self._count)
         library.recovered.connect(self._tell_recovery)
+        self._progress = QTimer(self)
+        self._progress.setInterval(PROGRESS_PERIOD)
+        self._progress.timeout.connect(self._show_progress)
         self._show()
 
     def set_theme(self, theme: Theme) -> None:
@@ -209,11 +213,21 @@ class SessionPanel(QFrame):
         self.view.show_runs()
         if library.loading:
             self.empty.title.setText("Opening…")
-            self.empty.text.setText("")
+            self._show_progress()
+            self._progress.start()
         else:
+            self._progress.stop()
             self.empty.title.setText("No runs yet")
             self.empty.text.setText("Record, import, open the example, or drop recordings or a session here.")
         self._show_page()
+
+    def _show_progress(self) -> None:
+        """Only a session without an index takes so long that there is something to say."""
+        read, total = self._library.progress
+        text = f"{read:,} of {total:,} runs read; the next time they need not be".replace(",", " ")
+        self.empty.text.setText(text if total else "")
+        if total and self._library.runs:
+            self.count.setText(f"opening: {read} of {total} runs read")
 
     def _show_annotations(self) -> None:
         self.view.runs.show_annotations()
@@ -231,7 +245,8 @@ class SessionPanel(QFrame):
         if chosen:
             hidden = sum(self.view.order.row_of(identity) < 0 for identity in library.selected)
             parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))
-        excluded = sum(library.annotation(run.id).excluded for run in library.runs)
+        rows = self.view.runs
+        excluded = sum(noted.excluded and rows.row_of(run) >= 0 for run, noted in library.annotations.items())
         if excluded:
             parts.append(f"{excluded} excluded")
         self.count.setText(", ".join(parts))

@@ -41,6 +41,10 @@ USED_ROLE = Qt.ItemDataRole.UserRole + 1
 EXCLUDED_ROLE = Qt.ItemDataRole.UserRole + 2
 
 
+_FIXED = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_EDITABLE = _FIXED | Qt.ItemFlag.ItemIsEditable
+
+
 class RunTable(QAbstractTableModel):
     """One row a run; tags and notes can be edited in place."""
 
@@ -124,10 +128,8 @@ class RunTable(QAbstractTableModel):
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Tags and notes can be edited, unless nothing can be written."""
-        flags = super().flags(index)
-        if index.column() in (TAGS, NOTE) and not self._library.read_only:
-            flags |= Qt.ItemFlag.ItemIsEditable
-        return flags
+        # Painting the header of a table in which everything is selected asks about every cell.
+        return _EDITABLE if index.column() in (TAGS, NOTE) and not self._library.read_only else _FIXED
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Hand on what a person entered; the table shows it once it is noted."""

@@ -36,11 +36,9 @@ class RunView(QTableView):
         self.runs = RunTable(library, self.sketches, edit)
         self.order = RunOrder(library, self.runs)
         # Before the view's own selection hears of rows that go: they go out of sight, not out of the choice.
-        self.order.rowsAboutToBeRemoved.connect(lambda *_: self._hush(True))
         self.order.modelAboutToBeReset.connect(lambda: self._hush(True))
         self.setModel(self.order)
-        self.order.rowsRemoved.connect(lambda *_: self._hush(False))
-        self.order.modelReset.connect(self.show_selection)
+        self.order.modelReset.connect(self._arranged)
         self.order.rowsInserted.connect(self._rows_came)
         self._motion = MotionCell(self)
         self._cells = (TagCell(self, library.known_tags), NoteCell(self))
@@ -55,7 +53,6 @@ class RunView(QTableView):
         self._look.setInterval(LOOK_AFTER)
         self._look.timeout.connect(self._ask_for_stamps)
         self.verticalScrollBar().valueChanged.connect(lambda _: self._look.start())
-        self.order.layoutChanged.connect(lambda *_: self._look.start())
         self.selectionModel().selectionChanged.connect(lambda *_: self._selected())
         library.selection_changed.connect(self.show_selection)
 
@@ -112,6 +109,8 @@ class RunView(QTableView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         header = self.horizontalHeader()
         header.setHighlightSections(False)
+        # A header asks its selection about every cell before it paints; this one shows none.
+        header.setSelectionModel(QItemSelectionModel(self.order, header))
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setStretchLastSection(True)
         for place, width in enumerate(_WIDTHS):
@@ -135,12 +134,18 @@ class RunView(QTableView):
         parts = self.selectionModel().selection().toList()
         return sorted({row for part in parts for row in range(part.top(), part.bottom() + 1)})
 
+    def _arranged(self) -> None:
+        """Other runs are shown, or in another order."""
+        self.show_selection()
+        self._look.start()
+
     def _rows_came(self, parent: QModelIndex, first: int, last: int) -> None:
         """Runs that come back into sight are selected if they are chosen; a run just recorded is kept in sight."""
         self.show_selection()
         self._look.start()
-        newest = last == self.order.rowCount() - 1 and first > 0
-        if newest and self.order.sortColumn() == RUN and self.order.sortOrder() is Qt.SortOrder.AscendingOrder:
+        header = self.horizontalHeader()
+        in_order = header.sortIndicatorSection() == RUN
+        if first > 0 and in_order and header.sortIndicatorOrder() is Qt.SortOrder.AscendingOrder:
             self.scrollToBottom()
 
     def _ask_for_stamps(self) -> None:

@@ -1,4 +1,4 @@
-"""The stamps of the runs in sight: made in the session's lane a few at a time, kept as long as the session is open."""
+"""The stamps of the runs in sight: made in the session's lane a few at a time, the latest kept."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ WIDTH = 118
 """Of the column they are drawn in [px]."""
 AT_ONCE = 6
 """Runs read in one go, so that whoever else needs the lane waits for moments only."""
+MOST_KEPT = 500
+"""Stamps kept, the latest asked for; the others are made again when they come into sight."""
 
 
 class Sketches(QObject):
@@ -39,7 +41,12 @@ class Sketches(QObject):
 
     def ask(self, ids: Iterable[str]) -> None:
         """Make stamps of these runs, in this order, and of none that were asked for before and are not among them."""
-        self._wanted = [identity for identity in ids if identity not in self._known]
+        self._wanted = []
+        for identity in ids:
+            if identity in self._known:
+                self._known[identity] = self._known.pop(identity)
+            else:
+                self._wanted.append(identity)
         self._next()
 
     def _next(self) -> None:
@@ -52,6 +59,8 @@ class Sketches(QObject):
     def _take(self, drawn: dict[str, Sketch | None]) -> None:
         self._busy = False
         self._known.update(drawn)
+        for identity in list(self._known)[:-MOST_KEPT]:
+            del self._known[identity]
         self.arrived.emit(list(drawn))
         self._wanted = [identity for identity in self._wanted if identity not in self._known]
         self._next()

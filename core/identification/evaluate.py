@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +41,10 @@ class Evaluation:
         }
 
 
+MOST_SAMPLES = 400_000
+"""Made ready at once, so that many runs take little memory beside themselves."""
+
+
 def evaluate(
     model: ServoModel,
     recordings: Sequence[Recording],
@@ -50,13 +54,27 @@ def evaluate(
     threads: int | None = None,
 ) -> Evaluation:
     """Simulate each recording's commands and compare positions over the whole run."""
-    batch = Batch(model, recordings, dt=dt, supply=supply, threads=threads)
-    scores = batch.scores()
-    runs = tuple(
-        RunScore(name, float(mae), float(rmse), int(samples))
-        for name, mae, rmse, samples in zip(batch.ids, scores.mae[:, 0], scores.rmse[:, 0], batch.samples, strict=True)
-    )
-    return Evaluation(float(scores.mae[:, 0].mean()), float(scores.rmse[:, 0].mean()), runs)
+    runs: list[RunScore] = []
+    for some in _portions(recordings):
+        batch = Batch(model, some, dt=dt, supply=supply, threads=threads)
+        scores = batch.scores()
+        rows = zip(
+            batch.ids, scores.mae[:, 0].tolist(), scores.rmse[:, 0].tolist(), batch.samples.tolist(), strict=True
+        )
+        runs += [RunScore(*row) for row in rows]
+    mean_mae, mean_rmse = (float(np.mean([getattr(run, name) for run in runs])) for name in ("mae", "rmse"))
+    return Evaluation(mean_mae, mean_rmse, tuple(runs))
+
+
+def _portions(recordings: Sequence[Recording]) -> Iterator[Sequence[Recording]]:
+    """The recordings in portions of at most MOST_SAMPLES, at least one; the scores of a run do not depend on others."""
+    first = samples = 0
+    for place, recording in enumerate(recordings):
+        samples += recording.samples
+        if samples > MOST_SAMPLES and place > first:
+            yield recordings[first:place]
+            first, samples = place, recording.samples
+    yield recordings[first:]
 
 
 def discretisation_error(

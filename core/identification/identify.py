@@ -263,8 +263,8 @@ class _Job:
         values: list[float] = []
         ends: list[Array] = []
         afar: list[End] = []
+        searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
         for repeat in range(self.request.repeats) if numbers is None else numbers:
-            searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
             found = self._search(wanted, searched, repeat, starts)
             values.append(found.value)
             ends += found.ends
@@ -295,6 +295,8 @@ class _Job:
             if request.run_offsets:
                 model, offsets = self._offset(model, batch.prior)
             best = self._repeat(model, best.seed, best.evaluations)
+        # What judges the model makes its own, and of many runs one is half the memory.
+        del batch, searched
         model = self._finished(model, best, repeats, split)
         sure = confirmed(afar, min(values))
         evidence = judge(

@@ -122,7 +122,7 @@ class Batch:
         self.ids = tuple(recording.id for recording in recordings)
         n = model.substeps
         # Of each run on its grid only what is simulated is kept: of many all channels would be most of the memory.
-        parts: list[tuple[Array, ...]] = []
+        parts: list[tuple[NDArray[Any], ...]] = []
         steps: list[float] = []
         setups: list[Array] = []
         for recording in recordings:

@@ -106,12 +106,19 @@ def sensitivity(
     differences = Differences.at(model, model.parameters.vector(), DIFFERENCE)
     chosen = _selection(recordings, len(differences.matrix))
     batch = Batch(model, chosen, dt=dt, supply=supply, threads=threads)
-    found = batch.residuals(differences.matrix, lambda _, residuals: differences.split(residuals))
+    ends = np.cumsum(batch.samples)
+    jacobian = np.empty((ends[-1], len(differences.widths)))
+
+    def of_run(run: int, residuals: Array) -> Array:
+        jacobian[ends[run] - len(residuals) : ends[run]], residual = differences.split(residuals)
+        return residual
+
+    found = batch.residuals(differences.matrix, of_run)
     return Sensitivity(
         parameters=model.parameters.free,
         widths=differences.widths,
-        jacobian=np.concatenate([columns for columns, _ in found]),
-        residuals=tuple(residual for _, residual in found),
+        jacobian=jacobian,
+        residuals=tuple(found),
         all_seen=len(chosen) == len(recordings),
     )
 

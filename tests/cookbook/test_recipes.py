@@ -39,7 +39,7 @@ def needs(module):
 @pytest.mark.parametrize(
     ("name", "places"),
     [
-        pytest.param("dynamixel", (ROOT,), marks=pytest.mark.alone),  # a bus in real time
+        pytest.param("dynamixel", (ROOT,), marks=pytest.mark.calm),  # a bus in real time
         ("bam", (ROOT,)),
         ("studies", (ROOT,)),
         pytest.param("mujoco", (ROOT,), marks=needs("mujoco")),
@@ -50,7 +50,7 @@ def test_recipe(name, places, tmp_path):
     follow(BOOK / f"{name}.md", tmp_path, environment(tmp_path, *places))
 
 
-@pytest.mark.alone
+@pytest.mark.calm
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
 def test_erob_recipe(tmp_path):
     """A bus in real time; a machine that is away for five of its cycles loses it."""
