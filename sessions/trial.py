@@ -32,8 +32,9 @@ _PROGRAM = "import sys; from sessions.trial import read_through; read_through(sy
 def survive(path: Path) -> None:
     """Try a file; raises UnreadableError when reading it ends a process or takes for ever, OSError as `Path.stat`."""
     status = path.stat()
-    # In a worker that may die, as a recorder or a fit, the file is as good as tried.
-    if not current_process().daemon:
+    # In a worker that may die, as a recorder or a fit, the file is as good as tried. One that is no HDF5 at all is
+    # refused without reading on.
+    if not current_process().daemon and h5py.is_hdf5(path):
         _tried(str(path.absolute()), status.st_size, status.st_mtime_ns)
 
 

@@ -54,8 +54,9 @@ class Desk:
         """End the process, whatever it does."""
         with self._lock:
             self._closed = True
+            # Whoever takes the pipe closes it: a call that loses its process does so too.
             process, pipe = self._process, self._pipe
-            self._process = None
+            self._process = self._pipe = None
         if process is None:
             return
         process.terminate()

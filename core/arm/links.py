@@ -23,7 +23,7 @@ Pair = tuple[float, float]
 
 LARGEST_FILE = 1 << 20
 """Of a parameter file [B]."""
-LARGEST_NUMBER = 1e6
+LARGEST_NUMBER = 1e12
 """In a parameter file, SI units: what is larger is no arm's, and its square may be none at all."""
 
 LEAST_OWN_INERTIA = 0.05

@@ -111,10 +111,6 @@ class FleetPlan:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise IdentificationError(f"two units are called {', '.join(twice)}")
-        if {chain.unit for chain in self.chains} != set(names):
-            raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
-        if {len(chain.keys) for chain in self.chains} != {len(self.request.fit.models)}:
-            raise IdentificationError("each chain of a fleet has one fit a model")
 
     @property
     def tasks(self) -> int:
@@ -141,7 +137,7 @@ class FleetPlan:
     def from_json(cls, data: Any) -> FleetPlan:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         try:
-            return cls(
+            plan = cls(
                 request=FleetRequest.from_json(data["request"]),
                 units=tuple(UnitFacts.from_json(unit) for unit in data["units"]),
                 chains=tuple(
@@ -160,6 +156,11 @@ class FleetPlan:
             )
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise IdentificationError(f"the plan of a fleet cannot be read: {error!r}") from None
+        if {chain.unit for chain in plan.chains} != {unit.name for unit in plan.units}:
+            raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
+        if {len(chain.keys) for chain in plan.chains} != {len(plan.request.fit.models)}:
+            raise IdentificationError("each chain of a fleet has one fit a model")
+        return plan
 
 
 def make_plan(request: FleetRequest, units: Sequence[UnitFacts], load: LoadUnit) -> FleetPlan:

@@ -21,8 +21,9 @@ PORT = 8786
 def allowed() -> bool:
     if os.geteuid() != 0 or shutil.which("ip") is None:
         return False
-    probe = subprocess.run(["ip", "netns", "add", "sbprobe"], check=False, capture_output=True)
-    subprocess.run(["ip", "netns", "del", "sbprobe"], check=False, capture_output=True)
+    name = f"sbprobe{os.getpid()}"
+    probe = subprocess.run(["ip", "netns", "add", name], check=False, capture_output=True)
+    subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
     return probe.returncode == 0
 
 
