@@ -16,7 +16,7 @@ test: export PYTHONDONTWRITEBYTECODE :=
 test: ## all tests, headless
 	@$(SETUP) test
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 2 -m "not alone and not calm"
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 --dist loadfile --reruns 2 -m calm tests/drivers tests/cookbook
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 --dist loadfile --reruns 2 -m calm tests/cookbook tests/drivers
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --reruns 1 -m alone tests/cli tests/gui
 
 check: ## lint, format, types, room rules

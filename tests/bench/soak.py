@@ -43,6 +43,7 @@ class Row:
     rss: float
     """Of the window [MB], as the next."""
     pss: float
+    own: float
     threads: int
     handles: int
     recorder_rss: float
@@ -107,6 +108,7 @@ class Soak:
             wall_s=self.watch.wall,
             rss=own.rss,
             pss=own.pss,
+            own=own.own,
             threads=own.threads,
             handles=own.handles,
             recorder_rss=held.rss,
@@ -166,6 +168,9 @@ def tell(rows: list[Row], speed: float) -> None:
         f"{counted[0].rss:.0f} → {counted[-1].rss:.0f} MB",
     )
     line("the same, shared memory divided", f"{slope(counted, 'pss')[0]:+.2f} MB/h")
+    line("the same, of no file", f"{slope(counted, 'own')[0]:+.2f} MB/h")
+    later = [row for row in counted if row.bench_h >= 0.5 * rows[-1].bench_h]
+    line("resident memory of the window, second half of the time", f"{slope(later, 'rss')[0]:+.2f} MB/h")
     line("resident memory of the recorder", f"{slope(counted, 'recorder_rss')[0]:+.2f} MB/h")
     line(
         "resident memory of the desk, at rest", f"{slope(still, 'others_rss')[0]:+.2f} MB/h" if len(still) > 1 else "–"
@@ -204,15 +209,16 @@ def draw(rows: list[Row], path: Path) -> None:
     memory.plot(time, column(rows, "recorder_rss"), lw=0.8, label="recorder")
     memory.plot(time, column(rows, "others_rss"), lw=0.5, alpha=0.6, label="computing processes")
     memory.set_ylabel("resident memory [MB]")
-    memory.set_ylim(0)
-    memory.legend(loc="upper right", ncols=2, fontsize=8)
+    memory.plot(time, column(rows, "own"), "C0:", lw=0.8, label="window, of no file")
+    memory.set_ylim(0, 1.3 * max(memory.get_ylim()))
+    memory.legend(loc="upper left", ncols=3, fontsize=8)
     rest = [row for row in rows if row.idle]
     for name, title in (("threads", "threads"), ("handles", "handles"), ("processes", "processes")):
         counts.plot(column(rest, "bench_h"), column(rest, name), lw=0.8, label=f"{title}, at rest")
     counts.plot(column(rest, "bench_h"), column(rest, "widgets") / 100.0, lw=0.8, label="widgets / 100, at rest")
     counts.set_ylabel("of the window")
-    counts.set_ylim(0)
-    counts.legend(loc="upper right", ncols=4, fontsize=8)
+    counts.set_ylim(0, 1.3 * max(counts.get_ylim()))
+    counts.legend(loc="upper left", ncols=4, fontsize=8)
     work.plot(time, column(rows, "samples") / 1e3, lw=0.8, label="samples [1000]")
     work.plot(time, column(rows, "runs"), lw=0.8, label="runs")
     work.set_ylabel("recorded")

@@ -20,7 +20,13 @@ TIMES = 8
 
 def close_soon():
     """Close the dialog that is about to be opened, as Esc does."""
-    QTimer.singleShot(0, lambda: QApplication.activeModalWidget().close())
+
+    def close():
+        dialog = QApplication.activeModalWidget()
+        assert dialog is not None
+        dialog.close()
+
+    QTimer.singleShot(0, close)
 
 
 def palette(person):

@@ -19,6 +19,8 @@ class Vitals:
     """Resident memory [MB]."""
     pss: float = 0.0
     """Resident memory, what is shared with other processes divided among them [MB]."""
+    own: float = 0.0
+    """Resident memory that is of no file [MB]: a leak makes it grow, a library used for the first time does not."""
     threads: int = 0
     handles: int = 0
     """Open file descriptors."""
@@ -36,6 +38,7 @@ def vitals(pid: int | None = None) -> Vitals:
         return Vitals(
             rss=int(lines["Rss"].split()[0]) / MB,
             pss=int(lines["Pss"].split()[0]) / MB,
+            own=int(lines["Anonymous"].split()[0]) / MB,
             threads=len(os.listdir(place / "task")),
             handles=len(os.listdir(place / "fd")),
         )
