@@ -43,6 +43,8 @@ SETTINGS = {
     # What watches the workers would cost as much as a whole one: sampled stacks, waits for the interpreter's lock.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
+    # Dask has workers hand back every freed page at once, which fits, that free and take the same again, pay for.
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 * 2**20,
     # A kernel that is compiled holds a worker's loop up, which is no reason for a warning.
     "distributed.admin.tick.limit": "300s",
 }
