@@ -67,7 +67,8 @@ def test_what_is_opened_and_closed_is_gone(person, many, act):
     assert after.widgets == before.widgets
     # Python may look at one object of Qt more or less; what leaks leaks each time.
     assert after.wrappers - before.wrappers < TIMES
-    assert after.threads <= before.threads
+    # Qt's pool keeps a thread more or less.
+    assert after.threads - before.threads < TIMES
     assert after.handles <= before.handles
 
 
