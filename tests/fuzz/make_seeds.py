@@ -340,7 +340,9 @@ def _results(folder: Path) -> None:
     """Those of one folder, whatever of them lies there."""
     for file, parser in (("identification", "record"), ("result", "result"), ("certainty", "certainty")):
         if (folder / f"{file}.json").is_file():
-            _put(parser, "sound", json.dumps(json.loads((folder / f"{file}.json").read_text("utf-8"))))
+            # Without the place where it lay.
+            text = (folder / f"{file}.json").read_text("utf-8").replace(f"{folder.absolute()}/", "result/")
+            _put(parser, "sound", json.dumps(json.loads(text)))
     for name in ("m1", "m2"):
         if (folder / f"{name}.json").is_file():
             _put("model_ours", name, (folder / f"{name}.json").read_bytes())
