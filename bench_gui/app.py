@@ -76,9 +76,12 @@ def make_application() -> QApplication:
 
 
 def _leave_on_signals(window: MainWindow) -> None:
-    """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets the handler run."""
+    """Close the window properly on Ctrl+C and on termination; the heartbeat's timer lets the handler run.
+
+    The handler runs amid whatever Python is doing; a window that closes while a page of it is being made never quits.
+    """
     for name in ("SIGINT", "SIGTERM"):
-        signal.signal(getattr(signal, name), lambda *_: window.leave())
+        signal.signal(getattr(signal, name), lambda *_: QTimer.singleShot(0, window, window.leave))
 
 
 def _show_unexpected(controller: Controller) -> None:

@@ -236,6 +236,8 @@ class MainWindow(QMainWindow):
 
     def _make_next(self) -> None:
         """Make one more page; a turn of the event loop between two keeps the window alive."""
+        if not self._asks_before_closing:
+            return
         missing = [number for number in range(len(TASKS)) if number not in self._pages]
         if missing:
             self.page(missing[0])
