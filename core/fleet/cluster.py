@@ -40,11 +40,17 @@ LOOK_PERIOD = 1.0
 SETTINGS = {
     # A worker that dies is nobody's fault here; who counts is MOST_TRIES.
     "distributed.scheduler.allowed-failures": 10 * MOST_TRIES,
-    # What watches the workers would cost as much as a whole one: sampled stacks, waits for the interpreter's lock.
+    # What watches the workers would cost as much as a whole one: sampled stacks, waits for the interpreter's lock,
+    # a clock that wakes each process 50 times a second.
     "distributed.worker.profile.enabled": False,
     "distributed.admin.system-monitor.gil.enabled": False,
-    # Dask has workers hand back every freed page at once, which fits, that free and take the same again, pay for.
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.admin.tick.interval": "2s",
+    "distributed.admin.tick.cycle": "10s",
+    # Dask has workers hand back every freed page at once, which fits, that free and take the same again, pay for. With
+    # the one threshold given, the C library no longer finds the other by itself.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 * 2**20,
+    "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 * 2**20,
     # A kernel that is compiled holds a worker's loop up, which is no reason for a warning.
     "distributed.admin.tick.limit": "300s",
 }
