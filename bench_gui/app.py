@@ -15,7 +15,7 @@ from bench_gui import theme
 from bench_gui.controller import DEFAULT_SERVO, Controller
 from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
-from bench_gui.shell.single import Doorbell, hand_over
+from bench_gui.shell.single import take_bell
 from bench_gui.tour.newcomer import is_newcomer
 from bench_gui.work.memory import return_memory_early
 
@@ -31,10 +31,10 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     """
     app = make_application()
     wanted = session_path or example
-    if hand_over(wanted):
+    doorbell = take_bell(wanted)
+    if doorbell is None:
         print("ServoBench is open already; its window was brought to the front.")
         return 0
-    doorbell = Doorbell()
     controller = Controller(servo)
     window = MainWindow(controller)
     doorbell.rang.connect(window.come_forward)

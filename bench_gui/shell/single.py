@@ -7,13 +7,15 @@ import json
 import os
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
 from bench_gui.places import home
 
-PATIENCE = 500
-"""The open window gets this long to answer [ms]."""
+CONNECTING = 500
+"""The system connects to the socket of a living program within this time, and to no other [ms]."""
+ANSWERING = 5_000
+"""The open window gets this long to answer; it may be in the making [ms]."""
 LARGEST_MESSAGE = 10_000
 """[bytes]"""
 
@@ -27,13 +29,26 @@ def hand_over(session: Path | None) -> bool:
     """Ask the window that is open to come forward, and to open a session; whether there was one."""
     socket = QLocalSocket()
     socket.connectToServer(_name())
-    if not socket.waitForConnected(PATIENCE):
+    if not socket.waitForConnected(CONNECTING):
         return False
     wanted = str(session.absolute()) if session is not None else ""
     socket.write(json.dumps({"open": wanted}).encode() + b"\n")
-    answered = socket.waitForBytesWritten(PATIENCE) and socket.waitForReadyRead(PATIENCE)
+    answered = socket.waitForBytesWritten(CONNECTING) and socket.waitForReadyRead(ANSWERING)
     socket.disconnectFromServer()
     return bool(answered)
+
+
+def take_bell(session: Path | None) -> Doorbell | None:
+    """The bell of this start's window; None when a window is open, which was asked as by `hand_over`.
+
+    Of several starts at the same moment one gets it.
+    """
+    turn = QLockFile(f"{QDir.tempPath()}/{_name()}.lock")
+    turn.tryLock(ANSWERING)
+    try:
+        return None if hand_over(session) else Doorbell()
+    finally:
+        turn.unlock()
 
 
 class Doorbell(QObject):

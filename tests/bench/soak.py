@@ -21,7 +21,7 @@ import numpy as np
 from tests.bench.printing import line
 from tests.endurance.day import Day
 from tests.endurance.evidence import check_runs
-from tests.endurance.vitals import Stopwatch, Vitals, descendants, vitals
+from tests.endurance.vitals import Stopwatch, Vitals, allocations, descendants, vitals
 
 MINUTE, HOUR = 60.0, 3600.0
 SPEEDS = (20.0, 16.0, 12.0, 8.0)
@@ -44,6 +44,11 @@ class Row:
     """Of the window [MB], as the next."""
     pss: float
     own: float
+    heap: float
+    """Of the C library's in the window: in use, and free between [MB]."""
+    holes: float
+    blocks: int
+    """In use of Python's."""
     threads: int
     handles: int
     recorder_rss: float
@@ -97,7 +102,7 @@ class Soak:
         from PySide6.QtWidgets import QApplication
 
         day = self.day
-        own = vitals()
+        own, asked = vitals(), allocations()
         below = descendants(os.getpid())
         recorder = day.controller.servo.recorder
         its = recorder._child.pid if recorder is not None else None
@@ -109,6 +114,9 @@ class Soak:
             rss=own.rss,
             pss=own.pss,
             own=own.own,
+            heap=asked.heap,
+            holes=asked.holes,
+            blocks=asked.blocks,
             threads=own.threads,
             handles=own.handles,
             recorder_rss=held.rss,
@@ -169,6 +177,8 @@ def tell(rows: list[Row], speed: float) -> None:
     )
     line("the same, shared memory divided", f"{slope(counted, 'pss')[0]:+.2f} MB/h")
     line("the same, of no file", f"{slope(counted, 'own')[0]:+.2f} MB/h")
+    line("the heap in use, holes in it", f"{slope(counted, 'heap')[0]:+.2f}, {slope(counted, 'holes')[0]:+.2f} MB/h")
+    line("Python's blocks in use", f"{slope(counted, 'blocks')[0]:+.0f} an hour")
     later = [row for row in counted if row.bench_h >= 0.5 * rows[-1].bench_h]
     line("resident memory of the window, second half of the time", f"{slope(later, 'rss')[0]:+.2f} MB/h")
     line("resident memory of the recorder", f"{slope(counted, 'recorder_rss')[0]:+.2f} MB/h")

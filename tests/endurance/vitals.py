@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
+import math
 import os
+import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,6 +47,52 @@ def vitals(pid: int | None = None) -> Vitals:
         )
     except (OSError, KeyError):
         return Vitals()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allocations:
+    """What this process has asked for: says whether what grows is in use or lies between what is."""
+
+    heap: float
+    """In use of the C library's heap [MB]."""
+    holes: float
+    """Free in it [MB]."""
+    blocks: int
+    """In use of Python's own allocator."""
+
+
+def allocations() -> Allocations:
+    """Look at this process; the heap is unknown, NaN, where the C library is not glibc ≥ 2.33."""
+    blocks = sys.getallocatedblocks()
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except (OSError, AttributeError):
+        return Allocations(heap=math.nan, holes=math.nan, blocks=blocks)
+    ask.restype = _Mallinfo2
+    told = ask()
+    return Allocations(
+        heap=(told.uordblks + told.hblkhd) / MB / MB,
+        holes=told.fordblks / MB / MB,
+        blocks=blocks,
+    )
+
+
+class _Mallinfo2(ctypes.Structure):
+    """See mallinfo2(3)."""
+
+    _names = (
+        "arena",
+        "ordblks",
+        "smblks",
+        "hblks",
+        "hblkhd",
+        "usmblks",
+        "fsmblks",
+        "uordblks",
+        "fordblks",
+        "keepcost",
+    )
+    _fields_ = [(name, ctypes.c_size_t) for name in _names]
 
 
 def descendants(pid: int) -> dict[int, str]:

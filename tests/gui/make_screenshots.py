@@ -69,6 +69,7 @@ class Tour:
         self.compare_on_an_arm()
         self.export()
         self.explore()
+        self.fleet()
         self.go_wrong()
         self.emulate()
         self.window.leave()
@@ -226,6 +227,27 @@ class Tour:
                 self.until(lambda: webots.fitting.view is not None, "fit")
             self.run_for(1.0)
             self.save(f"explore_{name}")
+
+    def fleet(self) -> None:
+        """Simulated units: their table, their parameters, who can stand for whom, and ranges to draw from."""
+        from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER
+        from bench_gui.main_window import FLEET
+
+        self.window.show_task(FLEET)
+        view = self.window.fleet
+        self.click(view.try_button)
+        self.until(view.start_button.isEnabled, "units")
+        view.form.models.check(("m1", "m4"))
+        view.form.trials.setValue(TRIALS)
+        view.form.set_folder(self.home / "fleet")
+        self.until(view.start_button.isEnabled, "folder")
+        self.click(view.start_button)
+        self.until(lambda: view.running.summary is not None and not view.running.active, "fleet")
+        self.save("fleet")
+        for tab, name in ((PARAMETERS, "parameters"), (TRANSFER, "transfer"), (SPREAD, "spread")):
+            view.tabs.choose(tab)
+            self.run_for(2.0)
+            self.save(f"fleet_{name}")
 
     def go_wrong(self) -> None:
         """An emergency stop in a run, with the log in sight."""

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QDoubleSp
 
 from bench_gui.controller import Controller
 from bench_gui.main_window import BENCH, COMPARE, RECORD, TASKS, MainWindow
+from bench_gui.places import HOME_VARIABLE
 from bench_gui.settings import NAME
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.theme import THEMES, load_theme
@@ -327,6 +328,23 @@ sys.exit(run_window(Path(sys.argv[1])))
 """
 
 
+FIRST = """
+import time
+from PySide6.QtWidgets import QApplication
+from bench_gui.shell.single import take_bell
+app, rings = QApplication([]), []
+bell = take_bell(None)
+if bell is None:
+    print("open already")
+else:
+    time.sleep(1.0)  # as long as a window takes to be made
+    bell.rang.connect(rings.append)
+    bell.rang.connect(lambda: len(rings) < 2 or app.quit())
+    app.exec()
+    print("it is open")
+"""
+
+
 def test_files_second_launch(person, session, tmp_path):
     from bench_gui.shell.single import Doorbell
 
@@ -347,6 +365,20 @@ def test_files_second_launch(person, session, tmp_path):
     finally:
         done.kill()
         doorbell.close()
+
+
+def test_of_several_starts_at_once_one_opens(tmp_path):
+    place = {**os.environ, HOME_VARIABLE: str(tmp_path)}
+    starts = [
+        subprocess.Popen([sys.executable, "-c", FIRST], env=place, stdout=subprocess.PIPE, text=True) for _ in range(3)
+    ]
+    try:
+        # Whoever hands over ends; the first stays open until it has been rung at by both.
+        said = [start.communicate(timeout=60)[0] for start in starts]
+        assert sorted(said) == ["it is open\n", "open already\n", "open already\n"]
+    finally:
+        for start in starts:
+            start.kill()
 
 
 def test_help(person):
