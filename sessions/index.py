@@ -80,6 +80,12 @@ class RunIndex:
             tuple(item for item in found if isinstance(item, str)),
         )
 
+    def forget(self) -> None:
+        """Hold no entries any more; the next listing reads what the disk remembers."""
+        if self._entries is not None and self._unsaved:
+            self._save()
+        self._entries = None
+
     def _save(self) -> None:
         entries = {
             name: [*key, asdict(item) if isinstance(item, RunSummary) else item]

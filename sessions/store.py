@@ -125,6 +125,12 @@ class Session:
         """
         return list(self._refreshed(told).runs)
 
+    def forget(self) -> None:
+        """Hold nothing of the runs in memory; they are read again when they are asked for."""
+        if self._index is not None:
+            self._index.forget()
+        self._listing = None
+
     def problems(self) -> list[str]:
         """One line for each file that should be a run or a document and cannot be read."""
         found = list(self._refreshed().problems)

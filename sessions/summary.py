@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -12,7 +13,7 @@ from sessions.errors import UnreadableError
 from sessions.schema import number_attribute, read_facts, text_attribute
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RunSummary:
     """What a run is about; SI units."""
 
@@ -68,9 +69,13 @@ class RunSummary:
             value = values[name]
             if type(value) is not kind and not (kind is float and type(value) is int):
                 raise ValueError(f"run summary: {name} = {value!r} is not possible")
+        for name in _REPEATED:
+            values[name] = sys.intern(values[name])
         return cls(**values)  # pyright: ignore[reportArgumentType]
 
 
+_REPEATED = ("trajectory", "servo", "exit_status", "reason", "source")
+"""Texts that thousands of runs share."""
 _KINDS = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(RunSummary)}
 
 

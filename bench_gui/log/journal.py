@@ -7,7 +7,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
 
-MOST_ENTRIES = 5000
+MOST_ENTRIES = 1000
 """The oldest are dropped beyond this."""
 
 

@@ -340,6 +340,9 @@ class Library(QObject):
     def _take(self, contents: Contents) -> None:
         session, runs = contents.session, contents.runs
         another = session is not self._session
+        if another and self._session is not None:
+            # Steps that can be undone there keep hold of it.
+            self._background.submit("session", self._session.forget, failed=self.problem.emit)
         overtaken = not another and self._edits != self._asked_at
         self._session, self.loading = session, False
         self.title = session.title or session.path.stem

@@ -17,7 +17,7 @@ WIDTH = 118
 """Of the column they are drawn in [px]."""
 AT_ONCE = 6
 """Runs read in one go, so that whoever else needs the lane waits for moments only."""
-MOST_KEPT = 500
+MOST_KEPT = 120
 """Stamps kept, the latest asked for; the others are made again when they come into sight."""
 
 

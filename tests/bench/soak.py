@@ -84,8 +84,8 @@ class Soak:
         with path.open("w", newline="") as file:
             csv.writer(file).writerow([field.name for field in fields(Row)])
 
-    def run(self, hours: float) -> None:
-        """Work until so much of the bench's time has passed."""
+    def run(self, hours: float, pace: float) -> None:
+        """Work until so much of the bench's time has passed, a round every `pace` [s] of it."""
         self._timer.start()
         number = 0
         while self.watch.bench < hours * HOUR:
@@ -94,6 +94,7 @@ class Soak:
             self.day.settle()
             self.look()
             number += 1
+            self.day.wait(max(0.0, number * pace - self.watch.bench) / self.watch.speed)
         self._timer.stop()
 
     def look(self) -> None:
@@ -175,6 +176,8 @@ def tell(rows: list[Row], speed: float) -> None:
         f"≤ {SLOPE_BAR:g} MB/h; 95 %: {low:+.2f} … {high:+.2f}; {wall:+.1f} MB per hour of the machine; "
         f"{counted[0].rss:.0f} → {counted[-1].rss:.0f} MB",
     )
+    recorded = column(counted, "runs")[-1] - column(counted, "runs")[0]
+    line("runs meanwhile", f"{recorded / (counted[-1].bench_h - counted[0].bench_h):.0f} an hour")
     line("the same, shared memory divided", f"{slope(counted, 'pss')[0]:+.2f} MB/h")
     line("the same, of no file", f"{slope(counted, 'own')[0]:+.2f} MB/h")
     line("the heap in use, holes in it", f"{slope(counted, 'heap')[0]:+.2f}, {slope(counted, 'holes')[0]:+.2f} MB/h")
@@ -257,6 +260,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bench soak", description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--hours", type=float, default=8.0, help="of the bench's time (%(default)s)")
     parser.add_argument("--speed", default="auto", help="of the bench's clock, 0.1 to 20, or auto (%(default)s)")
+    parser.add_argument(
+        "--pace",
+        type=float,
+        default=4.0,
+        help="bench's time from one round of work, about four runs, to the next; 0: no rest (%(default)s) [min]",
+    )
     parser.add_argument("--rate", type=float, default=100.0, help="samples per second of the bench (%(default)s)")
     parser.add_argument("--out", type=Path, default=Path("soak"), help="takes soak.csv and soak.png (%(default)s)")
     parser.add_argument("--tell", action="store_true", help="only say what the soak.csv in OUT holds so far")
@@ -274,7 +283,7 @@ def main(arguments: list[str] | None = None) -> int:
         day = Day(Path(folder), speed, chosen.rate)
         day.begin()
         soak = Soak(day, speed, place)
-        soak.run(chosen.hours)
+        soak.run(chosen.hours, MINUTE * chosen.pace)
         day.end()
         tell(soak.rows, speed)
         draw(soak.rows, chosen.out / "soak.png")

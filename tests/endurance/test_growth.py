@@ -107,6 +107,17 @@ def test_stamps_out_of_sight_are_forgotten(person, many, monkeypatch):
     assert all(stamps.of(run) is not None for run in seen[54:60])
 
 
+def test_a_session_that_is_left_holds_none_of_its_runs(person, many, tmp_path):
+    """Steps that can be undone there keep hold of it."""
+    person.open(many)
+    left = person.controller.library.session
+    person.open(Session.create(tmp_path / "other").path)
+    person.until(lambda: not person.controller.background.busy)
+    assert left._index._entries is None
+    person.open(many)
+    assert len(left.runs()) == len(person.controller.library.runs)
+
+
 def test_errors_of_models_no_longer_at_hand_are_forgotten():
     book = ErrorBook()
     entries = [ModelEntry(f"m{k}", CATALOGUE, load_model("mx106", "m1")) for k in range(3)]
