@@ -64,14 +64,14 @@ class RunSummary:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> RunSummary:
         """Inverse of `to_json`; raises ValueError for missing names and wrong types."""
-        values = {name: data.get(name) for name in _KINDS}
+        values: dict[str, Any] = {name: data.get(name) for name in _KINDS}
         for name, kind in _KINDS.items():
             value = values[name]
             if type(value) is not kind and not (kind is float and type(value) is int):
                 raise ValueError(f"run summary: {name} = {value!r} is not possible")
         for name in _REPEATED:
             values[name] = sys.intern(values[name])
-        return cls(**values)  # pyright: ignore[reportArgumentType]
+        return cls(**values)
 
 
 _REPEATED = ("trajectory", "servo", "exit_status", "reason", "source")
