@@ -64,24 +64,14 @@ class Day:
 
     def round(self, number: int) -> None:
         """One stretch of work; rare things come round now and then."""
-        self._do(self.record)
-        self._do(self.look_at_runs)
-        self._do(self.note)
-        self._do(self.compare)
-        for every, act in (
-            (2, self.ask_and_answer),
-            (3, self.place),
-            (4, self.identify),
-            (4, self.look_around),
-            (5, self.export),
-            (6, self.stop_in_a_run),
-            (7, self.abort_a_run),
-            (12, self.report),
-            (15, self.reconnect),
-            (25, self.visit_another_session),
-        ):
+        for every, act in self._routine():
             if number % every == every - 1:
                 self._do(act)
+
+    def everything(self) -> None:
+        """All that a person ever does, once: what is loaded or kept at the first time is there afterwards."""
+        for _, act in self._routine():
+            self._do(act)
 
     def end(self) -> None:
         """Go home."""
@@ -317,6 +307,25 @@ class Day:
         self.bench.until(condition, PATIENCE)
 
     # Behind the scenes.
+
+    def _routine(self) -> tuple[tuple[int, Callable[[], None]], ...]:
+        """Every how many rounds a person does what."""
+        return (
+            (1, self.record),
+            (1, self.look_at_runs),
+            (1, self.note),
+            (1, self.compare),
+            (2, self.ask_and_answer),
+            (3, self.place),
+            (4, self.identify),
+            (4, self.look_around),
+            (5, self.export),
+            (6, self.stop_in_a_run),
+            (7, self.abort_a_run),
+            (12, self.report),
+            (15, self.reconnect),
+            (25, self.visit_another_session),
+        )
 
     def _do(self, act: Callable[[], None]) -> None:
         """Do it; what goes wrong is counted, put right, and the day goes on."""
