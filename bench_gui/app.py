@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QPixmapCache
 from PySide6.QtWidgets import QApplication
 
 from bench_gui import theme
@@ -19,6 +20,8 @@ from bench_gui.shell.single import take_bell
 from bench_gui.tour.newcomer import is_newcomer
 from bench_gui.work.memory import return_memory_early
 
+DRAWN = 4096
+"""Memory for parts of widgets once drawn [KiB]; Qt would take hours to fill its 10 MiB."""
 PREPARE_AFTER = 300
 """Time after the window is whole before anything else starts [ms]."""
 
@@ -67,6 +70,7 @@ def make_application() -> QApplication:
     if not isinstance(app, QApplication):
         return_memory_early()
         app = QApplication(["servobench"])
+        QPixmapCache.setCacheLimit(DRAWN)
     app.setApplicationName("ServoBench")
     app.setOrganizationName("ServoBench")
     app.setDesktopFileName("servobench")
