@@ -309,7 +309,7 @@ def _typed() -> None:
         )
     ):
         _put("address", f"address{number}", text)
-    _put("emulator", "dynamixel", "dynamixel:xl330?id=3&baud=1000000&usb_latency=1&link=/tmp/x")
+    _put("emulator", "dynamixel", "dynamixel:xl330?id=3&baud=1000000&usb_latency=1&link=lab/bus")
     _put("emulator", "ethercat", "ethercat:erob80_100?interface=a&master=b")
     dynamixel = (
         "help,drop 3 id=1,delay 5 2,corrupt,echo on,mute off,fault overload,get id,set id 4,power off,hand torque 1,bus"

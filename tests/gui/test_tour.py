@@ -182,7 +182,7 @@ def test_whom_it_is_offered_to(person):
     controller.servo.address = "dynamixel:/dev/ttyUSB0:1"
     assert not is_newcomer(controller), "at a real servo"
     controller.servo.address = "simulated:mx106"
-    controller.settings.set("recent", ["/tmp/lab"])
+    controller.settings.set("recent", ["lab"])
     assert not is_newcomer(controller), "somebody worked here before"
     controller.settings.set("recent", [])
     person.window.show_tour()
