@@ -32,6 +32,7 @@ from bench_gui.units import ANGLE_UNITS, RADIANS, AngleUnit
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
+from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
 from bench_gui.work.worker import Workers
 from core.catalogue import load_servo
@@ -45,6 +46,8 @@ TICK = 33
 DEFAULT_SERVO = "simulated:mx106"
 MOST_UNDONE = 200
 """Edits that can be taken back; older ones are forgotten, each may hold what was noted about thousands of runs."""
+TIDY = 10_000
+"""Memory that has become free is given back so often while no servo is driven [ms]."""
 
 
 class Controller(QObject):
@@ -122,6 +125,10 @@ class Controller(QObject):
         self._timer.setInterval(TICK)
         self._timer.timeout.connect(self._tick)
         self._timer.start()
+        self._tidying = QTimer(self)
+        self._tidying.setInterval(TIDY)
+        self._tidying.timeout.connect(self._tidy)
+        self._tidying.start()
         self._offer_models()
 
     # What a person asks for that concerns more than one part.
@@ -249,6 +256,7 @@ class Controller(QObject):
             return
         self._closed = True
         self._timer.stop()
+        self._tidying.stop()
         self.servo.close()
         self.emulation.close()
         self.workers.close()
@@ -267,6 +275,10 @@ class Controller(QObject):
         self.emulation.tick()
         self.background.poll()
         self.workers.tick()
+
+    def _tidy(self) -> None:
+        if not self.servo.busy:
+            return_free_memory()
 
     def _fail(self, text: str) -> None:
         self.message.emit("error", text)

@@ -15,7 +15,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from bench_gui.work.background import in_words
-from bench_gui.work.memory import return_memory_early
+from bench_gui.work.memory import return_free_memory, return_memory_early
 from core.errors import ServoBenchError
 
 NICENESS = 5
@@ -99,16 +99,22 @@ def _serve(pipe: Connection) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     lower_priority(NICENESS)
     return_memory_early()
-    while True:
-        try:
-            function, arguments = pipe.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            answer: tuple[bool, Any] = (True, function(*arguments))
-        except Exception as error:
-            answer = (False, in_words(error))
-        try:
-            pipe.send(answer)
-        except OSError:
-            return
+    while _answer(pipe):
+        return_free_memory()
+
+
+def _answer(pipe: Connection) -> bool:
+    """Wait for one call and answer it; whether there may be another."""
+    try:
+        function, arguments = pipe.recv()
+    except (EOFError, OSError):
+        return False
+    try:
+        answer: tuple[bool, Any] = (True, function(*arguments))
+    except Exception as error:
+        answer = (False, in_words(error))
+    try:
+        pipe.send(answer)
+    except OSError:
+        return False
+    return True
