@@ -18,6 +18,9 @@ from tests.core.fleet import small
 from tests.gui.test_window import check_names
 
 COUNT = 3
+REPEATS = 3
+FITS = 2 * COUNT * REPEATS
+"""So many that a person can stop amid them."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +39,7 @@ def finished(lab, tmp_path_factory):
     from tests.gui.test_fleet import opened
 
     folder = tmp_path_factory.mktemp("finished")
-    fit = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=200)
+    fit = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=200, repeats=REPEATS)
     plan = make_plan(FleetRequest(fit=fit), gather_units(sorted(lab.iterdir())), load_unit)
     result = run_fleet(plan, FleetStore(folder), lambda: opened(PlainLoop(load_unit)), FleetWatch())
     assert result.complete
@@ -64,6 +67,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     view.form.models.check(("m1", "m2"))
     view.form.path.setChecked(False)
     view.form.trials.setValue(200)
+    view.form.repeats.setValue(REPEATS)
     view.form.workers.setValue(1)
     folder = tmp_path / "fleet"
     view.form.set_folder(folder)
@@ -72,12 +76,12 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     assert line.isVisible()
     assert any(words.startswith("a fleet") for words in person.controller.busy())
     assert not view.form.isEnabled()
-    person.until(lambda: running.summary is not None and running.summary.done > 0)
-    assert view.units.table.rowCount() == COUNT
+    person.until(lambda: running.latest is not None and running.latest.done > 0)
     person.click(line.stop_button)
     person.until(lambda: not running.active)
+    assert view.units.table.rowCount() == COUNT
     done = running.summary.done
-    assert 0 < done < running.summary.tasks == 2 * COUNT
+    assert 0 < done < running.summary.tasks == FITS
     assert "Start goes on" in view.note.text()
     assert not line.isVisible()
     assert not person.controller.busy()
@@ -89,7 +93,7 @@ def test_a_fleet_is_computed_stopped_and_gone_on_with(person, view, lab, finishe
     assert running.latest.computed == 0
     assert running.summary.done == running.summary.tasks
     assert running.summary.transfer is not None
-    assert window.status_line.note.text() == f"Fleet: {2 * COUNT} of {2 * COUNT} fits"
+    assert window.status_line.note.text() == f"Fleet: {FITS} of {FITS} fits"
 
 
 def test_a_finished_fleet_is_looked_at_from_all_sides(person, view, lab, finished, tmp_path):
