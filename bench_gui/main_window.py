@@ -34,7 +34,6 @@ from bench_gui.actions import ActionSpec
 from bench_gui.connect.servo_link import ServoView, simulated_servos
 from bench_gui.controller import Controller
 from bench_gui.help.keys import HelpInDialogs
-from bench_gui.identify.messages import FitProgress, FitResult
 from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
@@ -42,8 +41,10 @@ from bench_gui.shell.closing import may_close
 from bench_gui.shell.docks import WorkArea
 from bench_gui.shell.escape import EscapeStops
 from bench_gui.shell.menus import Menus
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
+from bench_gui.shell.under_way import UnderWay
 from bench_gui.undo import Edit
-from bench_gui.units import ANGLE_UNITS, duration, milliradians
+from bench_gui.units import ANGLE_UNITS, duration
 from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
 from bench_gui.widgets.page import TaskPage
@@ -51,7 +52,6 @@ from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
-from drivers.recorder import Phase, RunResult
 
 if TYPE_CHECKING:
     from bench_gui.compare.view import CompareView
@@ -64,21 +64,9 @@ if TYPE_CHECKING:
     from bench_gui.place.view import PlaceView
     from bench_gui.tour.tour import Tour
 
-BENCH, RECORD, PLACE, IDENTIFY, COMPARE, EXPORT, EXPLORE, FLEET = range(8)
-TASKS = [
-    ("Bench", "bench", "Connect the servo, set up the pendulum"),
-    ("Record", "record", "Record motion"),
-    ("Place", "place", "Measure drive and backdrive torques by hand"),
-    ("Identify", "identify", "Find the parameters of friction and motor"),
-    ("Compare", "compare", "See simulated over measured motion"),
-    ("Export", "export", "Hand a model to another program"),
-    ("Explore", "explore", "Try stiction, compliant actuators, learning and the Webots servo"),
-    ("Fleet", "fleet", "Identify many units of a servo and see what they have in common"),
-]
 SMALLEST = (1180, 640)
 AFTER_PAINT = 30
 """The window is seen before pages out of sight are made [ms]."""
-_PHASES = {Phase.APPROACH: "going to the start", Phase.RUN: "", Phase.RETURN: "going back"}
 
 
 class MainWindow(QMainWindow):
@@ -124,6 +112,7 @@ class MainWindow(QMainWindow):
         self.status_line = StatusLine(
             controller.queue.abort, controller.fitting.stop, lambda: self.fleet.running.stop(), self.show_log
         )
+        self._under_way = UnderWay(controller, self.status_line)
         self.menus = Menus(self.menuBar(), self)
         self._assemble()
         self._build_menus()
@@ -197,42 +186,12 @@ class MainWindow(QMainWindow):
         return self._pages[number]
 
     def _make_page(self, number: int) -> TaskPage:
-        controller = self.controller
-        if number == RECORD:
-            return RecordView(controller)
-        # What is not seen at once is not loaded at once.
-        if number == BENCH:
-            from bench_gui.connect.view import BenchView
-
-            return BenchView(controller)
-        if number == PLACE:
-            from bench_gui.place.view import PlaceView
-
-            return PlaceView(controller)
-        if number == IDENTIFY:
-            from bench_gui.identify.view import IdentifyView
-
-            return IdentifyView(controller, *self._suppliers())
-        if number == COMPARE:
-            from bench_gui.compare.view import CompareView
-
-            return CompareView(controller, *self._suppliers())
-        if number == EXPORT:
-            from bench_gui.export.view import ExportView
-
-            return ExportView(controller)
-        if number == EXPLORE:
-            from bench_gui.explore.view import ExploreView
-
-            return ExploreView(controller)
-        from bench_gui.fleet.view import FleetView
-
-        fleet = FleetView(controller)
-        for told in (fleet.running.changed, fleet.running.progressed):
-            told.connect(lambda: self._show_fleet(fleet))
-        fleet.running.finished.connect(lambda: self._note_fleet(fleet))
-        fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
-        return fleet
+        page = make_page(number, self.controller, self._suppliers)
+        if number == FLEET:
+            fleet = cast("FleetView", page)
+            self._under_way.follow_fleet(fleet.running)
+            fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
+        return page
 
     def _make_next(self) -> None:
         """Make one more page; a turn of the event loop between two keeps the window alive."""
@@ -367,11 +326,6 @@ class MainWindow(QMainWindow):
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
         controller.servo_chosen.connect(self._servo_chosen)
-        controller.queue.ended.connect(self._note_run)
-        controller.queue.changed.connect(self._show_recording)
-        controller.fitting.changed.connect(self._show_fitting)
-        controller.fitting.progressed.connect(self._show_fit)
-        controller.fitting.finished.connect(self._note_fit)
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
         self.work.layout_changed.connect(self._keep_layout)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
@@ -548,80 +502,12 @@ class MainWindow(QMainWindow):
     def _show_servo(self, view: ServoView) -> None:
         controller = self.controller
         self.status_bar.show_view(view, controller.setup.rate, controller.servo.priority)
-        self._show_recording()
+        if self._postponed_theme and not controller.servo.busy:
+            self.apply_theme(self._postponed_theme)
 
     def _servo_chosen(self) -> None:
         self.status_bar.set_name(self.controller.setup.spec.title)
         self.status_bar.show_view(self.controller.servo.view, self.controller.setup.rate)
-
-    def _show_recording(self) -> None:
-        queue, view = self.controller.queue, self.controller.servo.view
-        line = self.status_line
-        if self._postponed_theme and not self.controller.servo.busy:
-            self.apply_theme(self._postponed_theme)
-        if queue.current is None:
-            line.recording.hide()
-            line.note.show()
-            if view.connecting:
-                line.note.setText("Connecting; the very first time the simulation is compiled, which takes a minute")
-            elif line.note.text().startswith("Connecting"):
-                line.note.setText("")
-            return
-        line.note.hide()
-        place, total = queue.place
-        which = f" {place} of {total}" if total > 1 else ""
-        left = (view.length - view.done) / self.controller.setup.rate if view.length else 0.0
-        doing = _PHASES.get(view.phase, "") or (f"{duration(left)} left" if view.phase is Phase.RUN else "")
-        text = f"Recording{which}: {queue.current.title}" + (f", {doing}" if doing else "")
-        share = view.done / view.length if view.length and view.phase is Phase.RUN else 0.0
-        line.recording.show_progress(text, 1.0 if view.phase is Phase.RETURN else share)
-
-    def _note_run(self, result: RunResult) -> None:
-        if result.exit_status == "success":
-            self.status_line.note.setText(f"Recorded {result.id}: {result.samples} samples")
-
-    def _show_fitting(self) -> None:
-        fitting = self.controller.fitting
-        line = self.status_line.identification
-        if not fitting.active:
-            line.hide()
-        elif fitting.stopping:
-            line.show_progress("Stopping, the best is kept…", 1.0)
-        elif fitting.latest is None:
-            line.show_progress("Starting the identification…", 0.0)
-        line.stop_button.setEnabled(fitting.active and not fitting.stopping)
-
-    def _show_fit(self, progress: FitProgress) -> None:
-        if self.controller.fitting.stopping or not progress.points:
-            return
-        best = milliradians(progress.points[-1][1])
-        text = f"Identifying {progress.model.upper()}: {best} mrad, at most {duration(progress.remaining)} left"
-        self.status_line.identification.show_progress(text, progress.done)
-
-    def _note_fit(self, result: FitResult) -> None:
-        count = len(result.models)
-        stopped = ", stopped early" if result.stopped else ""
-        self.status_line.note.setText(f"Identified {count} model{'s' if count != 1 else ''}{stopped}")
-
-    def _show_fleet(self, fleet: FleetView) -> None:
-        running, line = fleet.running, self.status_line.fleet
-        step = running.latest
-        line.stop_button.setEnabled(running.active and not running.stopping)
-        if not running.active:
-            line.hide()
-        elif running.stopping:
-            line.show_progress("Stopping the fleet, what is done is kept…", 1.0)
-        elif step is None or not step.tasks:
-            line.show_progress(f"Fleet: {step.text if step is not None else 'starting'}…", 0.0)
-        else:
-            left = f"{duration(step.remaining)} left" if step.computed else "starting the workers"
-            line.show_progress(f"Fleet: {step.done} of {step.tasks}, {left}", step.done / step.tasks)
-
-    def _note_fleet(self, fleet: FleetView) -> None:
-        summary = fleet.running.summary
-        if summary is not None:
-            stopped = ", stopped early" if fleet.running.stopped else ""
-            self.status_line.note.setText(f"Fleet: {summary.done} of {summary.tasks} fits{stopped}")
 
     def _keep_layout(self, before: QByteArray, after: QByteArray) -> None:
         """A layout a person changed can be undone, and is remembered."""

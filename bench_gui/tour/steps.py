@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QWidget
 
-from bench_gui.main_window import BENCH, COMPARE, EXPORT, IDENTIFY, PLACE, RECORD
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, IDENTIFY, PLACE, RECORD
 
 if TYPE_CHECKING:
     from PySide6.QtCore import SignalInstance

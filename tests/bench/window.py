@@ -103,7 +103,8 @@ class Bench:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
         from bench_gui.app import make_application
         from bench_gui.controller import Controller
-        from bench_gui.main_window import RECORD, MainWindow
+        from bench_gui.main_window import MainWindow
+        from bench_gui.shell.tasks import RECORD
 
         self.app: Any = make_application()
         self.controller = Controller(address)

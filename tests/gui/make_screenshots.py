@@ -78,7 +78,7 @@ class Tour:
 
     def begin(self) -> None:
         """An empty window, then a servo and its bench."""
-        from bench_gui.main_window import BENCH, IDENTIFY
+        from bench_gui.shell.tasks import BENCH, IDENTIFY
         from drivers.servo import ServoState
 
         controller, window = self.controller, self.window
@@ -94,8 +94,8 @@ class Tour:
 
     def record(self) -> None:
         """Four runs beside their twin; the plan."""
-        from bench_gui.main_window import RECORD
         from bench_gui.record.view import LIVE, PLAN
+        from bench_gui.shell.tasks import RECORD
 
         controller, window = self.controller, self.window
         window.show_task(RECORD)
@@ -110,8 +110,8 @@ class Tour:
 
     def place(self) -> None:
         """Two extremes at each torque, the mouse at the pendulum at last."""
-        from bench_gui.main_window import PLACE
         from bench_gui.place.placing import Stage
+        from bench_gui.shell.tasks import PLACE
 
         controller, window = self.controller, self.window
         placing, servo = controller.placing, controller.servo
@@ -146,7 +146,7 @@ class Tour:
 
     def identify(self) -> None:
         """While it searches, and what was found."""
-        from bench_gui.main_window import IDENTIFY
+        from bench_gui.shell.tasks import IDENTIFY
 
         controller, page = self.controller, self.window.identify
         self.window.show_task(IDENTIFY)
@@ -168,7 +168,7 @@ class Tour:
     def compare(self) -> None:
         """The tabs of recordings."""
         from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS
-        from bench_gui.main_window import COMPARE
+        from bench_gui.shell.tasks import COMPARE
 
         comparison, page = self.controller.comparison, self.window.compare
         self.window.show_task(COMPARE)
@@ -193,7 +193,7 @@ class Tour:
 
     def export(self) -> None:
         """A servo for MuJoCo, written."""
-        from bench_gui.main_window import EXPORT
+        from bench_gui.shell.tasks import EXPORT
 
         exporting, page = self.controller.exporting, self.window.export
         self.window.show_task(EXPORT)
@@ -208,7 +208,7 @@ class Tour:
 
     def explore(self) -> None:
         """Each tab with what it shows at first; a Webots servo fitted to the MX-106."""
-        from bench_gui.main_window import EXPLORE
+        from bench_gui.shell.tasks import EXPLORE
 
         window = self.window
         window.show_task(EXPLORE)
@@ -231,7 +231,7 @@ class Tour:
     def fleet(self) -> None:
         """Simulated units: their table, their parameters, who can stand for whom, and ranges to draw from."""
         from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER
-        from bench_gui.main_window import FLEET
+        from bench_gui.shell.tasks import FLEET
 
         self.window.show_task(FLEET)
         view = self.window.fleet
@@ -251,7 +251,7 @@ class Tour:
 
     def go_wrong(self) -> None:
         """An emergency stop in a run, with the log in sight."""
-        from bench_gui.main_window import RECORD
+        from bench_gui.shell.tasks import RECORD
         from drivers.servo import ServoState
 
         controller, window = self.controller, self.window
@@ -266,7 +266,7 @@ class Tour:
 
     def emulate(self) -> None:
         """A servo on an emulated bus that overheats in a run."""
-        from bench_gui.main_window import BENCH
+        from bench_gui.shell.tasks import BENCH
         from drivers.recorder import Phase
         from drivers.servo import ServoState
 

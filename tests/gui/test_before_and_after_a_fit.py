@@ -16,8 +16,8 @@ from bench_gui.identify.crossvalidation import ASKED, SUMMARY, Question, folder_
 from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
 from bench_gui.identify.kept_crossvalidation import read_crossvalidation
 from bench_gui.identify.next_recordings import catalogue_model, next_recordings
-from bench_gui.main_window import IDENTIFY
 from bench_gui.results import load_identification
+from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest

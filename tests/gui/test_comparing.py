@@ -16,8 +16,8 @@ from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
 from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
-from bench_gui.main_window import BENCH, COMPARE
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
+from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.units import DEGREES
 from core.bench import Bench
 from core.catalogue import load_model

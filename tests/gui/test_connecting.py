@@ -13,7 +13,7 @@ from bench_gui.connect.bench_form import BenchForm
 from bench_gui.connect.draft import Draft, entries_of
 from bench_gui.connect.presets import NAME, Preset, Presets, paper_presets
 from bench_gui.connect.setup import BenchSetup, Gains
-from bench_gui.main_window import BENCH
+from bench_gui.shell.tasks import BENCH
 from core.catalogue import load_servo
 from core.errors import InputError
 from core.trajectories import make_trajectory

@@ -17,9 +17,9 @@ from bench_gui.cli import build_parser
 from bench_gui.help.pages import FIRST, FOLDER, links, page_file, pages, place_name, places
 from bench_gui.help.topics import DIALOGS, DOCKS, TABS, topic_in_sight, topic_of_page
 from bench_gui.help.window import HelpWindow
-from bench_gui.main_window import RECORD, TASKS
 from bench_gui.settings import Values
 from bench_gui.shell.command_palette import CommandPalette
+from bench_gui.shell.tasks import RECORD, TASKS
 from bench_gui.widgets.tabs import Segments
 
 PICTURES = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")

@@ -72,7 +72,7 @@ def test_several_runs_follow_each_other(person):
 
 
 def test_an_empty_task_records_the_four_trajectories_in_one_click(person):
-    from bench_gui.main_window import IDENTIFY
+    from bench_gui.shell.tasks import IDENTIFY
 
     person.window.show_task(IDENTIFY)
     offered = [b for b in person.window.identify.findChildren(QPushButton) if b.text().startswith("Record four")]

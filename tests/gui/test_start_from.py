@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFileDialog
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.tables import NOTE_COLUMN, ParameterTable
 from bench_gui.identify.warning_list import WarningList
-from bench_gui.main_window import IDENTIFY
+from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_model
 from core.identification.evidence import Evidence, ParameterEvidence
 from core.model import build_model

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtTest import QTest
 
-from bench_gui.main_window import BENCH, COMPARE, EXPORT, RECORD
 from bench_gui.settings import Settings
 from bench_gui.shell.command_palette import CommandPalette
+from bench_gui.shell.tasks import BENCH, COMPARE, EXPORT, RECORD
 from bench_gui.tour.newcomer import is_newcomer
 from bench_gui.tour.steps import STEPS
 from bench_gui.tour.tour import Tour

@@ -22,7 +22,8 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.identify.proposal_panel import ProposalTable
-from bench_gui.main_window import IDENTIFY, RECORD, TASKS, MainWindow
+from bench_gui.main_window import MainWindow
+from bench_gui.shell.tasks import IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.friction import FRICTION_MODELS

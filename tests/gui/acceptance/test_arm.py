@@ -26,7 +26,7 @@ from bench_gui.compare.arm_work import (
     ArmView,
 )
 from bench_gui.compare.view import ARM, OVERLAY
-from bench_gui.main_window import COMPARE
+from bench_gui.shell.tasks import COMPARE
 from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS
 from bench_gui.widgets.text_table import Cell

@@ -10,7 +10,7 @@ import h5py
 import numpy as np
 
 from bench_gui.cli import main
-from bench_gui.main_window import EXPORT, IDENTIFY
+from bench_gui.shell.tasks import EXPORT, IDENTIFY
 from drivers.servo import ServoState
 
 SERVO = "simulated:mx106?clock=virtual&read_jitter=0"

@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QImage
 
 from bench_gui.compare.view import OVERLAY
-from bench_gui.main_window import COMPARE
 from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
+from bench_gui.shell.tasks import COMPARE
 from bench_gui.units import significant
 from core.simulation import on_grid, simulate_recording
 from sessions import Session

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from bench_gui.main_window import BENCH
+from bench_gui.shell.tasks import BENCH
 from bench_gui.widgets.fields import AngleBox
 from drivers.recorder import Phase
 from drivers.registry import FAMILIES

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench_gui.main_window import BENCH
+from bench_gui.shell.tasks import BENCH
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 

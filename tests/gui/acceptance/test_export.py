@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from bench_gui.main_window import EXPORT
+from bench_gui.shell.tasks import EXPORT
 from core.catalogue import load_model
 from core.export.mujoco_check import errors_in_mujoco
 from core.export.mujoco_xml import read_setup

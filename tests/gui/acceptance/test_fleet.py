@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER, UNITS
-from bench_gui.main_window import COMPARE, FLEET
+from bench_gui.shell.tasks import COMPARE, FLEET
 from bench_gui.units import DEGREES, RADIANS
 from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.cli import main
 from bench_gui.identify.tables import INITIAL_COLUMN, INTERVAL_COLUMN, NOTE_COLUMN
-from bench_gui.main_window import IDENTIFY
+from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_model
 from sessions import Session
 

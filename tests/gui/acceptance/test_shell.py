@@ -16,10 +16,11 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QDoubleSpinBox, QMessageBox, QPushButton
 
 from bench_gui.controller import Controller
-from bench_gui.main_window import BENCH, COMPARE, RECORD, TASKS, MainWindow
+from bench_gui.main_window import MainWindow
 from bench_gui.places import HOME_VARIABLE
 from bench_gui.settings import NAME
 from bench_gui.shell.command_palette import CommandPalette
+from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.units import DEGREES, RADIANS
 from drivers.recorder import Phase
@@ -398,7 +399,8 @@ import sys
 from PySide6.QtWidgets import QAbstractButton
 from bench_gui.app import make_application
 from bench_gui.controller import Controller
-from bench_gui.main_window import TASKS, MainWindow
+from bench_gui.main_window import MainWindow
+from bench_gui.shell.tasks import TASKS
 app = make_application()
 window = MainWindow(Controller(), "light")
 window.resize(1280, 720)
