@@ -69,7 +69,7 @@ class Row:
 
 
 class Soak:
-    """A day, looked at once a minute of the bench."""
+    """A day, looked at once a minute of the bench; what is seen goes to the disk, it would make memory grow itself."""
 
     def __init__(self, day: Day, speed: float, path: Path) -> None:
         from PySide6.QtCore import QTimer
@@ -77,7 +77,6 @@ class Soak:
         self.day = day
         self.path = path
         self.watch = Stopwatch(speed)
-        self.rows: list[Row] = []
         self._timer = QTimer()
         self._timer.setInterval(round(1e3 * MINUTE / speed))
         self._timer.timeout.connect(self.look)
@@ -134,7 +133,6 @@ class Soak:
             idle=int(day.idle),
             doing=day.doing,
         )
-        self.rows.append(row)
         with self.path.open("a", newline="") as file:
             csv.writer(file).writerow([f"{v:.4g}" if isinstance(v, float) else v for v in row.__dict__.values()])
 
@@ -287,8 +285,9 @@ def main(arguments: list[str] | None = None) -> int:
         soak = Soak(day, speed, place)
         soak.run(chosen.hours, MINUTE * chosen.pace)
         day.end()
-        tell(soak.rows, speed)
-        draw(soak.rows, chosen.out / "soak.png")
+        rows = read_rows(place)
+        tell(rows, speed)
+        draw(rows, chosen.out / "soak.png")
         from sessions import Session
 
         evidence = check_runs(Session.open(day.session), day.ledger.runs())
@@ -302,7 +301,7 @@ def main(arguments: list[str] | None = None) -> int:
         line("went wrong by itself", f"{count} ×", text)
     for text in evidence.wrong[:20]:
         line("wrong", text)
-    return int(bool(evidence.wrong) or slope(after_warm_up(soak.rows), "rss")[0] > SLOPE_BAR)
+    return int(bool(evidence.wrong) or slope(after_warm_up(rows), "rss")[0] > SLOPE_BAR)
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Fleet:
                 name: (float(own["ranges"][name][0]), float(own["ranges"][name][1])) for name in own["names"]
             }
             """Of each of them, the middle 95 % of the fleet."""
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, IndexError, AttributeError) as error:
             raise ValueError(f"{source}: cannot be read as a fleet: {error!r}") from None
         lacking = [name for name in self.names if name not in self.nominal]
         if lacking:

@@ -53,6 +53,8 @@ ServoFile = str | Path | Mapping[str, Any]
 DRIVE_FORMAT = "servobench-drive"
 DRIVE_NUMBERS = ("kp", "kv", "torque_limit", "armature", "damping", "driven_damping", "frictionloss")
 """N·m/rad, N·m·s/rad, N·m, kg·m², N·m·s/rad, N·m·s/rad, N·m; the back-EMF is damping that a driven joint has more."""
+_LARGEST = 1.7976931348623157e308
+"""Of a float; a file's integers may be longer."""
 IMPEDANCE = (1.0, 0.9999, 0.9999, 0.001, 0.5, 2.0)
 """Of the friction constraint behind its time constant: the stiffest there is, so that a joint does not creep."""
 SMALLEST_BUDGET = 1e-6
@@ -260,7 +262,7 @@ def _read_drive(source: ServoFile) -> dict[str, float]:
     wrong = [
         name
         for name in DRIVE_NUMBERS
-        if not isinstance(data.get(name), (int, float)) or not (math.isfinite(data[name]) and data[name] >= 0.0)
+        if not isinstance(data.get(name), (int, float)) or not 0 <= data[name] <= _LARGEST
     ]
     if wrong:
         raise ValueError(f"{source}: {', '.join(f'{name} = {data.get(name)!r}' for name in wrong)}: not possible")

@@ -43,6 +43,8 @@ NUMBERS = (
 CONTACTS = ("rigid", "elastoplastic", "elastoplastic_rational")
 BRISTLE_NUMBERS = ("bristle_stiffness", "bristle_damping")
 """What a file of version 2 holds, too, besides its contact; tensors like the others."""
+_LARGEST = 1.7976931348623157e308
+"""Of a float; a file's integers may be longer."""
 _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
     "supply_voltage", *BRISTLE_NUMBERS,
@@ -76,7 +78,7 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
         raise ValueError(f"{name}: no contact {data.get('contact')!r}; there are {', '.join(CONTACTS)}")
     for number in (*NUMBERS, *BRISTLE_NUMBERS):
         value = data.get(number)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value < 0.0:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST:
             raise ValueError(f"{name}: {number} = {value!r} must be a finite number of at least 0")
         if number in _POSITIVE and value == 0.0:
             raise ValueError(f"{name}: {number} must be positive")

@@ -390,6 +390,7 @@ def test_the_file_holds_what_the_program_reads():
         ({"version": 99}, "version 99"),
         ({"law": "magic"}, "no control law 'magic'"),
         ({"kp": float("nan")}, "kp = nan"),
+        ({"kp": 10**400}, "kp = 1000"),
         ({"friction_base": "0.1"}, "friction_base = '0.1'"),
         ({"resistance": 0.0}, "resistance must be positive"),
         ({"delay": 1e9}, "too long"),
