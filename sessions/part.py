@@ -26,6 +26,7 @@ from sessions.errors import UnreadableError
 from sessions.facts import RunFacts
 from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
+from sessions.trial import survive
 
 PART, FRESH, ASIDE = ".part", ".new", ".tmp"
 """Endings after `.h5`: a run under way, one that has no sample yet, a finished file not yet in place."""
@@ -134,8 +135,10 @@ def reserve(path: Path, size: int) -> None:
 @contextlib.contextmanager
 def part_opened(path: Path) -> Iterator[h5py.File]:
     """Open a part whose writer has closed it or died; raises UnreadableError."""
-    with reading(path), ClosedView(path) as view, h5py.File(view, "r") as file:
-        yield file
+    with reading(path):
+        survive(path)
+        with ClosedView(path) as view, h5py.File(view, "r") as file:
+            yield file
 
 
 def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:

@@ -1,24 +1,29 @@
 """Files of HDF5 that nobody vouches for are read once in a process whose death costs nothing.
 
-HDF5 trusts what its files say: one with a few bytes changed can end the process that reads it, or never come back. A
-finished file of ours ends with the hash of its bytes, see sessions.trailer; one without, rewritten by another program
-or meant to do harm, is tried here first, all of it. What the trial survives may still be refused for what it holds.
+HDF5 trusts what its files say: one with a few bytes changed can end the process that reads it, never come back, or ask
+for gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see sessions.trailer; one
+without, left by a crash, rewritten by another program or meant to do harm, is tried here first, all of it. What the
+trial survives may still be refused for what it holds.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from functools import lru_cache
 from multiprocessing import current_process, get_context
 from pathlib import Path
+from typing import Any
 
 import h5py
 
 from sessions.errors import UnreadableError
+from sessions.superblock import ClosedView
 
 LOG = logging.getLogger(__name__)
 PATIENCE = 30.0
@@ -26,6 +31,12 @@ PATIENCE = 30.0
 SPEED = 20e6
 MOST_MEMORY = 3 * 2**30
 """Of a trial [bytes]; what a file may claim is bounded to far less, see sessions.schema."""
+MOST_FOR_TEXTS = 2**26
+"""The same for texts of variable length, besides the size of the file: only HDF5 knows how long they claim to be."""
+GREEDY = 3
+"""Exit code of a trial that was asked for more."""
+_REFUSED = ("alloc", "memory")
+"""In what HDF5 says when it is given none."""
 _PROGRAM = "import sys; from sessions.trial import read_through; read_through(sys.argv[1])"
 
 
@@ -47,6 +58,8 @@ def _tried(path: str, size: int, modified: int) -> None:
         raise UnreadableError("the file is damaged: reading it does not come to an end")
     if ended < 0:
         raise UnreadableError(f"the file is damaged: reading it ends a process by signal {-ended}")
+    if ended == GREEDY:
+        raise UnreadableError("the file is damaged: its texts claim more memory than a file of its size can hold")
     if ended:
         LOG.warning("%s could not be tried (exit code %d)", path, ended)
 
@@ -84,21 +97,61 @@ def read_through(path: str) -> None:
     """Read everything in a file that this very process can be lost for. What HDF5 says is of no interest here."""
     from sessions.schema import read_values
 
+    _limit(MOST_MEMORY)
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    room = MOST_FOR_TEXTS + os.path.getsize(path)
 
     def look(_name: str, item: h5py.Group | h5py.Dataset) -> None:
         with contextlib.suppress(Exception):
             for name in item.attrs:
-                with contextlib.suppress(Exception):
-                    item.attrs.get(name)
+                _read_texts(lambda name=name: item.attrs.get(name), room)
         if isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None:
             with contextlib.suppress(Exception):
-                read_values(item, "")
+                if h5py.check_vlen_dtype(item.dtype) or h5py.check_string_dtype(item.dtype):
+                    _read_texts(lambda: read_values(item, ""), room)
+                else:
+                    read_values(item, "")
 
-    with contextlib.suppress(Exception), h5py.File(path, "r") as file:
+    with contextlib.suppress(Exception), _closed(path) as place, h5py.File(place, "r") as file:
         look("/", file)
         file.visititems(look)
+
+
+def _read_texts(read: Callable[[], object], room: int) -> None:
+    """Read with little memory; ends the process when that is not enough."""
+    _limit(_held() + room)
+    try:
+        read()
+    except Exception as error:
+        if isinstance(error, MemoryError) or any(word in str(error) for word in _REFUSED):
+            os._exit(GREEDY)
+    finally:
+        _limit(MOST_MEMORY)
+
+
+def _limit(size: float) -> None:
+    """Bound this process' memory [bytes], where the system can."""
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
+        most = resource.getrlimit(resource.RLIMIT_AS)[1]
+        resource.setrlimit(resource.RLIMIT_AS, (int(min(size, MOST_MEMORY)), most))
+
+
+def _held() -> float:
+    """Address space of this process [bytes]; infinite where nobody says."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return math.inf
+
+
+def _closed(path: str) -> contextlib.AbstractContextManager[Any]:
+    """A part as it is after closing; any other file as it is."""
+    try:
+        return ClosedView(Path(path))
+    except UnreadableError:
+        return contextlib.nullcontext(path)
