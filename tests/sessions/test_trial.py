@@ -1,12 +1,28 @@
 """A file of HDF5 without a hash is tried in another process; what that dies of or hangs in is a damaged file."""
 
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
 import h5py
 import pytest
 
 from sessions import trial
 from sessions.errors import UnreadableError
+from sessions.part import read_part
 from sessions.schema import opened
 from sessions.trailer import append_trailer
+
+
+TELLS = """
+import sys, sessions.schema
+from sessions.trial import read_through
+sessions.schema.read_values = lambda dataset, name: print(dataset.name)
+read_through(sys.argv[1])
+"""
+"""A trial that names what it reads; it bounds the memory of its process."""
 
 
 @pytest.fixture
@@ -57,3 +73,30 @@ def test_whatever_a_file_holds_a_trial_ends_well(file, tmp_path):
         place = tmp_path / "other.h5"
         place.write_bytes(content)
         assert trial._started(str(place), 60.0) == 0
+
+
+@pytest.mark.parametrize("where", ["attribute", "dataset"])
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux says how much memory a process has")
+def test_a_text_that_claims_gigabytes_is_refused_before_it_takes_them(tmp_path, where):
+    place, text = tmp_path / "x.h5", "x" * 1234
+    with h5py.File(place, "w") as content:
+        if where == "attribute":
+            content.attrs["text"] = text
+        else:
+            content["text"] = text
+    data = place.read_bytes()
+    length = struct.pack("<I", len(text))
+    assert data.count(length) > 0
+    place.write_bytes(data.replace(length, struct.pack("<I", 2**31)))
+    with pytest.raises(UnreadableError, match="claim more memory"), opened(place):
+        pass
+
+
+def test_a_part_is_tried_as_it_is_after_closing(tmp_path, monkeypatch):
+    part = tmp_path / "left.h5.part"
+    shutil.copy(Path(__file__).parents[1] / "fuzz" / "seeds" / "part_bytes" / "sound", part)
+    done = subprocess.run([sys.executable, "-c", TELLS, part], capture_output=True, text=True, check=True)
+    assert "/samples" in done.stdout.split()
+    monkeypatch.setattr(trial, "_PROGRAM", "import os; os.kill(os.getpid(), 11)")
+    with pytest.raises(UnreadableError, match="by signal 11"):
+        read_part(part)

@@ -35,6 +35,8 @@ class Esc:
         self.clock = DistributedClock(self.memory, now, drift)
         self.on_al_control: Callable[[int], None] | None = None
         """Told what the master wrote to AL control."""
+        self.on_sync_managers: Callable[[], None] | None = None
+        """Told when the master wrote to their settings."""
         self.fed_at = now
         """When a watched sync manager was written last [ns]."""
         self._fmmus: tuple[Fmmu, ...] = ()
@@ -234,6 +236,8 @@ class Esc:
         for manager in self.sync_managers:
             manager.load()
         self._guards = tuple(manager for manager in self.sync_managers if manager.active)
+        if self.on_sync_managers is not None:
+            self.on_sync_managers()
 
     def _latch(self) -> None:
         self.clock.latch(self.arrival)

@@ -80,6 +80,7 @@ class StateMachine:
         self.on_change: Callable[[AlState, AlState], None] | None = None
         """Told old and new state."""
         esc.on_al_control = self.request
+        esc.on_sync_managers = self._settings_written
         for manager in esc.sync_managers[2:4]:
             manager.block(True)
 
@@ -135,14 +136,26 @@ class StateMachine:
             raise Refusal(AlCode.MAILBOX)
         if target == AlState.PREOP:
             return
-        for number, code in ((2, AlCode.OUTPUTS), (3, AlCode.INPUTS)):
-            if not self._process_data_fits(number):
-                raise Refusal(code)
+        self._check_process_data()
         if target == AlState.SAFEOP:
             if self._esc.clock.active and self._esc.clock.cycle < SHORTEST_CYCLE:
                 raise Refusal(AlCode.CYCLE)
         elif self._strict and not self.synchronous:
             raise Refusal(AlCode.CLOCK)
+
+    def _settings_written(self) -> None:
+        """Process data are exchanged with the sync managers they were checked for, and no longer with others."""
+        if self.state < AlState.SAFEOP:
+            return
+        try:
+            self._check_process_data()
+        except Refusal as refusal:
+            self.fail(refusal.code, AlState.PREOP)
+
+    def _check_process_data(self) -> None:
+        for number, code in ((2, AlCode.OUTPUTS), (3, AlCode.INPUTS)):
+            if not self._process_data_fits(number):
+                raise Refusal(code)
 
     def _mailboxes_fit(self) -> bool:
         pairs = zip(self._esc.sync_managers, self._buffers[:2], strict=False)
@@ -161,7 +174,8 @@ class StateMachine:
             return not manager.active
         if self._strict and length % 2:
             return False
-        return manager.active and manager.length == length and manager.start >= plan.start and _same_kind(manager, plan)
+        inside = plan.start <= manager.start and manager.end <= len(self._esc.memory)
+        return manager.active and manager.length == length and inside and _same_kind(manager, plan)
 
 
 def _same_kind(manager: SyncManager, plan: BufferPlan) -> bool:

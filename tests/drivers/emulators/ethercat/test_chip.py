@@ -226,3 +226,28 @@ def test_what_the_dictionary_does_not_hold(wire, kind, content, code):
     wire.open_mailboxes()
     wire.post(ask(kind, content))
     assert wire.fetch() == (3, ask(7, struct.pack("<I", code)))
+
+
+@pytest.mark.parametrize(
+    ("number", "start", "code"),
+    [(2, 0x8010, 0x001D), (3, 0x8010, 0x001E), (2, 0x2FF8, 0x001D), (3, 0x1300, 0x001E)],
+    ids=["outputs beyond memory", "inputs beyond memory", "outputs across its end", "inputs among the outputs"],
+)
+def test_process_data_stay_where_they_were_checked(wire, number, start, code):
+    """A master that moves them under way sends the slave back."""
+    wire.open_mailboxes()
+    wire.sync_manager(2, 0x1100, 10, 0x64)
+    wire.sync_manager(3, 0x1400, 10, 0x20)
+    wire.write(0x0120, b"\x04\x00")
+    assert wire.read(0x0130) == 4
+    kind, control = ((2, 0x64), (3, 0x20))[number - 2]
+    wire.sync_manager(kind, start, 10, control)
+    assert (wire.read(0x0130), wire.read(0x0134)) == (0x12, code)
+    for slave in wire.slaves:
+        slave.step(wire.now)
+    wire.write(0x0120, b"\x14\x00")
+    assert wire.read(0x0130) == 0x12, "not before they lie within the memory again"
+    wire.sync_manager(2, 0x1100, 10, 0x64)
+    wire.sync_manager(3, 0x1400, 10, 0x20)
+    wire.write(0x0120, b"\x14\x00")
+    assert wire.read(0x0130) == 4
