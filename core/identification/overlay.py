@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.identification.evaluate import evaluate
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
@@ -37,22 +38,24 @@ def worst_and_median(
     model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: str = "logged"
 ) -> tuple[RunOverlay, ...]:
     """The run with the largest error and the one in the middle; one run alone is the worst."""
-    runs = [on_grid(recording, dt)[0] for recording in recordings]
-    motions = [simulate_recording(model, recording, dt, supply).position for recording in recordings]
-    errors = [float(np.abs(motion - run.position).mean()) for motion, run in zip(motions, runs, strict=True)]
+    errors = [run.mae for run in evaluate(model, recordings, dt=dt, supply=supply).runs]
     order = sorted(range(len(errors)), key=lambda i: -errors[i] if errors[i] == errors[i] else -np.inf)
     picked = [(order[0], "worst")]
     if len(order) > 1:
         picked.append((order[len(order) // 2], "median"))
-    return tuple(
-        RunOverlay(
-            id=recordings[i].id,
-            trajectory=recordings[i].trajectory,
-            place=place,
-            mae=errors[i],
-            time=runs[i].time - runs[i].time[0],
-            measured=np.asarray(runs[i].position, dtype=np.float64),
-            simulated=motions[i],
-        )
-        for i, place in picked
+    return tuple(_overlay(model, recordings[i], place, errors[i], dt, supply) for i, place in picked)
+
+
+def _overlay(
+    model: ServoModel, recording: Recording, place: str, mae: float, dt: float | None, supply: str
+) -> RunOverlay:
+    run, _ = on_grid(recording, dt)
+    return RunOverlay(
+        id=recording.id,
+        trajectory=recording.trajectory,
+        place=place,
+        mae=mae,
+        time=run.time - run.time[0],
+        measured=np.asarray(run.position, dtype=np.float64),
+        simulated=simulate_recording(model, recording, dt, supply).position,
     )
