@@ -35,6 +35,8 @@ MOST_FOR_TEXTS = 2**26
 """The same for texts of variable length, besides the size of the file: only HDF5 knows how long they claim to be."""
 GREEDY = 3
 """Exit code of a trial that was asked for more."""
+UNLISTED = 4
+"""Exit code of a trial that could not see all there is: what it did not see, nobody has tried."""
 _REFUSED = ("alloc", "memory")
 """In what HDF5 says when it is given none."""
 _PROGRAM = "import sys; from sessions.trial import read_through; read_through(sys.argv[1])"
@@ -60,6 +62,8 @@ def _tried(path: str, size: int, modified: int) -> None:
         raise UnreadableError(f"the file is damaged: reading it ends a process by signal {-ended}")
     if ended == GREEDY:
         raise UnreadableError("the file is damaged: its texts claim more memory than a file of its size can hold")
+    if ended == UNLISTED:
+        raise UnreadableError("the file is damaged: what it holds cannot be listed")
     if ended:
         LOG.warning("%s could not be tried (exit code %d)", path, ended)
 
@@ -105,9 +109,8 @@ def read_through(path: str) -> None:
     room = MOST_FOR_TEXTS + os.path.getsize(path)
 
     def look(_name: str, item: h5py.Group | h5py.Dataset) -> None:
-        with contextlib.suppress(Exception):
-            for name in item.attrs:
-                _read_texts(lambda name=name: item.attrs.get(name), room)
+        for name in item.attrs:
+            _read_texts(lambda name=name: item.attrs.get(name), room)
         if isinstance(item, h5py.Dataset) and not item.is_virtual and item.external is None:
             with contextlib.suppress(Exception):
                 if h5py.check_vlen_dtype(item.dtype) or h5py.check_string_dtype(item.dtype):
@@ -116,8 +119,11 @@ def read_through(path: str) -> None:
                     read_values(item, "")
 
     with contextlib.suppress(Exception), _closed(path) as place, h5py.File(place, "r") as file:
-        look("/", file)
-        file.visititems(look)
+        try:
+            look("/", file)
+            file.visititems(look)
+        except Exception:
+            os._exit(UNLISTED)
 
 
 def _read_texts(read: Callable[[], object], room: int) -> None:

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import h5py
+import numpy as np
 import pytest
 
 from sessions import trial
@@ -89,6 +90,18 @@ def test_a_text_that_claims_gigabytes_is_refused_before_it_takes_them(tmp_path, 
     assert data.count(length) > 0
     place.write_bytes(data.replace(length, struct.pack("<I", 2**31)))
     with pytest.raises(UnreadableError, match="claim more memory"), opened(place):
+        pass
+
+
+def test_what_cannot_be_listed_is_refused_as_nobody_has_tried_it(tmp_path):
+    place = tmp_path / "x.h5"
+    with h5py.File(place, "w") as content:
+        content.attrs["count"] = np.int32(7)
+    data = place.read_bytes()
+    integer = struct.pack("<IHH", 4, 0, 32)
+    assert data.count(integer) == 1
+    place.write_bytes(data.replace(integer, struct.pack("<IHH", 4, 0, 33)))
+    with pytest.raises(UnreadableError, match="cannot be listed"), opened(place):
         pass
 
 
