@@ -16,7 +16,6 @@ from sessions.part import read_part
 from sessions.schema import opened
 from sessions.trailer import append_trailer
 
-
 TELLS = """
 import sys, sessions.schema
 from sessions.trial import read_through

@@ -122,7 +122,15 @@ def test_what_is_not_possible_is_refused(spread, tmp_path):
 
 @pytest.mark.parametrize(
     "change",
-    [{"version": 2}, {"draws": [[1.0]]}, {"draws": []}, {"names": ["nothing"]}, {"native": {}}, {"units": [["x"]]}, {"draws": [[10**400]]}],
+    [
+        {"version": 2},
+        {"draws": [[1.0]]},
+        {"draws": []},
+        {"names": ["nothing"]},
+        {"native": {}},
+        {"units": [["x"]]},
+        {"draws": [[10**400]]},
+    ],
     ids=str,
 )
 def test_what_is_no_fleet_is_refused(written, change):
