@@ -23,6 +23,9 @@ BLOCK_TIME = 0.2
 """Rows are handed over at least this often [s]."""
 LONGEST_BACKLOG = 5.0
 """The sink may lag this far behind [s] before the run is stopped."""
+FEWEST_SAMPLES = 2
+"""Of a run that can be kept; a sink refuses less."""
+TOO_SHORT = "it ended before its second sample, so there is no run to keep"
 
 
 class Submits(Protocol):
@@ -122,4 +125,5 @@ class Storage:
         try:
             return Sealed(self._sink().finish(exit_status, reason), problem)
         except Exception as error:
-            return Sealed("", f"closing the run's file failed: {describe(error)}")
+            kept = self.samples >= FEWEST_SAMPLES
+            return Sealed("", f"closing the run's file failed: {describe(error)}" if kept else TOO_SHORT)

@@ -227,6 +227,15 @@ def test_a_run_whose_file_cannot_be_closed_is_not_called_a_success():
     assert record_inline(fake(), STEPS, HEADER, BrokenSink()).id == "007"
 
 
+def test_a_run_without_samples_is_none_and_no_failure_of_the_store():
+    servo = fake()
+    servo._read = lambda: Reading(position=math.nan)
+    result = record_inline(servo, STEPS, HEADER, BrokenSink("finish"))
+    assert (result.id, result.samples, result.exit_status) == ("", 0, "fail")
+    assert "no run to keep" in result.reason
+    assert "failed" not in result.reason
+
+
 def test_an_unknown_position_is_a_trip():
     servo = fake()
     servo._read = lambda: Reading(position=math.nan)
