@@ -266,8 +266,13 @@ class Library(QObject):
         if session is not None:
             self._background.submit("session", session.load_for_fit, ids, done=done, failed=failed or self.problem.emit)
 
-    def inquire(self, work: Callable[[Session], Any], done: Callable[[Any], None]) -> None:
-        """Call work(session) where files may be read; the answer is dropped if another session is open by then."""
+    def inquire(
+        self, work: Callable[[Session], Any], done: Callable[[Any], None], failed: Callable[[], None] = lambda: None
+    ) -> None:
+        """Call work(session) where files may be read; the answer is dropped if another session is open by then.
+
+        failed: told after the person was; not if another session is open by then.
+        """
         session = self._session
         if session is None:
             return
@@ -276,7 +281,12 @@ class Library(QObject):
             if session is self._session:
                 done(answer)
 
-        self._background.submit("session", work, session, done=answered, failed=self.problem.emit)
+        def told(message: str) -> None:
+            self.problem.emit(message)
+            if session is self._session:
+                failed()
+
+        self._background.submit("session", work, session, done=answered, failed=told)
 
     def annotate(self, session: Session, noted: Mapping[str, Annotation]) -> None:
         """Note this about runs of a session, by id, instead of what was noted before.

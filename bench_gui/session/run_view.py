@@ -152,9 +152,9 @@ class RunView(QTableView):
         if not self.isVisible() or not self.order.rowCount():
             return
         first = max(self.rowAt(0), 0)
-        last = self.rowAt(self.viewport().height() - 1)
-        last = self.order.rowCount() - 1 if last < 0 else last
-        self.sketches.ask(self.order.run_id(row) for row in range(first, last + 1))
+        # Below the last run there is no row to ask for, and a view without height has none at all.
+        beyond = min(self.order.rowCount(), first + self.viewport().height() // ROW + 2)
+        self.sketches.ask(self.order.run_id(row) for row in range(first, beyond))
 
 
 def _stretches(rows: list[int]) -> Iterator[tuple[int, int]]:

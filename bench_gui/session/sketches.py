@@ -54,7 +54,7 @@ class Sketches(QObject):
             return
         now, self._wanted = self._wanted[:AT_ONCE], self._wanted[AT_ONCE:]
         self._busy = True
-        self._library.inquire(lambda session: _drawn(session, now), self._take)
+        self._library.inquire(lambda session: _drawn(session, now), self._take, lambda: self._take({}))
 
     def _take(self, drawn: dict[str, Sketch | None]) -> None:
         self._busy = False

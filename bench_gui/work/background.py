@@ -44,11 +44,11 @@ class Background:
 
     def poll(self) -> None:
         """Hand out what has finished since the last call, in the order it was asked for."""
-        if not any(future.done() for future, _, _ in self._pending):
-            return
-        finished = [entry for entry in self._pending if entry[0].done()]
-        self._pending = [entry for entry in self._pending if entry not in finished]
-        for future, done, failed in finished:
+        for entry in [entry for entry in self._pending if entry[0].done()]:
+            if entry not in self._pending:
+                continue  # handed out while the one before was being taken
+            self._pending.remove(entry)
+            future, done, failed = entry
             error = future.exception()
             if error is not None:
                 failed(in_words(error))

@@ -120,11 +120,20 @@ class Bench:
 
         loop, end = QEventLoop(), time.monotonic() + limit
         timer = QTimer()
-        timer.timeout.connect(lambda: loop.quit() if condition() or time.monotonic() > end else None)
+        held = False
+
+        def look() -> None:
+            # What holds now may not any more once the loop has ended: others go on meanwhile.
+            nonlocal held
+            held = held or bool(condition())
+            if held or time.monotonic() > end:
+                loop.quit()
+
+        timer.timeout.connect(look)
         timer.start(20)
         loop.exec()
         timer.stop()
-        if not condition():
+        if not held:
             raise TimeoutError("the window did not get there")
 
     def run_for(self, seconds: float) -> None:

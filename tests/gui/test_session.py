@@ -248,6 +248,32 @@ def test_a_hidden_list_asks_for_no_stamps(person, session):
     person.until(lambda: bool(asked))
 
 
+def test_a_list_without_height_asks_for_the_runs_that_would_come_first(person, long_session):
+    person.open(long_session)
+    view = person.window.session.view
+    asked = []
+    view.sketches.ask = lambda ids: asked.append(list(ids))
+    view.viewport().setFixedHeight(0)
+    view._look.timeout.emit()
+    assert len(asked[-1]) <= 2
+
+
+def test_stamps_go_on_after_runs_that_could_not_be_read(person, session, monkeypatch):
+    said = []
+    person.controller.library.problem.connect(said.append)
+
+    def broken(self, identity):
+        raise RuntimeError("no such thing")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "load", broken)
+        person.open(session)
+        person.until(lambda: any("no such thing" in text for text in said))
+    view = person.window.session.view
+    view._look.timeout.emit()
+    person.until(lambda: bool(stamps(person)))
+
+
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_stamp_is_drawn_in_the_colours_of_the_theme(person, session, theme):
     person.open(session)

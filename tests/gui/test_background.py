@@ -1,0 +1,55 @@
+"""Calls in threads: every answer reaches who asked, whatever the one before made of its own."""
+
+import time
+
+import pytest
+
+from bench_gui.work.background import Background
+
+PATIENCE = 10.0
+
+
+@pytest.fixture
+def background():
+    made = Background(failed=lambda text: None)
+    yield made
+    made.close()
+
+
+def wait(background):
+    end = time.monotonic() + PATIENCE
+    while not all(future.done() for future, *_ in background._pending):
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_one_answer_that_is_taken_badly_costs_no_other(background):
+    def stumble(answer):
+        raise RuntimeError("a mistake of the window's")
+
+    got = []
+    background.submit("session", int, done=stumble)
+    background.submit("session", int, "7", done=got.append)
+    wait(background)
+    with pytest.raises(RuntimeError):
+        background.poll()
+    background.poll()
+    assert got == [7]
+    assert not background.busy
+
+
+def test_answers_taken_within_another_come_once_and_in_order(background):
+    got = []
+
+    def ask_again(answer):
+        got.append(answer)
+        background.poll()
+
+    background.submit("session", int, "1", done=ask_again)
+    background.submit("session", int, "2", done=got.append)
+    background.submit("session", int, "x", failed=got.append)
+    wait(background)
+    background.poll()
+    assert got[:2] == [1, 2]
+    assert "invalid literal" in got[2]
+    assert len(got) == 3
