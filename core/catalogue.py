@@ -152,6 +152,7 @@ def load_servo(name: str) -> ServoSpec:
     raise ModelError(f"no servo {name!r} in the catalogue; there are {', '.join(servos())}")
 
 
+@cache
 def shipped_models(servo: str) -> tuple[str, ...]:
     """Friction models that come with a servo, e.g. ("m1", "m2"); empty when none was identified."""
     folder = _resources() / "models" / load_servo(servo).name

@@ -25,7 +25,7 @@ MAX_TIME = 1e6
 """Latest time that is taken for one within a run [s]."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Annotation:
     """What a person noted about one run; raises InputError for what cannot be."""
 
