@@ -36,17 +36,19 @@ def test_the_window_gives_memory_back_when_no_servo_is_driven(person, session, m
     times = []
     monkeypatch.setattr(bench_gui.controller, "return_free_memory", lambda: times.append(1))
     controller = person.controller
-    tidying, tidy = controller._tidying, controller._tidying.timeout
-    assert tidying.isActive()
-    tidying.stop()
-    tidy.emit()
-    assert len(times) == 1
+    assert controller._tidying.isActive()
+    controller._tidying.stop()
+
+    def gives():
+        times.clear()
+        controller._tidying.timeout.emit()
+        return len(times) == 1
+
+    assert gives()
     person.open(session)
     person.connect()
     controller.queue.record([make_trajectory("sin_sin", 1.0)])
     person.until(lambda: controller.servo.busy)
-    tidy.emit()
-    assert len(times) == 1
+    assert not gives()
     person.until(lambda: not controller.queue.active and not controller.servo.busy)
-    tidy.emit()
-    assert len(times) == 2
+    assert gives()

@@ -31,7 +31,7 @@ def tab(qtbot, tmp_path, monkeypatch):
     made.settings.show()
     made.buttons.show()
     yield made
-    controller.workers.close()
+    controller.close()
 
 
 def wait(qtbot, tab):
