@@ -102,10 +102,12 @@ def prepare(app: QApplication) -> None:
 
 
 def apply(app: QApplication, theme: Theme) -> None:
-    """Give the whole application a theme; costs a few hundred ms, so the one it has is left alone."""
+    """Give the whole application a theme; costs some hundred ms, so the one it has is left alone."""
     if app.property(_APPLIED) == theme.name:
         return
     app.setProperty(_APPLIED, theme.name)
+    # From no sheet to one costs a quarter of the way from one sheet to another: 0.6 s, not 2.6 s, with every page made.
+    app.setStyleSheet("")
     app.setPalette(_palette(theme))
     app.setStyleSheet(Template(_STYLE).substitute(theme.__dict__))
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QAbstractItemView,
     QAbstractSpinBox,
+    QApplication,
     QComboBox,
     QLineEdit,
     QMenu,
@@ -23,7 +24,7 @@ from PySide6.QtWidgets import (
 from bench_gui.controller import Controller
 from bench_gui.identify.proposal_panel import ProposalTable
 from bench_gui.main_window import MainWindow
-from bench_gui.shell.tasks import IDENTIFY, RECORD, TASKS
+from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.friction import FRICTION_MODELS
@@ -140,6 +141,19 @@ def test_both_themes_reach_the_plots(person):
         person.window.choose_theme(name)
         colour = person.window.record.plots.position.backgroundBrush().color().name()
         assert colour == load_theme(name).plot.lower()
+
+
+@pytest.mark.parametrize("task", [BENCH, IDENTIFY, COMPARE])
+def test_a_theme_changed_there_and_back_leaves_every_pixel(person, task):
+    window = person.window
+    window.show_task(task)
+    window.setFocus()
+    QApplication.processEvents()
+    before = window.grab().toImage()
+    window.choose_theme("dark")
+    assert window.grab().toImage() != before
+    window.choose_theme("light")
+    person.until(lambda: window.grab().toImage() == before)
 
 
 def test_colours_do_not_change_while_the_servo_is_driven(person):
