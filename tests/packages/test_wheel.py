@@ -35,10 +35,14 @@ def hatch(folder, *words):
 
 
 def sources():
-    """Every file of the rooms that belongs to the product."""
+    """Every file of the rooms that belongs to the product; an index is made when a session is opened."""
     files = (path for room in ROOMS for path in (ROOT / room).rglob("*") if path.is_file())
     names = (path.relative_to(ROOT) for path in files)
-    return {name.as_posix() for name in names if "__pycache__" not in name.parts and name.suffix not in (".part",)}
+    return {
+        name.as_posix()
+        for name in names
+        if "__pycache__" not in name.parts and name.suffix != ".part" and name.name != "index.json"
+    }
 
 
 def same(requirements):
