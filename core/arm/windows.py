@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from core.arm.dynamics import simulate_windows
 from core.arm.recording import ArmRecording
 from core.errors import IdentificationError
+from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
 
@@ -99,8 +99,7 @@ def cut_windows(
         first = np.arange(around, samples - max(steps, around), steps)
         if samples > 2 * around and len(first):
             smooth, slope = (
-                np.asarray(savgol_filter(run.position, 2 * around + 1, 3, deriv=order, delta=dt, axis=0))
-                for order in (0, 1)
+                savitzky_golay(run.position, 2 * around + 1, 3, derivative=order, step=dt) for order in (0, 1)
             )
             states.append(np.column_stack([smooth[first], slope[first]]))
             measured.append(run.position[first[:, None] + np.arange(0, steps + 1, compared)])

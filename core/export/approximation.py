@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from cmaes import CMA
 from numpy.typing import NDArray
 
 from core.actuator import setup_row
@@ -251,6 +250,9 @@ class _Search:
 
     def refit(self, start: ServoModel, names: tuple[str, ...], generations: int) -> ServoModel:
         """Move the named values of a model to where its error is smallest, by CMA-ES over their logarithms."""
+        # With cmaes comes scipy.stats: half a second, which most exports need not wait for.
+        from cmaes import CMA
+
         others = {name: value for name, value in start.values.items() if name not in names}
         model = start.with_parameters(_all_free(start.parameters).frozen_at(others))
         free = model.parameters.vector()

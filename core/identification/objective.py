@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
@@ -28,6 +27,7 @@ from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import initial_velocity, on_grid, supply_of
+from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
 S = TypeVar("S")
@@ -187,7 +187,7 @@ class Batch:
             length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, samples - 1 + samples % 2)
             if length > 2:
                 part = slice(first, first + samples)
-                velocity[part] = savgol_filter(self._position[part], length, 2, deriv=1, delta=step)
+                velocity[part] = savitzky_golay(self._position[part], length, 2, derivative=1, step=step)
         return velocity
 
     @property

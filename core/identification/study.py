@@ -11,7 +11,7 @@ import queue
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import optuna
@@ -21,10 +21,12 @@ from optuna.trial import TrialState
 
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest, search_template
-from core.identification.search import Generation
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
+
+if TYPE_CHECKING:
+    from core.identification.search import Generation
 
 JOURNAL = "study.journal"
 """File name of the journal in a result folder."""

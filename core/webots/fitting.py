@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from cmaes import CMA
 from numpy.typing import NDArray
 
 from core.webots.fields import Load, ServoFields
@@ -137,6 +136,9 @@ def fit_node(
 
     armature: at the start [kg·m²], above 0 if it is searched. 0 generations judge the start.
     """
+    # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
+    from cmaes import CMA
+
     begin = row_of(start, armature)
     logarithmic = np.array([name != "angle_offset" for name in names])
     places = [AT[name] for name in names]

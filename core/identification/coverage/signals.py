@@ -8,10 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from core.catalogue import load_servo
 from core.recording import Recording
+from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
 
@@ -52,7 +52,7 @@ def signals_of(recording: Recording) -> Signals:
     def derivative(values: Array, order: int) -> Array:
         if length < 5:
             return np.zeros(len(values))
-        return np.asarray(savgol_filter(values, length, 2, deriv=order, delta=step), dtype=np.float64)
+        return savitzky_golay(values, length, 2, derivative=order, step=step)
 
     return Signals(
         time=run.time - run.time[0],

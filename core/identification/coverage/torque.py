@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import savgol_filter
 
 from core.catalogue import load_servo
 from core.friction import friction_budget
@@ -19,6 +18,7 @@ from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording, supply_of
+from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
 
@@ -65,8 +65,8 @@ def torque_residual(
     measured = np.asarray(run.position, dtype=np.float64)
     simulated = simulate_recording(model, recording, dt, supply).position
     length = min(max(5, 2 * round(0.5 * SMOOTHING / step) + 1), len(measured) - 1 + len(measured) % 2)
-    velocity = np.asarray(savgol_filter(measured, length, 2, deriv=1, delta=step), dtype=np.float64)
-    acceleration = np.asarray(savgol_filter(measured, length, 2, deriv=2, delta=step), dtype=np.float64)
+    velocity = savitzky_golay(measured, length, 2, derivative=1, step=step)
+    acceleration = savitzky_golay(measured, length, 2, derivative=2, step=step)
     n, h = model.substeps, step / model.substeps
     row = model.bound_row(run.bench, run.settings, h)
     goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
@@ -81,7 +81,7 @@ def torque_residual(
         predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
     inertia = run.bench.inertia + model.values["armature"]
     # Both accelerations through the same filter.
-    missing = inertia * (acceleration - np.asarray(savgol_filter(predicted, length, 2), dtype=np.float64))
+    missing = inertia * (acceleration - savitzky_golay(predicted, length, 2))
     offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
     external = -run.bench.gravity_torque * np.sin(measured + offset)
     budget = friction_budget(model.friction, model.values, motor, external, velocity, model.quadratic_gate)
