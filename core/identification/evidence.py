@@ -20,6 +20,8 @@ from core.identification.request import physical_limits
 NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
 
+EQUAL = 1e-3
+"""Relative difference of errors below which the richer model has found nothing that the simpler one lacks."""
 CLOSE = 0.02
 """Models whose errors differ by less than this share are as good as each other."""
 
@@ -322,7 +324,9 @@ class Contender:
 
 def recommended(contenders: Sequence[Contender]) -> Contender:
     """The one with the lowest error on runs it did not see, the simplest of equals."""
-    return min(contenders, key=lambda c: (c.error, FRICTION_MODELS.index(c.friction)))
+    lowest = min(contender.error for contender in contenders)
+    equal = (c for c in contenders if not c.error > lowest * (1.0 + EQUAL))
+    return min(equal, key=lambda c: FRICTION_MODELS.index(c.friction))
 
 
 def choice_in_words(contenders: Sequence[Contender]) -> str:

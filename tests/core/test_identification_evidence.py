@@ -209,6 +209,9 @@ def test_the_choice_is_told_from_the_numbers() -> None:
 
 def test_equals_leave_the_simplest() -> None:
     assert recommended([Contender("m6", 1e-3, 2e-3), Contender("m2", 1e-3, 2e-3)]).friction == "m2"
+    found_nothing = [Contender("m6", 1e-3, 2e-3), Contender("m5", 1e-3, 2.001e-3), Contender("m4", 1e-3, 2.003e-3)]
+    assert recommended(found_nothing).friction == "m5"
+    assert choice_in_words(found_nothing).startswith("M5 is recommended: its validation error is as good as that of M6")
 
 
 def test_missing_conditions_are_named_with_what_they_are_for() -> None:
