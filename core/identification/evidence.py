@@ -332,13 +332,13 @@ def recommended(contenders: Sequence[Contender]) -> Contender:
 def choice_in_words(contenders: Sequence[Contender]) -> str:
     """One to four sentences: which model is recommended, on what evidence, and which other ones are as good."""
     best = recommended(contenders)
-    others = [c for c in contenders if c is not best]
+    others = [_judged(c) for c in contenders if c is not best]
     unseen = best.validation_mae is not None
     held = f" on {best.held_out} held-out run{'s' if best.held_out != 1 else ''}" if best.held_out else ""
     text = in_words(
         _judged(best),
-        [_judged(c) for c in others],
-        [_judged(c) for c in others if c.error <= best.error * (1.0 + CLOSE)],
+        others,
+        [other for other in others if other.error <= best.error * (1.0 + CLOSE)],
         judged_by=f"validation error{held}" if unseen else "training error",
         margin=f"within {100 * CLOSE:g} %",
     )
