@@ -223,7 +223,7 @@ def compensation_experiment(
 ) -> list[CompensatedRun]:
     """Simulate a servo on a trajectory in every mode, without compensation first.
 
-    Commands are held for dt [s]; the servo moves by Algorithm 1 at 0.1 ms or below and starts on the trajectory with
+    Commands are held for dt [s]; the servo moves in steps of 0.1 ms or below and starts on the trajectory with
     its velocity. simpler: another model of the same servo, from which friction and everything is compensated in two
     further runs: what the richer one is worth. Raises ModelError.
     """
@@ -376,10 +376,10 @@ def _run(
     time = dt * np.arange(math.ceil(trajectory.duration / dt - 1e-9) + 1)
     goal, saturated = compensated_goal(used, bench, settings, trajectory, time, mode, held=dt)
     wanted, driven = wanted_motion(trajectory, time), trajectory.torque_enable(time)
-    fine = replace(model, integrator="algorithm1", substeps=max(math.ceil(dt / FINEST_STEP - 1e-9), 1))
+    fine = replace(model, integrator="leapfrog", dt=FINEST_STEP, substeps=1)
     commands = recorded_trajectory(trajectory.name, time, goal, driven)
-    start = {"position": float(wanted.position[0]), "velocity": float(wanted.velocity[0])}
-    motion = simulate_trajectory(fine, commands, bench, settings, dt, **start)
+    position, velocity = float(wanted.position[0]), float(wanted.velocity[0])
+    motion = simulate_trajectory(fine, commands, bench, settings, dt, position, velocity)
     count = len(motion.time)
     return CompensatedRun(
         title=title,

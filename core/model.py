@@ -39,8 +39,9 @@ from core.recording import ServoSettings
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
 """2 has the contact; a model with a rigid one is still written as 1, which older programs read."""
-INTEGRATORS = ("algorithm1", "bam")
-"""Algorithm 1 of seed 004, and the variant whose position uses the velocity after the update."""
+INTEGRATORS = ("leapfrog", "algorithm1", "bam")
+"""The second-order step of `core.kernel.step`, Algorithm 1 of seed 004, and Rhoban/bam's variant of the latter, whose
+position uses the velocity after the update."""
 
 BAM_VELOCITY_LIMIT = 100.0
 """Guard of the peer's integrator [rad/s]."""
@@ -72,14 +73,17 @@ class ServoModel:
     contact: str = "rigid"
     """How the friction acts before it slips: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
     quadratic_gate: str = "larger_torque"
-    integrator: str = "algorithm1"
+    integrator: str = "leapfrog"
     """What the values were identified with, and the default to simulate with."""
-    dt: float = 0.005
-    """Step between samples the values were identified with [s]."""
+    dt: float = 0.0025
+    """Time between samples the values were identified with [s]."""
     substeps: int = 1
+    """Simulation steps between two samples, see `steps_between`."""
     name: str = ""
     provenance: Mapping[str, Any] = field(default_factory=dict)
-    """Data hash, split, scores, seed, versions, source."""
+    """Data hash, split, scores, seed, versions, source. "carried_over": integrator and step [s] of the published model
+    that this one was fitted to, the lead of its commands [s], the number of its motions, and the mean distances from
+    them [rad]."""
 
     def __post_init__(self) -> None:
         require_friction_model(self.friction)
@@ -145,6 +149,24 @@ class ServoModel:
         return tuple(name for name in COMMAND_PATH_TERMS if name in self.parameters)
 
     @property
+    def carried_over(self) -> str:
+        """State how far its motions are from those of the published model it was fitted to; empty for other models."""
+        found = self.provenance.get("carried_over")
+        if not isinstance(found, Mapping):
+            return ""
+        keys = ("distance", "distance_with_lead", "unfitted_distance", "command_lead", "step")
+        numbers: list[Any] = [found.get(key) for key in keys]
+        if not all(is_finite(number) for number in numbers):
+            return ""
+        distance, leading, unfitted, lead, step = (1e3 * number for number in numbers)
+        shift = f", {leading:.2f} mrad if commands come {lead:g} ms earlier as they do there" if lead else ""
+        return (
+            f"Carried over from published values, which were fitted with integrator {found.get('integrator')} at "
+            f"{step:g} ms. Mean distance from their motion: {distance:.2f} mrad{shift}; published values with the "
+            f"second-order step: {unfitted:.2f} mrad."
+        )
+
+    @property
     def values(self) -> dict[str, float]:
         """Parameter name to value, SI units."""
         return self.parameters.numbers()
@@ -165,6 +187,31 @@ class ServoModel:
         return ServoSettings(
             servo=self.servo, kp=spec.default_kp if kp is None else kp, supply_voltage=self.supply_voltage
         )
+
+    @property
+    def leapfrog(self) -> bool:
+        """Whether it is simulated with the second-order step."""
+        return self.integrator == "leapfrog"
+
+    @property
+    def step(self) -> float:
+        """Simulation step the values were identified with [s]."""
+        return self.dt / self.substeps
+
+    @property
+    def integration(self) -> str:
+        """Integrator and step in words, e.g. "leapfrog (second order), step 2.5 ms"."""
+        if self.leapfrog:
+            return f"{self.integrator} (second order), step {1e3 * self.step:.3g} ms"
+        return f"{self.integrator} (first order), steps per sample: {self.substeps}"
+
+    def steps_between(self, interval: float) -> int:
+        """Simulation steps between samples this far apart [s].
+
+        Values of the second-order step hold at any step that is fine enough: none is longer than `step`. Those of a
+        first-order one belong to their step: there are `substeps`, whatever the interval.
+        """
+        return max(1, math.ceil(interval / self.step - 1e-6)) if self.leapfrog else self.substeps
 
     def rows(self, matrix: np.ndarray | None = None) -> np.ndarray:
         """Kernel rows, not yet on a bench.
@@ -296,8 +343,8 @@ def build_model(
     command_path: tuple[str, ...] = (),
     contact: str = "rigid",
     quadratic_gate: str = "larger_torque",
-    integrator: str = "algorithm1",
-    dt: float = 0.005,
+    integrator: str = "leapfrog",
+    dt: float = 0.0025,
     substeps: int = 1,
 ) -> ServoModel:
     """A model of a catalogue servo at its start values, ready for identification."""

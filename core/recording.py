@@ -40,6 +40,7 @@ CHANNELS = (
     Channel("supply_voltage", "V", "supply voltage at the servo"),
     Channel("temperature", "degC", "temperature of the servo"),
     Channel("read_duration", "s", "time the read of this sample took on the bus"),
+    Channel("command_time", "s", "when this sample's goal was commanded, since the start of the run"),
     Channel("skipped_cycles", "1", "cycles missed since the previous sample", "u4"),
     Channel("bus_errors", "1", "failed transactions on the bus since the previous sample, repeated ones too", "u4"),
 )
@@ -126,6 +127,12 @@ class Recording:
         return self.channels["goal_position"]
 
     @property
+    def command_time(self) -> Array:
+        """When each sample's goal was commanded, (n,) s; the sample's own time where that is unknown."""
+        known = self.channels.get("command_time")
+        return self.time if known is None else np.where(np.isfinite(known), known, self.time)
+
+    @property
     def torque_enable(self) -> NDArray[np.bool_]:
         """(n,)"""
         return self.channels["torque_enable"].astype(bool)
@@ -201,18 +208,24 @@ class Recording:
         """Return the run on a regular grid of step dt [s] from its first to its last sample.
 
         Measurements are interpolated linearly; commands (goal, torque enable) are held, never smeared: each takes
-        effect at the grid point nearest to its sample, so that jitter of the times does not delay it by a step.
+        effect at the grid point nearest to its `command_time`, so that jitter of the times does not delay it by a step.
         """
         if not dt > 0:
             raise InputError(f"recording {self.id}: cannot resample with a step of {dt} s")
         t = self.time
         grid = t[0] + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
-        held = np.clip(np.searchsorted(t, grid + 0.5 * dt, side="right") - 1, 0, len(t) - 1)
+
+        def last_of(times: Array) -> NDArray[np.intp]:
+            return np.clip(np.searchsorted(times, grid + 0.5 * dt, side="right") - 1, 0, len(t) - 1)
+
+        commanded, sampled = last_of(self.command_time), last_of(t)
         channels: dict[str, NDArray[Any]] = {"time": grid}
         for name, values in self.channels.items():
-            if name in ("goal_position", "torque_enable", "skipped_cycles", "bus_errors"):
-                channels[name] = values[held]
-            elif name != "time":
+            if name in ("goal_position", "torque_enable"):
+                channels[name] = values[commanded]
+            elif name in ("skipped_cycles", "bus_errors"):
+                channels[name] = values[sampled]
+            elif name not in ("time", "command_time"):
                 channels[name] = np.interp(grid, t, values)
         return Recording(
             id=self.id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,8 +19,8 @@ from core.trajectories import Trajectory
 
 Array = NDArray[np.float64]
 
-IRREGULAR_STEP = 0.005
-"""Grid on which irregularly sampled recordings are simulated [s]."""
+FINEST_GRID = 0.005
+"""Irregularly sampled recordings are put on a grid of their median sampling step, but of no shorter one [s]."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,6 +46,20 @@ class Motion:
     """What the control law asked for, before the motor and whether or not torque was on [V or A]."""
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Commands:
+    """What a servo is told and fed, one value per simulation step; all arrays (steps,)."""
+
+    goal: Array
+    """At the beginning of the step [rad]."""
+    lasts: Array
+    """Share of the step after which the goal is that of the next one: 1 where it changes between steps."""
+    enable: Array
+    """Share of the step in which the motor is driven."""
+    supply: Array
+    """[V]"""
+
+
 def with_integration(model: ServoModel, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
     """Return the model to be simulated with another integrator or number of substeps; None keeps its own."""
     return replace(
@@ -59,30 +74,30 @@ def _run(
     bench: Bench,
     settings: ServoSettings,
     dt: float,
+    steps: int,
     time: Array,
     goal: Array,
-    enable: Array,
-    supply: Array,
+    commands: Commands,
     position: float,
     velocity: float,
 ) -> Motion:
-    n = model.substeps
-    h = dt / n
-    steps = len(time) * n
+    """Simulate `steps` steps a sample of dt [s]."""
+    h = dt / steps
     out = np.empty((len(time), len(OUTPUTS)))
-    nothing = np.zeros(steps)
-    rollout_kernel(model.control.kernel_law, model.kernel_contact)(
+    nothing = np.zeros(len(commands.goal))
+    rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)(
         model.bound_row(bench, settings, h),
         initial_state(position, velocity),
-        np.repeat(goal, n),
-        np.repeat(enable, n),
-        np.repeat(supply, n),
+        commands.goal,
+        commands.lasts,
+        commands.enable,
+        commands.supply,
         nothing,
         nothing,
         nothing,
         0,
         h,
-        n,
+        steps,
         out,
     )
     columns = {name: np.ascontiguousarray(out[:, i]) for i, name in enumerate(OUTPUTS)}
@@ -97,26 +112,40 @@ def simulate_trajectory(
     dt: float,
     position: float = 0.0,
     velocity: float = 0.0,
+    *,
+    held: bool = True,
 ) -> Motion:
-    """Simulate a trajectory from rest at `position` [rad], one sample every dt [s] while t < duration."""
+    """Simulate a trajectory from rest at `position` [rad], one sample every dt [s] while t < duration.
+
+    held: goals are commanded every dt and held, as a computer does; otherwise the goal moves all the time.
+    """
     if not (math.isfinite(dt) and dt > 0):
         raise ModelError(f"a step of {dt} s is not possible")
     count = math.ceil(trajectory.duration / dt - 1e-9)
     time = np.arange(count, dtype=np.float64) * dt
-    supply = np.full(count, settings.supply_voltage)
-    enable = trajectory.torque_enable(time).astype(np.float64)
-    return _run(
-        model, bench, settings, dt, time, trajectory.goal(time), enable, supply, position, velocity
-    )  # fmt: skip
+    steps = model.steps_between(dt)
+    commanded = np.repeat(time, steps) if held else (np.arange(count * steps) + 0.5) * (dt / steps)
+    commands = Commands(
+        goal=trajectory.goal(commanded),
+        lasts=np.ones(count * steps),
+        enable=trajectory.torque_enable(commanded).astype(np.float64),
+        supply=np.full(count * steps, settings.supply_voltage),
+    )
+    return _run(model, bench, settings, dt, steps, time, trajectory.goal(time), commands, position, velocity)
 
 
 def sampling_step(recording: Recording) -> float:
-    """Step of a regularly sampled recording; IRREGULAR_STEP for any other [s]."""
+    """Step of the grid of a recording's own samples; FINEST_GRID at least where they are not regular [s]."""
     steps = np.diff(recording.time)
     middle = float(np.median(steps))
     if np.all(np.abs(steps - middle) < 1e-3 * middle):
         return recording.duration / (recording.samples - 1)
-    return IRREGULAR_STEP
+    return max(middle, FINEST_GRID)
+
+
+def sampling_interval(recordings: Sequence[Recording], dt: float | None = None) -> float:
+    """Median over recordings of the time between samples on their grids [s]; dt as for `on_grid`."""
+    return float(np.median([dt or sampling_step(recording) for recording in recordings]))
 
 
 def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, float]:
@@ -138,6 +167,42 @@ def supply_of(recording: Recording, supply: str = "logged") -> Array:
     return np.where(np.isfinite(logged) & (logged > 0), logged, nominal)
 
 
+def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: str = "logged") -> Commands:
+    """Commands of a recording for its run on a grid of `step` [s], `steps` simulation steps a sample.
+
+    Each command acts from its instant on. Where it changes more than once during a simulation step, one change stands
+    for all, with the same mean.
+    """
+    h = step / steps
+    moments = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
+    nearest = np.round(moments)
+    moments = np.where(np.abs(moments - nearest) < 1e-6, nearest, moments)[1:]
+    count = run.samples * steps
+    before = np.clip(np.floor(moments), -1, count).astype(np.int64)
+    begun = np.searchsorted(moments, np.arange(count), side="right")
+    within = (before >= 0) & (before < count) & (moments > before)
+
+    def held(values: NDArray[np.generic]) -> tuple[Array, Array]:
+        """At the beginning of each step, and the mean over it."""
+        numbers = np.asarray(values, dtype=np.float64)
+        held = numbers[begun]
+        mean = held.copy()
+        changes = np.diff(numbers) * (1.0 - (moments - before))
+        np.add.at(mean, before[within], changes[within])
+        return held, mean
+
+    goal, mean = held(recording.goal_position)
+    rise = np.append(np.diff(goal), 0.0)
+    lasts = np.ones(count)
+    np.divide(mean - goal, rise, out=lasts, where=(rise != 0.0) & (mean != goal))
+    return Commands(
+        goal=goal,
+        lasts=np.where((rise != 0.0) & (mean != goal), np.clip(1.0 - lasts, 0.0, 1.0), 1.0),
+        enable=np.clip(np.round(held(recording.torque_enable)[1], 9), 0.0, 1.0),
+        supply=np.repeat(supply_of(run, supply), steps),
+    )
+
+
 def initial_velocity(recording: Recording) -> float:
     """Velocity at the first sample as the servo reported it, 0 where it did not [rad/s]."""
     velocity = recording.channels.get("velocity")
@@ -150,15 +215,16 @@ def simulate_recording(
 ) -> Motion:
     """Simulate a recording's commands from its first measured state, on its grid (see `on_grid`)."""
     run, step = on_grid(recording, dt)
+    steps = model.steps_between(step)
     return _run(
         model,
         run.bench,
         run.settings,
         step,
+        steps,
         run.time,
         np.ascontiguousarray(run.goal_position, dtype=np.float64),
-        run.torque_enable.astype(np.float64),
-        supply_of(run, supply),
+        held_commands(recording, run, step, steps, supply),
         float(run.position[0]),
         initial_velocity(run),
     )
@@ -178,17 +244,21 @@ class Stepper:
         position: float = 0.0,
         velocity: float = 0.0,
     ) -> None:
-        """dt: time one step advances [s], in `substeps` parts; starts at rest at `position` [rad]."""
+        """dt: time one step advances [s], in `substeps` parts at least; starts at rest at `position` [rad]."""
         if not (math.isfinite(dt) and dt > 0 and substeps >= 1):
             raise ModelError(f"a step of {dt} s in {substeps} parts is not possible")
+        if model.leapfrog:
+            substeps = max(substeps, model.steps_between(dt))
         self._h = dt / substeps
         self._substeps = substeps
         self._row = model.bound_row(bench, settings, self._h)
         self._nominal_supply = settings.supply_voltage
-        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact)
+        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
         delay = float(self._row[[Slot.DELAY, Slot.RELEASE_DELAY]].max())
         self._past = history_steps(delay, self._h) + substeps
-        self._inputs = np.zeros((6, self._past + substeps))
+        # The past, the step under way, and what follows it.
+        self._inputs = np.zeros((6, self._past + substeps + 1))
+        self._lasts = np.ones(self._past + substeps + 1)
         self._out = np.zeros((1, len(OUTPUTS)))
         self._state = np.zeros(STATE)
         self.reset(position, velocity)
@@ -199,37 +269,49 @@ class Stepper:
         self._inputs[:] = 0.0
         self._inputs[0] = position
         self._inputs[2] = self._nominal_supply
+        self._lasts[:] = 1.0
         self._out[:] = 0.0
         self._out[0, 5] = self._nominal_supply
 
     def step(
         self,
         goal: float,
-        torque_enable: bool = True,
+        torque_enable: float = True,
         *,
         supply_voltage: float | None = None,
         hand_torque: float = 0.0,
         motor_torque: float | None = None,
+        torque_share: float = 1.0,
+        next_goal: float | None = None,
+        next_share: float = 0.0,
     ) -> None:
         """Advance by dt with a held command.
 
-        goal [rad]; supply_voltage [V], None for the nominal one; hand_torque on the shaft [N·m]; motor_torque [N·m]
-        replaces the position law.
+        goal [rad]; torque_enable: share of the time in which the motor is driven; supply_voltage [V], None for the
+        nominal one; hand_torque on the shaft [N·m]; motor_torque [N·m] replaces the position law for torque_share of
+        the time; next_goal [rad] replaces the goal for the last next_share of the step, and begins the next step.
         """
         n = self._substeps
         self._inputs[:, :-n] = self._inputs[:, n:]
-        now = self._inputs[:, -n:]
-        now[0] = goal
+        self._lasts[:-n] = self._lasts[n:]
+        now, lasts = self._inputs[:, self._past :], self._lasts[self._past :]
+        change = n * (1.0 - next_share)
+        part = int(change)
+        now[0, : part + 1] = goal
+        now[0, part + 1 :] = goal if next_goal is None else next_goal
+        lasts[:] = 1.0
+        lasts[part] = change - part
         now[1] = torque_enable
         now[2] = self._nominal_supply if supply_voltage is None else supply_voltage
         now[3] = hand_torque
         now[4] = 0.0 if motor_torque is None else motor_torque
-        now[5] = motor_torque is not None
+        now[5] = 0.0 if motor_torque is None else torque_share
         commands = self._inputs
         self._kernel(
             self._row,
             self._state,
             commands[0],
+            self._lasts,
             commands[1],
             commands[2],
             commands[3],

@@ -82,6 +82,8 @@ def export_model(model: ServoModel, target: str, folder: Path | str, **options: 
     notes = contact_notes(model, held, bench, settings)
     if drives:
         notes += step_notes(model, bench, settings)
+    if model.carried_over:
+        notes.append(model.carried_over)
     if notes:
         add_notes(Path(folder), model, target, notes)
     return dataclasses.replace(result, notes=(*result.notes, *notes))

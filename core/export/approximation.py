@@ -34,8 +34,8 @@ NO_LIMIT = 1e9
 """Supply that never limits a current [V]."""
 SPAN = np.log(30.0)
 """A refit searches each value from a thirtieth to thirty times its start."""
-FIT_STEP = 1e-3
-"""Step of the search's simulations [s], of the richer model's motion too, so that its error cancels."""
+FIT_STEP = 2e-3
+"""Step of the search's simulations [s], of the richer model's motion too, so that most of its error cancels."""
 GENERATIONS_OF_FRICTION, GENERATIONS_OF_ALL = 25, 60
 FIRST_STEP = 0.3
 GOOD_ENOUGH = 5e-4
@@ -147,6 +147,9 @@ def in_form(model: ServoModel, bench: Bench, form: Form) -> ServoModel:
         contact="rigid",
         parameters=ParameterSet([*own, *missing]),
         control=control,
+        integrator="leapfrog",
+        dt=FIT_STEP,
+        substeps=1,
         provenance={},
     )
 
@@ -219,8 +222,8 @@ class _Search:
     """The runs of a refit, laid out for the population kernel."""
 
     def __init__(self, target: ServoModel, start: ServoModel, runs: list[GridRun], form: Form) -> None:
-        motions = [converged_positions(target, run, FIT_STEP, substeps=1) for run in runs]
-        times = [FIT_STEP * np.arange(len(motion)) for motion in motions]
+        motions = [converged_positions(target, run, FIT_STEP, step=FIT_STEP) for run in runs]
+        times = [FIT_STEP * (np.arange(len(motion)) + 0.5) for motion in motions]
         settings = [settings_in_form(start, target, form, run.settings) for run in runs]
         trajectories = [make_trajectory(run.trajectory) for run in runs]
         self._position = np.concatenate(motions)
@@ -235,16 +238,16 @@ class _Search:
             [setup_row(start.control, run.bench, own, FIT_STEP) for run, own in zip(runs, settings, strict=True)]
         )
         full = any(start.needs_full_step(own) for own in settings)
-        self._kernel = population_kernel(start.control.kernel_law, full, start.kernel_contact)
+        self._kernel = population_kernel(start.control.kernel_law, full, start.kernel_contact, start.leapfrog)
 
     def _errors(self, rows: Array) -> Array:
         """Mean absolute error of each candidate over all runs [rad]."""
         sums = np.empty((len(self._setups), len(rows), SUMS))
         chosen = np.arange(len(self._setups))
         self._kernel(
-            rows, self._setups, chosen, self._first, self._samples, np.zeros_like(self._samples), self._goal,
-            self._enable, self._supply, self._position, np.zeros_like(self._position), 1, sums,
-            np.empty((0, len(rows))),
+            rows, self._setups, chosen, self._first, self._samples, np.ones_like(self._samples), self._first,
+            np.zeros_like(self._samples), self._goal, np.ones_like(self._goal), self._enable, self._supply,
+            self._position, np.zeros_like(self._position), sums, np.empty((0, len(rows))),
         )  # fmt: skip
         return sums[:, :, 0].sum(axis=0) / len(self._position)
 

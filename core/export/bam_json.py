@@ -11,7 +11,7 @@ import numpy as np
 from core.errors import ExportError, ModelError
 from core.export.contract import Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import bench_grid, default_bench, own_positions
+from core.export.grid import bench_grid, default_bench, own_motion
 from core.model import ServoModel, model_to_bam
 
 BAM_STEP = 0.005
@@ -53,11 +53,11 @@ def integrator_error(model: ServoModel) -> float:
     """Mean difference between the model's own motion and the one the peer computes from its parameters [mrad]."""
     bridge = replace(model.control, bridge="brake")
     theirs = replace(model, control=bridge, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
-    time = np.arange(0.0, 6.0, BAM_STEP)
-    runs = bench_grid(default_bench(model), model.default_settings())
-    return 1e3 * float(
-        np.mean([np.abs(own_positions(theirs, r, time) - own_positions(model, r, time)).mean() for r in runs])
-    )
+    differences = []
+    for run in bench_grid(default_bench(model), model.default_settings()):
+        peer, own = own_motion(theirs, run), own_motion(model, run)
+        differences.append(np.abs(peer.position - np.interp(peer.time, own.time, own.position)).mean())
+    return 1e3 * float(np.mean(differences))
 
 
 EXPORTER = Exporter(

@@ -38,7 +38,7 @@ PROGRAM_TIME = 6.0
 """How long the example moves [s]."""
 MOST_STEPS = 1_000_000
 CHECK_STEP = 1e-4
-"""Time step of the check [s], that of the converged motion it is held against."""
+"""Time step of the check [s]."""
 COMPILERS = ("cc", "gcc", "clang")
 COMPILE_TIME = 60.0
 """No compiler is waited for longer [s]."""
@@ -109,7 +109,7 @@ def program_text(model: ServoModel, bench: Bench, settings: ServoSettings, times
 
 
 def check_c(model: ServoModel, folder: Path | str, options: ServoOptions, precision: str = "float") -> dict[str, float]:
-    """Compile an export and simulate the four trajectories with it, Algorithm 1 at 0.1 ms.
+    """Compile an export and simulate the four trajectories with it at 0.1 ms.
 
     Returns the mean absolute position error against the converged model by trajectory [mrad]; precision: "float" or
     "double". Raises ExportError when there is no compiler, or the folder does not hold what an export with these
@@ -124,7 +124,7 @@ def check_c(model: ServoModel, folder: Path | str, options: ServoOptions, precis
         errors = {}
         for name in PAPER_TRAJECTORIES:
             expected = converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings), CHECK_STEP)
-            path, time = make_trajectory(name), CHECK_STEP * np.arange(len(expected))
+            path, time = make_trajectory(name), CHECK_STEP * (np.arange(len(expected)) + 0.5)
             actual = simulate(path.goal(time), path.torque_enable(time).astype(np.float64), CHECK_STEP)
             errors[name] = 1e3 * float(np.abs(actual - expected).mean())
     return errors
@@ -224,11 +224,13 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
         f"Fixed by this export: kp {settings.kp:g}, ki {settings.ki:g}, kd {settings.kd:g}, "
         f"supply {settings.supply_voltage:g} V.",
         "Nothing is approximated; numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
-        "Friction acts as Algorithm 1 says: as one torque per time step that stops the shaft at most. Steps of 1 ms or "
-        "less suit it."
-        if model.contact == "rigid"
-        else "Friction is one torque per time step that takes the velocity at the end of it and is stable at any step; "
-        "steps of 1 ms or less suit the rest. Compensation is of what slips, not of what gives before.",
+        "A simulation's error falls with the square of its step; steps of 1 ms or less suit it. "
+        + (
+            "Friction is one torque per time step that stops the shaft at most."
+            if model.contact == "rigid"
+            else "Friction is one torque per time step, stable at any step. Compensation is of what slips, not of what "
+            "gives before."
+        ),
         *bristle_notes(model, "`sb_at_rest`"),
     ]
     if settings.ki > 0.0:
@@ -268,9 +270,12 @@ Where the supply is measured, compensate with a copy of the servo that has it as
 Simulation, once per time step of `h` seconds, with `state` from `sb_at_rest(q)`:
 
 ```c
-sb_real motor = sb_motor_torque(servo, &state, goal, q, dq, 1, servo->supply_voltage, h);
-sb_real friction = sb_friction_torque(servo, &state, motor, external, dq, load + servo->armature, h);
-sb_real ddq = (motor + external + friction) / (load + servo->armature);
+q += h / 2 * dq; /* the position in the middle of the step, where all torques are taken */
+sb_real motor = sb_motor_torque(servo, &state, sb_held(goal), q, dq, 1, servo->supply_voltage, h);
+sb_real inertia = sb_inertia(servo, &state, load + servo->armature, h);
+sb_real friction = sb_friction_torque(servo, &state, motor, external, dq, inertia, h);
+dq += h * (motor + external + friction) / inertia;
+q += h / 2 * dq;
 ```
 
 The example: `cc -std=c99 -O2 {program_file} -lm && ./a.out > motion.csv`.

@@ -245,7 +245,7 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     errors = {}
     for trajectory in PAPER_TRAJECTORIES:
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, step, max(round(2e4 * step), 1))
+        expected = converged_positions(model, run, step, held=True)
         path, time = make_trajectory(trajectory), step * np.arange(len(expected))
         goal, enable = path.goal(time), path.torque_enable(time).astype(np.float64)
         limited = (gains[0], gains[1], min(gains[2], body.effort))

@@ -146,10 +146,8 @@ def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check
         except (RuntimeError, ValueError) as error:
             raise ExportError(f"{folder}: Drake does not take the export: {error}") from None
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run)
-        time = 1e-4 * np.arange(len(expected))
-        difference = actual[:, 0] - np.interp(timestep * np.arange(len(actual)), time, expected)
-        errors[trajectory] = 1e3 * float(np.abs(difference).mean())
+        expected = converged_positions(model, run, timestep)
+        errors[trajectory] = 1e3 * float(np.abs(actual[:, 0] - expected[: len(actual)]).mean())
     return Check(how=f"run in Drake {version('drake')} with a time step of {timestep * 1e3:g} ms", errors=errors)
 
 

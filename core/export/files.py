@@ -101,7 +101,7 @@ def readme_section(
     return (
         f"# {printable(model.title)}: {what}\n\n"
         f"Servo {printable(model.servo)}, friction {model.friction.upper()}, identified with integrator "
-        f"{model.integrator} at {model.dt * 1e3:g} ms in {model.substeps} part(s){origin}.\n\n"
+        f"{model.integrator} at a step of {model.step * 1e3:g} ms{origin}.\n\n"
         f"{listed}\n## To know\n\n{CONVENTIONS}{known}" + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
     )
 

@@ -24,7 +24,7 @@ from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
@@ -109,9 +109,8 @@ def check_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
     bench = options.bench or default_bench(model)
     require_unchanged(folder, PROGRAMS)
     file = folder / f"{slug(model.title)}.servo.json"
-    stride = round(CHECK_STEP / REFERENCE_STEP)
     expected = [
-        converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings))[::stride]
+        converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings), CHECK_STEP)
         for name in PAPER_TRAJECTORIES
     ]
     samples = min(len(run) for run in expected)

@@ -21,7 +21,7 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import pendulum_element, read_setup, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
@@ -92,11 +92,10 @@ def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check
     bench, settings = Bench.from_json(dict(setup["bench"])), ServoSettings.from_json(setup["settings"])
     trajectories = [make_trajectory(trajectory) for trajectory in PAPER_TRAJECTORIES]
     actual = simulate_in_mjlab(pendulum, folder / f"{name}.servo.json", trajectories, CHECK_STEP, bench.gravity)
-    stride = round(CHECK_STEP / REFERENCE_STEP)
     errors = {}
     for trajectory, positions in zip(PAPER_TRAJECTORIES, actual, strict=True):
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run)[::stride]
+        expected = converged_positions(model, run, CHECK_STEP)
         errors[trajectory] = 1e3 * float(np.abs(positions[: len(expected)] - expected).mean())
     how = f"run in mjlab {version('mjlab')} with a time step of {CHECK_STEP * 1e3:g} ms"
     return Check(how=how, errors=errors)

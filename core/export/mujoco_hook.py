@@ -33,7 +33,6 @@ from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
 CHECK_STEP = 1e-3
 """Time step of the check [s]: what a user would take."""
-_FINE = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +121,7 @@ def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
     errors = {}
     for trajectory in PAPER_TRAJECTORIES:
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, _FINE)[:: round(CHECK_STEP / _FINE)]
+        expected = converged_positions(model, run, CHECK_STEP)
         actual = simulate_hook(scene, folder / f"{name}.servo.json", trajectory, CHECK_STEP)
         errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
     how = f"run in MuJoCo {mujoco_engine().__version__} with a time step of {CHECK_STEP * 1e3:g} ms"

@@ -12,7 +12,7 @@ import numpy as np
 
 from core.bench import Bench
 from core.export.approximation import Approximation, Form
-from core.export.grid import REFERENCE_STEP, bench_grid, converged_positions, own_positions
+from core.export.grid import SAMPLE, bench_grid, converged_positions, own_motion
 from core.friction import CONTACT_TITLES
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -104,16 +104,16 @@ def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list
     if mean < WORTH_A_NOTE:
         return []
     return [
-        f"The model was identified at {model.dt * 1e3 / model.substeps:g} ms with integrator {model.integrator}; "
-        f"simulated so, its motion differs by {mean:.2f} mrad from its converged one, which is what is exported."
+        f"The model was identified with integrator {model.integrator} at a step of {model.step * 1e3:g} ms; simulated "
+        f"so, its motion is {mean:.2f} mrad on average from its converged one, which is what is exported."
     ]
 
 
 @lru_cache(maxsize=32)
 def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> float:
-    model, differences, stride = ServoModel.from_json_text(text), [], 50
+    model, differences = ServoModel.from_json_text(text), []
     for run in bench_grid(bench, settings):
-        converged = converged_positions(model, run)[::stride]
-        own = own_positions(model, run, stride * REFERENCE_STEP * np.arange(len(converged), dtype=np.float64))
-        differences.append(float(np.abs(own - converged).mean()))
+        converged, own = converged_positions(model, run), own_motion(model, run)
+        there = np.interp(own.time, SAMPLE * np.arange(len(converged)), converged)
+        differences.append(float(np.abs(own.position - there).mean()))
     return 1e3 * float(np.mean(differences))

@@ -129,7 +129,7 @@ def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
     for name in PAPER_TRAJECTORIES:
         run = GridRun(trajectory=name, bench=bench, settings=settings)
         actual = simulate_gz(gz, model.servo, replace(run, bench=pendulum), 1.0, step)
-        expected = converged_positions(model, run, step, max(round(2e4 * step), 1))
+        expected = converged_positions(model, run, step, held=True)
         errors[name] = 1e3 * float(np.abs(actual - expected).mean())
     return Check(how=f"the world read back and simulated here by gz-sim's rules at {step * 1e3:g} ms", errors=errors)
 
@@ -151,7 +151,7 @@ def _errors(model: ServoModel, gz: GzServo, runs: list[GridRun], kp: float, step
     for i, run in enumerate(runs):
         tilted = replace(run, bench=replace(run.bench, angle_offset=run.bench.angle_offset + offset))
         actual = simulate_gz(gz, model.servo, tilted, run.settings.kp / kp, step)
-        errors[i] = np.abs(actual - converged_positions(model, run, step, max(round(2e4 * step), 1))).mean()
+        errors[i] = np.abs(actual - converged_positions(model, run, step, held=True)).mean()
     return errors
 
 

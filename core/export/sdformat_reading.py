@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.drive import Drive, as_model
-from core.export.grid import GridRun, converged_positions
+from core.export.grid import GridRun
 from core.export.xml_reading import (
     Rule,
     is_boolean,
@@ -31,6 +31,8 @@ from core.export.xml_reading import (
     read_xml,
     value_of,
 )
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 
@@ -74,9 +76,11 @@ def simulate_gz(gz: GzServo, servo: str, run: GridRun, share: float, step: float
         armature=gz.armature,
     )
     model, settings = as_model(drive, servo)
-    model = replace(model, control=replace(model.control, derivative_ratio=1.0))
-    own = replace(run, settings=replace(settings, kd=gz.d_gain / gz.limit))
-    return converged_positions(model, own, step, 1)
+    control = replace(model.control, derivative_ratio=1.0)
+    model = replace(model, control=control, integrator="algorithm1")
+    own = replace(settings, kd=gz.d_gain / gz.limit)
+    path = make_trajectory(run.trajectory)
+    return simulate_trajectory(model, path, run.bench, own, step).position
 
 
 _NUMBER = Rule(text=is_number)

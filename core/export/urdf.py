@@ -26,7 +26,7 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, se
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine
@@ -266,7 +266,7 @@ def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     errors = {}
     for trajectory in PAPER_TRAJECTORIES:
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run)[:: round(CHECK_STEP / REFERENCE_STEP)]
+        expected = converged_positions(model, run, CHECK_STEP)
         actual = simulate_urdf(folder / f"{name}.pendulum.urdf", drive, trajectory, bench.gravity)
         errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
     version = mujoco_engine().__version__

@@ -25,7 +25,7 @@ from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive_fit import torque_law
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import REFERENCE_STEP, GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import program, require_unchanged
@@ -263,7 +263,7 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     errors = {}
     for trajectory in PAPER_TRAJECTORIES:
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, world.step, round(2.0 * world.step / REFERENCE_STEP))
+        expected = converged_positions(model, run, world.step, held=True)
         actual = simulate_world(world, folder / world.servo_file, trajectory)
         errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
     how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator at {world.step * 1e3:g} ms"

@@ -68,7 +68,7 @@ def model_runs(model: ServoModel, grid: list[GridRun], kp: float, step: float) -
     """A model's converged motion in each run of a grid, for a node whose P belongs to the gain kp."""
     found = []
     for run in grid:
-        expected = converged_positions(model, run, step, max(round(step / 1e-4), 1))
+        expected = converged_positions(model, run, step, held=True)
         trajectory = make_trajectory(run.trajectory)
         time = step * np.arange(len(expected))
         found.append(

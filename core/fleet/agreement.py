@@ -58,7 +58,7 @@ def agreement(units: Array, draws: Array) -> Agreement:
 
 def motions(models: Sequence[ServoModel], runs: Sequence[GridRun]) -> Array:
     """Converged motions of models, run after run, (models, samples) [rad]."""
-    return np.array([np.concatenate([converged_positions(m, run, STEP, 4) for run in runs]) for m in models])
+    return np.array([np.concatenate([converged_positions(m, run, STEP) for run in runs]) for m in models])
 
 
 def _distance(first: Array, second: Array) -> float:

@@ -17,13 +17,11 @@ from core.errors import ModelError
 from core.export.grid import default_bench
 from core.model import ServoModel
 from core.recording import Recording
-from core.simulation import simulate_trajectory, with_integration
+from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 RATE = 100.0
 """Of the recordings [Hz]."""
-FINER = 5
-"""The truth moves in steps so many times finer than its samples, so that no fit is exact."""
 LOADS = (1.0, 2.0)
 """Of the servo's usual pendulum mass."""
 SPREADS = {"kt": 0.04, "R": 0.06, "armature": 0.05}
@@ -51,8 +49,7 @@ def simulated_units(
     """
     if count < 1:
         raise ModelError(f"{count} units are too few; give at least 1")
-    published = replace(load_model(servo, friction), quadratic_gate="larger_torque")
-    usual = with_integration(published, "algorithm1", FINER)
+    usual = replace(load_model(servo, friction), quadratic_gate="larger_torque")
     return [_unit(usual, number, seed, trajectories) for number in range(1, count + 1)]
 
 

@@ -30,7 +30,7 @@ from core.identification.sensitivity import Sensitivity, correlation_length, sen
 from core.model import ServoModel
 from core.plan import Cell
 from core.recording import Recording, ServoSettings
-from core.simulation import on_grid
+from core.simulation import on_grid, sampling_interval
 from core.trajectories import Trajectory, make_trajectory
 
 Array = NDArray[np.float64]
@@ -47,6 +47,9 @@ MEMBERS = 4
 """Parameter vectors the gain is averaged over, the current one among them. Before anything was recorded six choices by
 four beat the paper's six by 13.2 nats, by one 11.7 (means of 18 trials of `tests.bench.design`); after a fit it hardly
 matters."""
+
+SAMPLING = 0.005
+"""Sampling interval assumed before anything was recorded [s]; a model's own step says nothing about it."""
 
 SWEEPS = 20
 """Of the sampler, each from the current values on."""
@@ -71,9 +74,10 @@ def next_best(
     """The `count` cells that help most, the best first, each worth what it adds to those before it.
 
     model: fitted to the recordings, or the catalogue's start values when there are none; its free parameters are the
-    ones to be told. duration [s] of each cell's run; dt [s]: its sampling, None for the model's. bench and settings:
-    what a cell leaves open (arm, supply, other gains), None for those of the last recording or the catalogue's.
-    Raises IdentificationError when there is nothing to choose from or nothing to tell.
+    ones to be told. duration [s] of each cell's run; dt [s]: its sampling, None for that of the recordings, SAMPLING
+    when there are none. bench and settings: what a cell leaves open (arm, supply, other gains), None for those of the
+    last recording or the catalogue's. Raises IdentificationError when there is nothing to choose from or nothing to
+    tell.
     """
     if objective not in OBJECTIVES:
         raise IdentificationError(f"no objective {objective!r}; there are {', '.join(OBJECTIVES)}")
@@ -89,8 +93,9 @@ def next_best(
     last = recordings[-1] if recordings else None
     bench = bench or (last.bench if last else Bench(mass=cells[0].mass, length=cells[0].length))
     settings = settings or (last.settings if last else model.default_settings())
+    sampling = sampling_interval(recordings, dt) if recordings else dt or SAMPLING
     runs = [
-        commands(make_trajectory(c.trajectory, duration), c.bench(bench), replace(settings, kp=c.kp), dt or model.dt)
+        commands(make_trajectory(c.trajectory, duration), c.bench(bench), replace(settings, kp=c.kp), sampling)
         for c in cells
     ]
     threads = available_threads() if threads is None else max(1, threads)

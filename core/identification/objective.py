@@ -26,7 +26,7 @@ from core.kernel.layout import Setup
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.recording import Recording
-from core.simulation import initial_velocity, on_grid, supply_of
+from core.simulation import held_commands, initial_velocity, on_grid
 from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
@@ -82,14 +82,14 @@ def measured_velocity(recording: Recording) -> Array:
     return velocity
 
 
-def _joined(parts: list[NDArray[Any]], times: int = 1) -> Array:
-    """Arrays one behind the other, each value so many times; the list is emptied, so that nothing is held twice."""
+def _joined(parts: list[NDArray[Any]]) -> Array:
+    """Arrays one behind the other; the list is emptied, so that nothing is held twice."""
     whole = np.concatenate(parts).astype(np.float64, copy=False)
     parts.clear()
-    return whole if times == 1 else np.repeat(whole, times)
+    return whole
 
 
-FIT_CHANNELS = ("time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
+FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
 """All an identification looks at; recordings need no other channel for it."""
 
 
@@ -120,31 +120,37 @@ class Batch:
         self.model = model
         self.prior = prior
         self.ids = tuple(recording.id for recording in recordings)
-        n = model.substeps
         # Of each run on its grid only what is simulated is kept: of many all channels would be most of the memory.
         parts: list[tuple[NDArray[Any], ...]] = []
         steps: list[float] = []
+        substeps: list[int] = []
         setups: list[Array] = []
         for recording in recordings:
             run, step = on_grid(recording, dt)
+            n = model.steps_between(step)
             steps.append(step)
+            substeps.append(n)
             setups.append(setup_row(model.control, run.bench, run.settings, step / n))
-            channels = (run.goal_position, run.torque_enable, supply_of(run, supply), run.position)
-            parts.append((*channels, measured_velocity(run)))
-        goals, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
+            commands = held_commands(recording, run, step, n, supply)
+            told = (commands.goal, commands.lasts, commands.enable, commands.supply)
+            parts.append((*told, run.position, measured_velocity(run)))
+        goals, lasts, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
         del parts
-        self.samples = np.array([len(goal) for goal in goals])
+        self.samples = np.array([len(position) for position in positions])
         self.steps = tuple(steps)
+        self._substeps = np.array(substeps)
+        self._first_step = np.cumsum(self.samples * self._substeps) - self.samples * self._substeps
         self._setups = np.array(setups)
         self._first = np.cumsum(self.samples) - self.samples
         self._resets = np.zeros_like(self.samples)
-        self._goal = _joined(goals, n)
-        self._enable = _joined(enables, n)
-        self._supply = _joined(supplies, n)
+        self._goal = _joined(goals)
+        self._lasts = _joined(lasts)
+        self._enable = _joined(enables)
+        self._supply = _joined(supplies)
         self._position = _joined(positions)
         self._velocity = _joined(velocities)
         full = any(model.needs_full_step(recording.settings) for recording in recordings)
-        self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact)
+        self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact, model.leapfrog)
         self._threads = available_threads() if threads is None else max(1, threads)
         self._dealt: dict[int, list[NDArray[np.int64]]] = {}
         self.spared = 0
@@ -160,6 +166,7 @@ class Batch:
         some.steps = tuple(self.steps[i] for i in chosen)
         some.samples, some._first, some._resets = self.samples[chosen], self._first[chosen], self._resets[chosen]
         some._setups = self._setups[chosen]
+        some._substeps, some._first_step = self._substeps[chosen], self._first_step[chosen]
         some._dealt = {}
         return some
 
@@ -175,9 +182,8 @@ class Batch:
         moved = copy.copy(self)
         moved._setups, moved._supply = self._setups.copy(), self._supply.copy()
         moved._setups[:, Setup.ANGLE_OFFSET] += angles
-        n = self.model.substeps
-        for first, samples, rise in zip(self._first, self.samples, supplies, strict=True):
-            moved._supply[first * n : (first + samples) * n] += rise
+        for first, samples, n, rise in zip(self._first_step, self.samples, self._substeps, supplies, strict=True):
+            moved._supply[first : first + samples * n] += rise
         return moved
 
     def _smoothed_velocity(self) -> Array:
@@ -259,13 +265,15 @@ class Batch:
             chosen,
             self._first,
             self.samples,
+            self._substeps,
+            self._first_step,
             self._resets,
             self._goal,
+            self._lasts,
             self._enable,
             self._supply,
             self._position,
             self._velocity,
-            self.model.substeps,
             sums,
             motions,
         )

@@ -24,6 +24,7 @@ from core.identification.request import IdentificationRequest, search_template
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
+from core.simulation import sampling_interval
 
 if TYPE_CHECKING:
     from core.identification.search import Generation
@@ -152,9 +153,10 @@ class StudyObjective:
         from core.identification.objective import Batch
 
         template = search_template(request, friction)
-        batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
-        self._template = batch.model = replace(template, dt=float(np.median(batch.steps)))
-        self._batch, self._metric = batch, request.metric
+        if request.substeps is not None or not template.leapfrog:
+            template = replace(template, dt=sampling_interval(recordings, request.dt))
+        self._template, self._metric = template, request.metric
+        self._batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
 
     @property
     def names(self) -> tuple[str, ...]:

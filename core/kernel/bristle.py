@@ -6,7 +6,8 @@ decides. Eliminating both velocities leaves one equation for the friction y,
 
     y = Φ(x − Z·y),   x = v + h/J·(τ_m + τ_e) + K·e/(K·h + B),   Z = 1/(K·h + B) + h/J,
 
-which is eq. (11) with the joint's own inertia in series with the bristle. Algorithm 1 of seed 001 takes the velocity at
+which is eq. (11) with the joint's own inertia in series with the bristle. The leapfrog halves h/J and h in Z and x, as
+it takes both velocities and the spring at the middle of the step. Algorithm 1 of seed 001 takes the velocity at
 the beginning of the step instead (Z without h/J), which is stable only for K·h² + 2·B·h < 4·J; here any stiffness and
 any step are.
 
@@ -96,41 +97,52 @@ def slip_of(contact):
 
 
 @njit(error_model="numpy")
-def bristle_constants(viscous, speed, alpha, stiffness, damping, h, mobility):
-    """What a bristle needs in every step and what does not change: (spring, decay, gain, 1/Z, scale,
-    v_S, level, slope).
+def bristle_constants(speed, alpha, stiffness, damping, h, leapfrog=False):
+    """Constants of a bristle, the same in every step: (spring, decay, gain, compliance, v_S, level,
+    slope).
 
-    viscous D [N·m·s/rad]; speed v_S [rad/s]; alpha; stiffness K [N·m/rad], damping B [N·m·s/rad]; h [s]; mobility
-    h/J [rad/(s·N·m)]. e' = decay·e + gain·y is eq. (18), spring·e the bristle's part of v* (eq. 13); u and d are
-    scale times a torque.
+    speed v_S [rad/s]; alpha; stiffness K [N·m/rad], damping B [N·m·s/rad]; h [s]. e' = decay·e + gain·y is eq. (18),
+    spring·e the bristle's part of v* (eq. 13), compliance 1/(ϑ·K·h + B). The spring acts at the share ϑ of the step:
+    at its end (ϑ = 1), or for the leapfrog in its middle, later only as far as keeps the decay from being negative.
     """
-    bristle = 1.0 / (stiffness * h + damping)
-    z = bristle + mobility
+    share = max(0.5, 1.0 - damping / (stiffness * h)) if leapfrog else 1.0
+    compliance = 1.0 / (share * stiffness * h + damping)
+    decay = compliance * (damping - (1.0 - share) * stiffness * h)
     level, slope = steepest_fall(alpha)
-    scale = z / (speed * (1.0 + z * viscous))
-    return bristle * stiffness, bristle * damping, bristle * h, 1.0 / z, scale, speed, level, slope
+    return compliance * stiffness, decay, compliance * h, compliance, speed, level, slope
 
 
 def make_bristle(contact):
     """Return the compiled friction of a contact.
 
-    friction(free, deflection, sliding, breaking, alpha, *bristle_constants): free: velocity at the end of the step
-    without friction [rad/s]; deflection of the bristle [rad]; sliding F_C, breaking F_S − F_C [N·m]. Returns the
-    friction torque, along the velocity [N·m], and the new deflection.
+    friction(free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous, alpha,
+    *bristle_constants): free: velocity at the end of the step without friction [rad/s]; mobility
+    h/J [rad/(s·N·m)]; the same for the moment of the step whose velocity decides about friction that slips, its end or
+    its middle; deflection of the bristle [rad]; sliding F_C, breaking F_S − F_C [N·m]; viscous D [N·m·s/rad]. Returns
+    the friction torque, along the velocity [N·m], and the new deflection.
     """
     slip = slip_of(contact)
 
     @njit(**INLINE)
     def friction(
-        free, deflection, sliding, breaking, alpha, spring, decay, gain, inverse_z, scale, speed, level, slope
-    ):
+        free, mobility, free_middle, mobility_middle, deflection, sliding, breaking, viscous, alpha,
+        spring, decay, gain, compliance, speed, level, slope,
+    ):  # fmt: skip
+        static = sliding + breaking
         wished = free + spring * deflection
-        size = abs(wished)
-        stuck = size * inverse_z
+        # Friction that leaves no slip at the end of the step.
+        stuck = abs(wished) / (compliance + mobility)
+        z = compliance + mobility_middle
+        slowing = speed * (1.0 + z * viscous)
+        inverse = 1.0 / (z * slowing)
+        inverse_z = slowing * inverse
+        scale = z * z * inverse
+        size = free_middle + spring * deflection
+        size = max(size if wished >= 0.0 else -size, z * static)
         u = scale * breaking
-        d = max(scale * (stuck - sliding), u)
+        d = max(scale * (size * inverse_z - sliding), u)
         slipping = (size - speed * slip(u, d, alpha, level, slope)) * inverse_z
-        torque = slipping if stuck > sliding + breaking else stuck
+        torque = min(slipping, stuck) if stuck > static else stuck
         torque = torque if wished >= 0.0 else -torque
         return torque, decay * deflection + gain * torque
 

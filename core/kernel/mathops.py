@@ -67,9 +67,9 @@ def log2(x):
 
 
 @njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
-def exp2(x):
-    """Power of two; the argument is limited to ±1020."""
-    x = min(max(x, -1020.0), 1020.0)
+def exp2_below(x):
+    """Power of two for x ≤ 1020; the argument is at least −1020."""
+    x = max(x, -1020.0)
     rounded = x + _ROUND
     f = x - (rounded - _ROUND)
     p = _E[12]
@@ -86,6 +86,12 @@ def exp2(x):
     p = p * f + _E[1]
     p = p * f + _E[0]
     return _shifted(p, rounded)
+
+
+@njit(fastmath=FASTMATH, error_model="numpy", forceinline=True)
+def exp2(x):
+    """Power of two; the argument is limited to ±1020."""
+    return exp2_below(min(x, 1020.0))
 
 
 # log2(1 + t)/t on √½ … √2, fitted at Chebyshev's nodes: 2.6e-5. The first five terms of 2^f leave 4e-5.

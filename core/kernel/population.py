@@ -14,7 +14,7 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Setup, Slot
-from core.kernel.step import make_step
+from core.kernel.step import delayed_command, lag_constants, make_step
 
 LANES = 16
 """Candidates simulated together; a population is padded to a multiple of it."""
@@ -22,46 +22,60 @@ LANES = 16
 SUMS = 4
 """Numbers per candidate that leave the kernel: Σ|e|, Σe², Σ|e_v|, Σe_v² (rad, rad², rad/s, rad²/s²)."""
 
-_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection")
-_INPUT = ("goal", "enable")
+_STATE = ("q", "v", "slewed", "output", "integral", "error", "bus", "deflection", "friction")
+_INPUT = ("goal", "next_goal", "next_share", "enable")
 _SUM = ("abs", "square", "v_abs", "v_square")
-_BRISTLE = ("spring", "decay", "gain", "inverse_z", "scale", "stribeck_speed", "level", "slope")
+_BRISTLE = ("spring", "decay", "gain", "compliance", "stribeck_speed", "level", "slope")
 """What `bristle_constants` returns."""
-_DERIVED = ("inverse_r", "inertia", "inverse_inertia", "inverse_vs", "slew_step", "lag_share", *_BRISTLE)
+_DERIVED = (
+    "inverse_r",
+    "inertia",
+    "inverse_inertia",
+    "inverse_vs",
+    "slew_step",
+    "inverse_slew_step",
+    "lag_share",
+    "lag_mean",
+    *_BRISTLE,
+)
 _BLOCKS = (*_STATE, *_INPUT, *_SUM, *_DERIVED, *(slot.name for slot in Slot))
 _AT = {name: np.uint64(i * LANES) for i, name in enumerate(_BLOCKS)}
 
 
-def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID):
-    """Return the compiled kernel of one control law and contact.
+def population_kernel(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
+    """Return the compiled kernel of one control law, contact and integrator.
 
-    kernel(rows, setups, chosen, first, samples, resets, goal, enable, supply, position, velocity, substeps, sums,
-    motions): rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups (R, len(Setup)),
-    one row a recording; chosen (c,) the recordings to simulate; first and samples (R,) where each recording begins in
-    the concatenated arrays and how long it is; resets (R,) after how many samples the shaft is put back to where it
-    was measured, again and again (multiple shooting; 0: never), while the command path goes on; position, velocity
-    (N,) measured [rad, rad/s]; goal [rad], enable, supply [V] (N·substeps,) held per step; sums (R, P, SUMS) receives
-    the error sums of the chosen recordings; motions (n, P) the positions of the chosen ones [rad], one after the
-    other, (0, P) where nobody wants them.
+    kernel(rows, setups, chosen, first, samples, substeps, first_step, resets, goal, lasts, enable, supply, position,
+    velocity, sums, motions): rows (P, ROW), P a multiple of LANES, each still without a bench (see `Setup`); setups
+    (R, len(Setup)), one row a recording; chosen (c,) the recordings to simulate; first and samples (R,) where each
+    recording begins in position and velocity and how long it is; substeps (R,) the steps of a sample; first_step (R,)
+    where it begins in the commands; resets (R,) after how many samples the shaft is put back to where it was measured,
+    again and again (multiple shooting; 0: never), while the command path goes on; goal [rad], lasts, enable, supply [V]
+    (S,) the commands of each step, see `core.simulation.Commands`; position, velocity (N,) measured [rad, rad/s]; sums
+    (R, P, SUMS) receives the error sums of the chosen recordings; motions (n, P) the positions of the chosen ones
+    [rad], one after the other, (0, P) where they are not wanted.
     A recording's first position and velocity are its initial state. Flags of a model (gate, integrator, velocity
     limit) are read from the first row. The global interpreter lock is released.
     """
-    return _population_kernel(law, full, contact)
+    return _population_kernel(law, full, contact, leapfrog)
 
 
 @cache
-def _population_kernel(law: Law, full: bool, contact: Contact):
-    variant = fingerprint(law, full, contact)
+def _population_kernel(law: Law, full: bool, contact: Contact, leapfrog: bool):
+    variant = fingerprint(law, full, contact, leapfrog)
     lanes = np.uint64(LANES)
     zero = np.uint64(0)
     size = len(_BLOCKS) * LANES
     q_, v_, slewed_, output_ = _AT["q"], _AT["v"], _AT["slewed"], _AT["output"]
-    integral_, error_, bus_, deflection_ = _AT["integral"], _AT["error"], _AT["bus"], _AT["deflection"]
-    goal_, enable_ = _AT["goal"], _AT["enable"]
+    integral_, error_, bus_ = _AT["integral"], _AT["error"], _AT["bus"]
+    deflection_, friction_ = _AT["deflection"], _AT["friction"]
+    goal_, next_goal_, next_share_, enable_ = (_AT[name] for name in _INPUT)
     abs_, square_, v_abs_, v_square_ = (_AT[name] for name in _SUM)
     inverse_r_, inertia_, inverse_inertia_ = _AT["inverse_r"], _AT["inertia"], _AT["inverse_inertia"]
-    inverse_vs_, slew_step_, lag_share_ = _AT["inverse_vs"], _AT["slew_step"], _AT["lag_share"]
-    spring_, decay_, gain_, inverse_z_, scale_, speed_, level_, slope_ = (_AT[name] for name in _BRISTLE)
+    inverse_vs_ = _AT["inverse_vs"]
+    slew_step_, inverse_slew_step_ = _AT["slew_step"], _AT["inverse_slew_step"]
+    lag_share_, lag_mean_ = _AT["lag_share"], _AT["lag_mean"]
+    spring_, decay_, gain_, compliance_, speed_, level_, slope_ = (_AT[name] for name in _BRISTLE)
     bristle_ = _AT[_BRISTLE[0]]
     bristles = len(_BRISTLE)
     kt_, r_, offset_, gravity_ = (
@@ -99,7 +113,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
     gate_slot, after_slot, guard_slot = Slot.OPPOSING_GATE, Slot.VELOCITY_AFTER, Slot.VELOCITY_LIMIT
     armature_slot, offset_slot = Slot.ARMATURE, Slot.ANGLE_OFFSET
     delay_slot, release_slot = Slot.DELAY, Slot.RELEASE_DELAY
-    viscous_slot, stiffness_slot, damping_slot = Slot.FRICTION_VISCOUS, Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING
+    stiffness_slot, damping_slot = Slot.BRISTLE_STIFFNESS, Slot.BRISTLE_DAMPING
     vs_slot, alpha_slot, slew_slot, lag_slot, r_slot = (
         Slot.STRIBECK_VELOCITY,
         Slot.STRIBECK_EXPONENT,
@@ -117,8 +131,9 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
     )
 
     def kernel(
-        rows, setups, chosen, first, samples, resets, goal, enable, supply, position, velocity, substeps, sums, motions
-    ):
+        rows, setups, chosen, first, samples, substeps, first_steps, resets,
+        goal, lasts, enable, supply, position, velocity, sums, motions,
+    ):  # fmt: skip
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         f = np.zeros(size)
@@ -142,8 +157,12 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
             count = samples[recording]
             reset = resets[recording]
             until_reset = reset
-            first_step = begin * substeps
-            last = (begin + count) * substeps - 1
+            parts = substeps[recording]
+            first_step = first_steps[recording]
+            last = first_step + count * parts - 1
+            changes_within = False
+            for i in range(first_step, last + 1):
+                changes_within |= lasts[i] < 1.0
             for lane in range(LANES):
                 at = np.uint64(lane)
                 row = rows[block * LANES + lane]
@@ -161,23 +180,17 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
                 f[inverse_inertia_ + at] = 1.0 / inertia
                 f[inverse_vs_ + at] = 1.0 / row[vs_slot]
                 constants = bristle_constants(
-                    row[viscous_slot],
-                    row[vs_slot],
-                    row[alpha_slot],
-                    row[stiffness_slot],
-                    row[damping_slot],
-                    h,
-                    h / inertia,
+                    row[vs_slot], row[alpha_slot], row[stiffness_slot], row[damping_slot], h, leapfrog
                 )
                 for i in range(bristles):
                     f[bristle_ + np.uint64(i * LANES) + at] = constants[i]
                 f[slew_step_ + at] = row[slew_slot] * h
-                f[lag_share_ + at] = 1.0
-                if row[lag_slot] > 0.0:
-                    f[lag_share_ + at] = 1.0 - math.exp(-h / row[lag_slot])
+                f[inverse_slew_step_ + at] = 1.0 / (row[slew_slot] * h)
+                f[lag_share_ + at], f[lag_mean_ + at] = lag_constants(row[lag_slot], h)
                 whole = math.ceil(row[delay_slot] * inverse_h)
                 delay_steps[lane] = int(whole)
-                delay_share[lane] = 1.0 - (whole - row[delay_slot] * inverse_h)
+                delay_share[lane] = whole - row[delay_slot] * inverse_h
+                f[next_share_ + at] = delay_share[lane]
                 whole = math.ceil(row[release_slot] * inverse_h)
                 release_steps[lane] = int(whole)
                 release_share[lane] = 1.0 - (whole - row[release_slot] * inverse_h)
@@ -189,6 +202,7 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
                 f[error_ + at] = 0.0
                 f[bus_ + at] = 0.0
                 f[deflection_ + at] = 0.0
+                f[friction_ + at] = 0.0
                 f[abs_ + at] = 0.0
                 f[square_ + at] = 0.0
                 f[v_abs_ + at] = 0.0
@@ -213,18 +227,22 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
                             f[q_ + np.uint64(lane)] = measured_q
                             f[v_ + np.uint64(lane)] = measured_v
                     until_reset -= 1
-                for sub in range(substeps):
-                    i = first_step + k * substeps + sub
-                    held_goal = goal[i]
+                for sub in range(parts):
+                    i = first_step + k * parts + sub
+                    held_goal = goal[i] + (1.0 - lasts[i]) * (goal[min(i + 1, last)] - goal[i])
                     held_enable = enable[i]
                     held_supply = supply[i]
                     if full:
-                        # The held command, delayed: its mean over this step.
+                        # The held command, delayed.
                         for lane in range(LANES):
-                            newer = min(max(i - delay_steps[lane] + 1, first_step), last)
-                            older = max(i - delay_steps[lane], first_step)
-                            share = delay_share[lane]
-                            f[goal_ + np.uint64(lane)] = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
+                            at = np.uint64(lane)
+                            if changes_within:
+                                f[goal_ + at], f[next_goal_ + at], f[next_share_ + at] = delayed_command(
+                                    goal, lasts, i, first_step, last, delay_steps[lane], delay_share[lane]
+                                )
+                            else:
+                                f[goal_ + at] = goal[max(i - delay_steps[lane], first_step)]
+                                f[next_goal_ + at] = goal[min(max(i - delay_steps[lane] + 1, first_step), last)]
                             newer = min(max(i - release_steps[lane] + 1, first_step), last)
                             older = max(i - release_steps[lane], first_step)
                             share = release_share[lane]
@@ -232,25 +250,29 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
                                 enable[newer] - enable[older]
                             )
                         for lane in range(zero, lanes):
-                            q, v, slewed, output, integral, error, bus, deflection, _, _, _, _, _ = step(
+                            q, v, slewed, output, integral, error, bus, deflection, friction, _, _, _, _, _ = step(
                                 f[q_ + lane], f[v_ + lane], f[slewed_ + lane], f[output_ + lane],
-                                f[integral_ + lane], f[error_ + lane], f[bus_ + lane], f[deflection_ + lane],
-                                f[goal_ + lane], f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
+                                f[integral_ + lane], f[error_ + lane], f[bus_ + lane],
+                                f[deflection_ + lane], f[friction_ + lane],
+                                f[goal_ + lane], f[next_goal_ + lane], f[next_share_ + lane],
+                                f[enable_ + lane], held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
                                 f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
-                                f[ki_ + lane], f[kd_ + lane], f[slew_step_ + lane], f[dead_band_ + lane],
-                                f[lag_share_ + lane], f[sag_ + lane], f[braking_ + lane],
+                                f[ki_ + lane], f[kd_ + lane], f[slew_step_ + lane],
+                                f[inverse_slew_step_ + lane], f[dead_band_ + lane],
+                                f[lag_share_ + lane], f[lag_mean_ + lane], f[sag_ + lane], f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
-                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[inverse_z_ + lane],
-                                f[scale_ + lane], f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
+                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
+                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
                             f[deflection_ + lane] = deflection
+                            f[friction_ + lane] = friction
                             f[slewed_ + lane] = slewed
                             f[output_ + lane] = output
                             f[integral_ + lane] = integral
@@ -258,23 +280,25 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
                             f[bus_ + lane] = bus
                     else:
                         for lane in range(zero, lanes):
-                            q, v, _, _, _, _, _, deflection, _, _, _, _, _ = step(
-                                f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0, f[deflection_ + lane],
-                                held_goal, held_enable, held_supply, 0.0, 0.0, 0.0,
+                            q, v, _, _, _, _, _, deflection, friction, _, _, _, _, _ = step(
+                                f[q_ + lane], f[v_ + lane], 0.0, 0.0, 0.0, 0.0, 0.0,
+                                f[deflection_ + lane], f[friction_ + lane],
+                                held_goal, held_goal, 0.0, held_enable, held_supply, 0.0, 0.0, 0.0,
                                 h, inverse_h, f[kt_ + lane], f[r_ + lane], f[inverse_r_ + lane],
                                 f[inertia_ + lane], f[inverse_inertia_ + lane], f[gravity_ + lane],
                                 f[offset_ + lane], f[kc_ + lane], f[kvis_ + lane], f[km_ + lane], f[ke_ + lane],
                                 f[kcs_ + lane], f[kms_ + lane], f[kes_ + lane], f[kmq_ + lane], f[keq_ + lane],
                                 f[inverse_vs_ + lane], f[alpha_ + lane], gate,
                                 f[kp_ + lane], f[kv_ + lane], f[limit_ + lane], velocity_after, velocity_limit,
-                                0.0, 0.0, 0.0, 0.0, 1.0, 0.0, f[braking_ + lane],
+                                0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, f[braking_ + lane],
                                 f[inductance_ + lane], f[period_ + lane],
-                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[inverse_z_ + lane],
-                                f[scale_ + lane], f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
+                                f[spring_ + lane], f[decay_ + lane], f[gain_ + lane], f[compliance_ + lane],
+                                f[speed_ + lane], f[level_ + lane], f[slope_ + lane],
                             )  # fmt: skip
                             f[q_ + lane] = q
                             f[v_ + lane] = v
                             f[deflection_ + lane] = deflection
+                            f[friction_ + lane] = friction
             for lane in range(LANES):
                 sums[recording, block * LANES + lane, 0] = f[abs_ + np.uint64(lane)]
                 sums[recording, block * LANES + lane, 1] = f[square_ + np.uint64(lane)]
@@ -283,4 +307,4 @@ def _population_kernel(law: Law, full: bool, contact: Contact):
             if block == blocks - 1:
                 kept += count
 
-    return compiled(kernel, make_step(law, full, contact))
+    return compiled(kernel, make_step(law, full, contact, leapfrog))

@@ -8,13 +8,13 @@ import numpy as np
 from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Slot
-from core.kernel.step import make_step
+from core.kernel.step import delayed_command, lag_constants, make_step
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then what the motor did in step k (N·m, A, 1, V, V or A)."""
 
-STATE = 8
-"""q, v, slewed goal, output, integral, error, supply current, bristle's deflection."""
+STATE = 9
+"""q, v, slewed goal, output, integral, error, supply current, deflection of the bristle, friction: see `make_step`."""
 
 
 def initial_state(position: float, velocity: float) -> np.ndarray:
@@ -30,66 +30,66 @@ def history_steps(delay: float, h: float) -> int:
     return math.ceil(delay / h)
 
 
-def rollout_kernel(law: Law, contact: Contact = Contact.RIGID):
-    """Return the compiled kernel of one control law and contact, command path included.
+def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = False):
+    """Return the compiled kernel of one control law, contact and integrator, command path included.
 
-    kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
-    row (ROW,); state (STATE,) read and left at the end; goal, enable, supply, hand, torque, torque_mode
-    (first + n·substeps,) held per step of h [s], the first `first` of them being the past that a delay reaches;
-    out (n, len(OUTPUTS)). torque_mode > 0 commands `torque` [N·m] instead of the position law. Releases the
-    global interpreter lock.
+    kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
+    row (ROW,); state (STATE,) read and left at the end; goal, lasts, enable, supply, hand, torque, torque_share
+    (first + n·substeps,) of each step of h [s], see `core.simulation.Commands`, the first `first` of them being the
+    past that a delay reaches; torque [N·m] is commanded instead of the position law for torque_share of the step; out
+    (n, len(OUTPUTS)). Releases the global interpreter lock.
     """
-    return _rollout_kernel(law, contact)
+    return _rollout_kernel(law, contact, leapfrog)
 
 
 @cache
-def _rollout_kernel(law: Law, contact: Contact):
-    variant = fingerprint(law, True, contact)
+def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
+    variant = fingerprint(law, True, contact, leapfrog)
     (
         KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
         BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
         RELEASE, STIFFNESS, DAMPING,
     ) = tuple(Slot)  # fmt: skip
 
-    def kernel(row, state, goal, enable, supply, hand, torque, torque_mode, first, h, substeps, out):
+    def kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         inertia = row[LOAD] + row[ARMATURE]
-        lag_share = 1.0 if row[LAG] <= 0.0 else 1.0 - math.exp(-h / row[LAG])
+        lag_share, lag_mean = lag_constants(row[LAG], h)
         whole = math.ceil(row[DELAY] / h)
         delay_steps = int(whole)
-        share = 1.0 - (whole - row[DELAY] / h)
+        share = whole - row[DELAY] / h
         release_whole = math.ceil(row[RELEASE] / h)
         release_steps = int(release_whole)
         release_share = 1.0 - (release_whole - row[RELEASE] / h)
-        spring, decay, gain, inverse_z, scale, _, level, slope = bristle_constants(
-            row[KVIS], row[VS], row[ALPHA], row[STIFFNESS], row[DAMPING], h, h / inertia
+        spring, decay, gain, compliance, speed, level, slope = bristle_constants(
+            row[VS], row[ALPHA], row[STIFFNESS], row[DAMPING], h, leapfrog
         )
         last = goal.shape[0] - 1
-        q, v, slewed, output, integral, error, bus, deflection = (
-            state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7],
+        q, v, slewed, output, integral, error, bus, deflection, friction = (
+            state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8],
         )  # fmt: skip
         for k in range(out.shape[0]):
             out[k, 0] = q
             out[k, 1] = v
             for sub in range(substeps):
                 i = first + k * substeps + sub
-                newer = min(max(i - delay_steps + 1, 0), last)
-                older = max(i - delay_steps, 0)
-                late_goal = goal[older] + (1.0 - share) * (goal[newer] - goal[older])
+                old_goal, next_goal, next_share = delayed_command(goal, lasts, i, 0, last, delay_steps, share)
                 newer = min(max(i - release_steps + 1, 0), last)
                 older = max(i - release_steps, 0)
                 late_enable = enable[older] + (1.0 - release_share) * (enable[newer] - enable[older])
-                q, v, slewed, output, integral, error, bus, deflection, tm, current, duty, volts, control = step(
-                    q, v, slewed, output, integral, error, bus, deflection,
-                    late_goal, late_enable, supply[i], hand[i], torque[i], torque_mode[i],
+                (
+                    q, v, slewed, output, integral, error, bus, deflection, friction, tm, current, duty, volts, control,
+                ) = step(
+                    q, v, slewed, output, integral, error, bus, deflection, friction,
+                    old_goal, next_goal, next_share, late_enable, supply[i], hand[i], torque[i], torque_share[i],
                     h, 1.0 / h, row[KT], row[R], 1.0 / row[R], inertia, 1.0 / inertia, row[GRAVITY], row[OFFSET],
                     row[KC], row[KVIS], row[KM], row[KE], row[KCS], row[KMS], row[KES], row[KMQ], row[KEQ],
                     1.0 / row[VS], row[ALPHA], row[GATE],
                     row[KP], row[KV], row[LIMIT], row[AFTER], row[GUARD],
-                    row[KI], row[KD], row[SLEW] * h, row[BAND], lag_share, row[SAG], row[BRAKING],
-                    row[L], row[PERIOD], spring, decay, gain, inverse_z, scale,
-                    row[VS], level, slope,
+                    row[KI], row[KD], row[SLEW] * h, 1.0 / (row[SLEW] * h), row[BAND],
+                    lag_share, lag_mean, row[SAG], row[BRAKING], row[L], row[PERIOD],
+                    spring, decay, gain, compliance, speed, level, slope,
                 )  # fmt: skip
                 if sub == 0:
                     out[k, 2] = tm
@@ -105,5 +105,6 @@ def _rollout_kernel(law: Law, contact: Contact):
         state[5] = error
         state[6] = bus
         state[7] = deflection
+        state[8] = friction
 
-    return compiled(kernel, make_step(law, True, contact))
+    return compiled(kernel, make_step(law, True, contact, leapfrog))

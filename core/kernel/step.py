@@ -1,19 +1,42 @@
 """One time step of a servo on the bench, written once and inlined into every kernel.
 
-Order and meaning follow Algorithm 1 of seed 004; line numbers in comments are its. Everything is branch-free, so that
-LLVM can put candidates into SIMD lanes: a choice is a select between two values that are both computed.
+Everything is branch-free, so that LLVM can put candidates into SIMD lanes: a choice is a select between two values
+that are both computed. `make_step(law, full, contact, leapfrog)` returns the step for one control law, contact and
+integrator; `full=False` leaves out the command path and the integral and derivative gains.
 
-`make_step(law, full, contact)` returns the step for one control law and contact; `full=False` leaves the command path
-and the integral and derivative gains out, for the plain models that need none of them.
+First order. Algorithm 1 of seed 004 (line numbers in comments are its) evaluates all forces at the state at the
+beginning of the step, q and v, clips friction to its budget, and integrates; Rhoban/bam integrates the position with
+the velocity after the step. Both err in proportion to the step h.
+
+Second order. The leapfrog, or drift-kick-drift, is a Strang splitting into a drift (q' = v) and a kick (J·v' = τ):
+
+1. drift: q½ = q + h·v/2.
+2. kick: all forces at q½. The torque's part that is linear in speed, −D·v (back-EMF, velocity feedback, viscous
+   friction), is taken at the mean of old and new velocity: from J·(v' − v) = h·(τ(v) + D·v − D·(v + v')/2) follows
+   v' = v + h·τ(v)/J' with J' = J + h·D/2, stable for any h·D/J. Friction that stops the shaft, to_stop = J'·v/h + τ,
+   gives v' = 0 exactly. What is not linear in speed (the Stribeck term, friction by the motor's load) is evaluated at
+   the predicted velocity of the middle, v½ = v + h·(τ(v) − τ_f)/(2·J'), with the friction τ_f of the step before.
+3. drift: q' = q½ + h·v'/2.
+
+Friction turns around with the shaft, also within a step: `mean_friction`. The bristle of an elastoplastic contact and
+its slip are taken at the middle of the step. Where it is so stiff that it would ring, it is taken later, up to the end
+of the step, which is stable at any stiffness.
+
+The command path is likewise taken at its mean over the step: a limited goal and a first-order lag are integrated
+exactly, the integral advances by half a step before the forces, and the sag of the supply is solved with the current
+that causes it. One step costs one evaluation of the forces, as a first-order one does, and its error falls with h², in
+motion that sticks, turns around and is released too. tests/core/test_convergence.py shows it for every law, contact and
+command path term. One thing is of first order: the derivative gain's answer to a goal that moves is half a step late.
 """
 
+import math
 from functools import cache
 
 from numba import njit
 
 from core.kernel.bristle import INLINE, make_bristle
 from core.kernel.layout import Contact, Law
-from core.kernel.mathops import LN_2, LOG2_E, exp2, log2, sine
+from core.kernel.mathops import LN_2, LOG2_E, exp2, exp2_below, log2, sine
 
 _TINY = 1e-300
 
@@ -22,6 +45,38 @@ _TINY = 1e-300
 def clip(x, limit):
     """Limit x to ±limit."""
     return min(max(x, -limit), limit)
+
+
+@njit(**INLINE)
+def delayed_command(goal, lasts, i, first, last, whole, share):
+    """The command during step i, `whole` − `share` steps late: its value at the beginning and at the end, and the share
+    of the step for which it has the latter.
+
+    goal: at the beginning of each step; lasts: the share of the step after which it is that of the next one; first,
+    last: the steps that exist. Where it changes twice, one change stands for both with the same mean.
+    """
+    older, newer = max(i - whole, first), min(max(i - whole + 1, first), last)
+    old_goal, new_goal = goal[older], goal[newer]
+    # Where in the step the goal changes: in the part that belongs to the older step, in that of the newer one, or both.
+    early = max(lasts[older] - share, 0.0)
+    if lasts[newer] >= share:
+        return (old_goal, new_goal, 1.0 - early) if early > 0.0 else (new_goal, new_goal, 0.0)
+    last_goal = goal[min(newer + 1, last)]
+    late = share - lasts[newer]
+    if early <= 0.0 or last_goal == old_goal:
+        return new_goal, last_goal, late
+    mean_rise = (1.0 - early) * (new_goal - old_goal) + late * (last_goal - new_goal)
+    return old_goal, last_goal, min(max(mean_rise / (last_goal - old_goal), 0.0), 1.0)
+
+
+@njit(error_model="numpy")
+def lag_constants(time, h):
+    """Constants of a first-order lag with this time constant [s] over a step h [s]: the share of the way to its input
+    that the output covers, and the share that is missing on average over the step."""
+    if time <= 0.0:
+        return 1.0, 0.0
+    share = 1.0 - math.exp(-h / time)
+    return share, share * time / h
 
 
 @njit(**INLINE)
@@ -38,15 +93,38 @@ def dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate):
 def friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate):
     """Friction budget τ_f^m of M6 [N·m], seed 004 eq. (10); M1–M5 by their zeros."""
     speed = abs(v)
-    exponent = exp2(alpha * log2(max(speed * inverse_vs, _TINY)))
-    stribeck = exp2(-LOG2_E * exponent)
+    exponent = exp2_below(alpha * log2(max(speed * inverse_vs, _TINY)))
+    stribeck = exp2_below(-LOG2_E * exponent)
     sliding, at_rest = dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
     return kv * speed + sliding + stribeck * at_rest
 
 
 @njit(**INLINE)
+def mean_friction(momentum, torque, budget):
+    """Mean of dry friction [N·m] over a step that begins with this momentum per step J·v/h and sees this torque [N·m].
+
+    With T the torque against the motion and F the budget, the shaft stops after the share p = J·|v|/(h·(T + F)) of the
+    step. It goes on where p ≥ 1, friction being F; it stays where it stopped for T ≤ F, friction being J·|v|/h − T; and
+    it turns back for T > F, friction being F until it stops and −F from there on.
+    """
+    against = -torque if momentum >= 0.0 else torque
+    size = abs(momentum)
+    turning = budget * (2.0 * size / max(against + budget, _TINY) - 1.0)
+    friction = min(max(size - against, turning), budget)
+    return friction if momentum >= 0.0 else -friction
+
+
+@njit(**INLINE)
 def coast_current(duty, supply, emf, resistance, inductance, period):
-    """Mean motor current [A] of a drive/coast bridge over one PWM period, in two regimes (seed 004, section IV-B).
+    """Mean motor current [A] of a drive/coast bridge over one PWM period, see `coast_bridge`."""
+    current, _, _ = coast_bridge(duty, supply, emf, resistance, inductance, period)
+    return current
+
+
+@njit(**INLINE)
+def coast_bridge(duty, supply, emf, resistance, inductance, period):
+    """Mean motor current ī [A] of a drive/coast bridge over one PWM period, in two regimes (seed 004, section IV-B),
+    and its slopes: −R·∂ī/∂e, the share of the period in which the back-EMF drives a current, and ∂ī/∂D [A].
 
     While the switch is on the motor sees +U and its current tends to I₁ = (U − e)/R with the time constant
     T_e = L/R; while it is off the current freewheels through the diodes into the supply, the motor sees −U and the
@@ -68,24 +146,37 @@ def coast_current(duty, supply, emf, resistance, inductance, period):
     falling = (supply + emf_along) / resistance
     electric_time = inductance / resistance
     on_time = share * period
-    peak = rising * (1.0 - exp2(-LOG2_E * on_time / electric_time))
+    risen = 1.0 - exp2(-LOG2_E * on_time / electric_time)
+    peak = rising * risen
     fall_time = electric_time * LN_2 * log2(max(1.0 + peak / max(falling, _TINY), 1.0))
     interrupted = (rising * on_time - falling * fall_time) / period
     continuous = ((2.0 * share - 1.0) * supply - emf_along) / resistance
     current = interrupted if on_time + fall_time < period else continuous
     current = continuous if falling <= 0.0 else current
     current = rising if rising <= 0.0 else current
-    return direction * current
+    # ∂t_f/∂e by the chain rule, with ∂I₁/∂e = −1/R and ∂I₂/∂e = 1/R.
+    inverse_sum = 1.0 / max(falling + peak, _TINY)
+    decay = electric_time * (peak + falling * risen)
+    share_of_period = (on_time + fall_time - decay * inverse_sum) / period
+    conducting = share_of_period if on_time + fall_time < period else 1.0
+    conducting = 1.0 if min(rising, falling) <= 0.0 else conducting
+    gain = rising * (1.0 - falling * (1.0 - risen) * inverse_sum)
+    gain = gain if on_time + fall_time < period else 2.0 * supply / resistance
+    gain = 2.0 * supply / resistance if falling <= 0.0 else gain
+    gain = 0.0 if rising <= 0.0 else gain
+    return direction * current, conducting, gain
 
 
 @cache
-def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID):
-    """Return the compiled step of one control law and contact.
+def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False):
+    """Return the compiled step of one control law, contact and integrator.
 
-    The step takes the state, this step's inputs and the candidate's numbers and returns the next state:
-    (q, v, slewed goal, output, integral, error, supply current, bristle's deflection) and, of this step, (motor
+    The step takes the state, this step's inputs and the candidate's numbers and returns the next state: (q, v, slewed
+    goal, output, integral, error, supply current, deflection of the bristle, friction) and, of this step, (motor
     torque, motor current, duty cycle, supply voltage, control). Units: rad, rad/s, rad, duty or A, duty or A, rad, A,
-    rad; N·m, A, 1, V, and V or A. The control is what the law asks for, whether or not the torque is enabled.
+    rad, N·m; N·m, A, 1, V, and V or A. The control is what the law asks for, whether or not the torque is enabled. The
+    command is goal, then next_goal for next_share of the step; enable and torque_share are the shares of the step in
+    which the motor is driven, and in which torque_command [N·m] replaces the control law.
     """
     voltage = law == Law.VOLTAGE
     current_law = law == Law.CURRENT
@@ -94,73 +185,175 @@ def make_step(law: Law, full: bool, contact: Contact = Contact.RIGID):
 
     @njit(**INLINE)
     def step(
-        q, v, slewed, output, integral, error, bus_current, deflection,
-        goal, enable, supply, hand_torque, torque_command, torque_mode,
+        q, v, slewed, output, integral, error, bus_current, deflection, friction,
+        goal, next_goal, next_share, enable, supply, hand_torque, torque_command, torque_share,
         h, inverse_h, kt, resistance, inverse_r, inertia, inverse_inertia, gravity_torque, angle_offset,
         kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate,
         kp, kv_feedback, output_limit, velocity_after, velocity_limit,
-        ki, kd, slew_step, dead_band, lag_share, sag, braking, inductance, period,
-        spring, decay, gain, inverse_z, scale, stribeck_speed, level, slope,
+        ki, kd, slew_step, inverse_slew_step, dead_band, lag_share, lag_mean, sag, braking, inductance, period,
+        spring, decay, gain, compliance, stribeck_speed, level, slope,
     ):  # fmt: skip
+        half_h = 0.5 * h
+        # The angle at which forces act.
+        x = q + half_h * v if leapfrog else q
         # Line 1: the servo's control law and motor, with the command path in front of them.
+        feedback = kv_feedback
         if full:
-            slewed = slewed + clip(goal - slewed, slew_step)
-            new_error = slewed - q
+            if leapfrog:
+                # The limited goal follows the old command, then the new one; forces see its mean.
+                old_share = 1.0 - next_share
+                first = clip(goal - slewed, old_share * slew_step)
+                between = slewed + first
+                second = clip(next_goal - between, next_share * slew_step)
+                slewed_after = between + second
+                rate = (slewed_after - slewed) * inverse_h - v
+                ramps = first * abs(first) + second * abs(second)
+                slewed = old_share * between + next_share * slewed_after - 0.5 * inverse_slew_step * ramps
+            else:
+                late_goal = goal + next_share * (next_goal - goal)
+                slewed = slewed + clip(late_goal - slewed, slew_step)
+            new_error = slewed - x
             new_error = new_error - clip(new_error, dead_band)
+            if leapfrog:
+                kd = kd if new_error != 0.0 else 0.0
+                feedback = kv_feedback + kd
+            integral_before = integral
             integral = clip(integral + ki * new_error * h, output_limit)
             integral = integral if enable > 0.0 else 0.0
-            raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
+            if leapfrog:
+                raw = kp * new_error + 0.5 * (integral_before + integral) + kd * rate - kv_feedback * v
+            else:
+                raw = kp * new_error + integral + kd * (new_error - error) * inverse_h - kv_feedback * v
             error = new_error
             control = clip(raw, output_limit)
+            output_before = output
             output = output + lag_share * (control - output) if enable > 0.0 else 0.0
-            supply = max(supply - sag * bus_current, 0.0)
-            slewed = slewed if enable > 0.0 else q
+            # The mean over the step; Algorithm 1 takes the end.
+            acting = control + lag_mean * (output_before - control) if leapfrog else output
+            acting = acting if enable > 0.0 else 0.0
+            late_feedback = lag_share * (feedback if control == raw else 0.0)
+            feedback = feedback * (1.0 - lag_mean)
         else:
-            output = clip(kp * (goal - q) - kv_feedback * v, output_limit)
-            control = output
+            raw = kp * (goal - x) - kv_feedback * v
+            control = clip(raw, output_limit)
+            acting = control
+        feedback = feedback if control == raw else 0.0
         emf = kt * v
+        nominal = supply
+        if full and not (leapfrog and (voltage or current_law)):
+            supply = max(supply - sag * bus_current, 0.0)
         if current_law:
             # Torque off sets the current to zero; a bridge that cannot hold it there against the back-EMF is eq. (14).
-            current = output * enable
-            current = torque_command / kt if torque_mode > 0.0 else current
-            current = min(max(current, (-supply - emf) * inverse_r), (supply - emf) * inverse_r)
+            wanted = acting * enable
+            wanted = wanted + torque_share * (torque_command / kt - wanted) if torque_share > 0.0 else wanted
+            limit_r = inverse_r
+            if full and leapfrog:
+                # What is drawn from the supply at full duty passes its resistance too.
+                limit_r = 1.0 / (resistance + sag) if abs(emf) < supply else inverse_r
+            current = min(max(wanted, (-supply - emf) * limit_r), (supply - emf) * limit_r)
+            drag = kt * feedback * enable * (1.0 - torque_share) if current == wanted else kt * kt * limit_r
+            if full and leapfrog:
+                # d·U = R·I + e with U = U₀ − R_s·d·I.
+                drawn = max((current * resistance + emf) * current, 0.0)
+                supply = 0.5 * (supply + math.sqrt(max(supply * supply - 4.0 * sag * drawn, 0.0)))
             duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
         else:
-            duty = output
+            duty = acting
             if voltage:
-                driven = (output * supply - emf) * inverse_r
+                sagging_r = inverse_r
+                if full and leapfrog:
+                    # d·U = R·I + e with U = U₀ − R_s·d·I, while the motor draws.
+                    drawing = acting * (acting * supply - emf) > 0.0
+                    sagging_r = 1.0 / (resistance + sag * acting * acting) if drawing else inverse_r
+                driven = (acting * supply - emf) * sagging_r
+                conducting = resistance * sagging_r
+                if full and leapfrog:
+                    supply = supply - sag * max(acting * driven, 0.0)
+                per_duty = (2.0 * supply - nominal) * sagging_r
             else:
-                driven = coast_current(output, max(supply, 1e-9), emf, resistance, inductance, period)
+                supply = max(supply, 1e-9)
+                driven, conducting, per_duty = coast_bridge(acting, supply, emf, resistance, inductance, period)
+                if full and leapfrog:
+                    # One step of Newton's from the supply of the step before; ī is homogeneous in U and e.
+                    lost = emf * conducting * inverse_r
+                    per_volt = (driven + lost) / supply
+                    drawing = sag if acting * driven > 0.0 else 0.0
+                    share = 1.0 / (1.0 + drawing * acting * per_volt)
+                    sagged = (nominal + drawing * acting * lost) * share
+                    per_duty = (per_duty - drawing * per_volt * driven) * share
+                    driven = driven + per_volt * (sagged - supply)
+                    conducting = conducting * share
+                    supply = sagged
             released = -braking * emf * inverse_r
             current = enable * driven + (1.0 - enable) * released
-            current = torque_command / kt if torque_mode > 0.0 else current
-            duty = (current * resistance + emf) / max(supply, 1e-9) if torque_mode > 0.0 else duty * enable
+            drag = (
+                enable * (conducting * kt * inverse_r + per_duty * feedback) + (1.0 - enable) * braking * kt * inverse_r
+            )
+            drag = kt * drag
+            duty = duty * enable
+            if torque_share > 0.0:
+                current = current + torque_share * (torque_command / kt - current)
+                drag = (1.0 - torque_share) * drag
+                duty = (current * resistance + emf) / max(supply, 1e-9)
             tm = kt * current
             control = control * supply
         if full:
             bus_current = max(duty * current, 0.0)
         # Line 2: the bench; a hand may add its torque.
-        te = -gravity_torque * sine(q + angle_offset) + hand_torque
+        te = -gravity_torque * sine(x + angle_offset) + hand_torque
+        if leapfrog:
+            # J': what is linear in speed acts at the mean of old and new velocity.
+            inertia = inertia + half_h * (drag + kv) if rigid else inertia + half_h * drag
+            inverse_inertia = 1.0 / inertia
         if rigid:
             # Lines 4–6: budget, torque to stop, applied friction.
-            budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
-            to_stop = inertia * inverse_h * v + tm + te
-            net = tm + te - clip(to_stop, budget)
+            if leapfrog:
+                # A shaft at rest may be held: nothing is known of its friction when a simulation begins.
+                gained = half_h * inverse_inertia * (tm + te - friction) if v != 0.0 else 0.0
+                tm_mean = tm - drag * gained
+                budget = friction_budget(
+                    v + gained, tm_mean, te, kc, 0.0, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate
+                ) + kv * abs(v)
+            else:
+                budget = friction_budget(v, tm, te, kc, kv, km, ke, kcs, kms, kes, kmq, keq, inverse_vs, alpha, gate)
+            if leapfrog:
+                friction = mean_friction(inertia * inverse_h * v, tm + te, budget)
+            else:
+                friction = clip(inertia * inverse_h * v + tm + te, budget)
         else:
-            sliding, at_rest = dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
+            mobility = h * inverse_inertia
+            free = v + mobility * (tm + te)
+            tm_mean, free_middle, mobility_middle = tm, free, mobility
+            if leapfrog:
+                tm_mean = tm - 0.5 * drag * mobility * (tm + te - friction)
+                mobility_middle = 0.5 * mobility
+                free_middle = v + mobility_middle * (tm + te)
+                # While it sticks the same, later only as far as keeps a stiff bristle from ringing.
+                mobility = max(mobility_middle, mobility - compliance)
+                free = v + mobility * (tm + te)
+            sliding, at_rest = dry_friction(tm_mean, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate)
             friction, deflection = bristle(
-                v + h * inverse_inertia * (tm + te), deflection, sliding, at_rest, alpha,
-                spring, decay, gain, inverse_z, scale, stribeck_speed, level, slope,
+                free, mobility, free_middle, mobility_middle, deflection, sliding, at_rest, kv, alpha,
+                spring, decay, gain, compliance, stribeck_speed, level, slope,
             )  # fmt: skip
-            net = tm + te - friction
-        # Lines 7–9: integration; "bam" integrates the velocity after the update.
-        a = net * inverse_inertia
+        # Lines 7–9: integration.
+        a = (tm + te - friction) * inverse_inertia
         new_v = clip(v + a * h, velocity_limit)
-        moving = v + velocity_after * (new_v - v)
-        new_q = q + (moving * h + 0.5 * a * h * h)
+        if leapfrog:
+            new_q = x + half_h * new_v
+        else:
+            # "bam" integrates the velocity after the update.
+            moving = v + velocity_after * (new_v - v)
+            new_q = q + (moving * h + 0.5 * a * h * h)
+        if full and leapfrog:
+            slewed = slewed_after if enable > 0.0 else new_q
+            output = output - 0.5 * late_feedback * (new_v - v) if enable > 0.0 else 0.0
+        elif full:
+            slewed = slewed if enable > 0.0 else q
         return (
-            new_q, new_v, slewed, output, integral, error, bus_current, deflection, tm, current, duty, supply, control,
+            new_q, new_v, slewed, output, integral, error, bus_current, deflection, friction,
+            tm, current, duty, supply, control,
         )  # fmt: skip
 
     return step

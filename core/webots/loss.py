@@ -230,7 +230,7 @@ def _distance(model: ServoModel, runs: Sequence[FitRun], grid: Sequence[GridRun]
     return float(
         np.mean(
             [
-                np.abs(converged_positions(model, at, step, 1) - run.measured).mean()
+                np.abs(converged_positions(model, at, step, held=True, step=step) - run.measured).mean()
                 for run, at in zip(runs, grid, strict=True)
             ]
         )

@@ -54,24 +54,34 @@ class WebotsStepper:
     def step(
         self,
         goal: float,
-        torque_enable: bool = True,
+        torque_enable: float = True,
         *,
         supply_voltage: float | None = None,
         hand_torque: float = 0.0,
         motor_torque: float | None = None,
+        torque_share: float = 1.0,
+        next_goal: float | None = None,
+        next_share: float = 0.0,
     ) -> None:
         """Advance by dt with a held command.
 
-        goal [rad], clipped to the soft limits; supply_voltage [V] is only repeated; hand_torque on the shaft [N·m];
-        motor_torque: force control with so much [N·m], within maxForce.
+        goal [rad], clipped to the soft limits; torque_enable: share of maxForce, 0 … 1; supply_voltage [V] is only
+        repeated; hand_torque on the shaft [N·m]; motor_torque: force control with so much [N·m], within maxForce, for
+        torque_share of the step. A node knows one control at a time: the one that fills more of the step gets it.
+        next_goal [rad] replaces the goal for the last next_share of the step; the node follows their mean.
         """
+        if next_goal is not None:
+            goal += next_share * (next_goal - goal)
         servo, most = self._servo, self._fields.max_force
-        servo.set_motor_force(most if torque_enable else 0.0)
-        if motor_torque is None:
+        by_torque = 0.0 if motor_torque is None else torque_share
+        by_law = torque_enable * (1.0 - by_torque)
+        if motor_torque is None or by_torque < by_law:
             low, high = self._fields.soft_limits
+            servo.set_motor_force(most * by_law)
             servo.set_position(min(max(goal, low), high))
         else:
-            servo.set_force(min(max(motor_torque, -servo.motor_force), servo.motor_force))
+            servo.set_motor_force(most)
+            servo.set_force(by_torque * min(max(motor_torque, -most), most))
         self._supply = self._nominal_supply if supply_voltage is None else supply_voltage
         self._chain.step(self._dt, (hand_torque,))
 

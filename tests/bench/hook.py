@@ -157,7 +157,7 @@ def errors() -> None:
                     positions[k] = data.qpos[0]
                     servos.step(goals[k], enable[k])
                 run = GridRun(trajectory=name, bench=bench, settings=settings)
-                mads.append(np.abs(positions - converged_positions(model, run)[:: round(step / 1e-4)]).mean() * 1e3)
+                mads.append(np.abs(positions - converged_positions(model, run, step)).mean() * 1e3)
             found.append(f"{np.mean(mads):.2f} (worst {max(mads):.2f})")
         line(f"{servo} {friction}: mrad at 1 and 5 ms", " and ".join(found), "≤ 1 and ≤ 5")
 

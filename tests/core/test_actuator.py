@@ -1,6 +1,6 @@
 """Control laws and motors, eqs (12)–(15): one step of the kernel against the equation, and the catalogue's gains.
 
-A step from a known state shows the law directly: its motor torque is the sample's `motor_torque`.
+A step of Algorithm 1 from a known state shows the law directly: its motor torque is the sample's `motor_torque`.
 """
 
 import math
@@ -38,12 +38,12 @@ def one_step(model, *, q=0.0, v=0.0, goal=0.0, enable=True, h=H, settings=None, 
 
 @pytest.fixture
 def mx106():
-    return catalogue_model("mx106", "m1", values=MOTOR)
+    return catalogue_model("mx106", "m1", values=MOTOR, integrator="algorithm1")
 
 
 @pytest.fixture
 def erob():
-    return catalogue_model("erob80_100", "m1", values={"kt": 8.0, "R": 2.0})
+    return catalogue_model("erob80_100", "m1", values={"kt": 8.0, "R": 2.0}, integrator="algorithm1")
 
 
 @pytest.mark.parametrize(("goal", "v"), [(0.1, 0.0), (0.1, 2.0), (-0.2, 1.0), (0.05, -3.0)])
@@ -114,7 +114,7 @@ def test_torque_off_is_an_open_circuit(mx106, erob, v):
 def test_torque_off_can_brake(braking):
     """release_braking β: −β·k_t²/R·θ̇; at 1 the motor is shorted."""
     values = {**MOTOR, "release_braking": braking}
-    model = catalogue_model("mx106", "m1", command_path=("release_braking",), values=values)
+    model = catalogue_model("mx106", "m1", command_path=("release_braking",), values=values, integrator="algorithm1")
 
     step = one_step(model, goal=1.0, v=3.0, enable=False)
 
@@ -125,7 +125,7 @@ def test_torque_off_can_brake(braking):
 
 
 def test_coasting_bridge_uses_its_mean_current():
-    model = catalogue_model("mx106", "m1", bridge="coast", values=MOTOR)
+    model = catalogue_model("mx106", "m1", bridge="coast", values=MOTOR, integrator="algorithm1")
 
     step = one_step(model, goal=0.1, v=1.0)
 
@@ -139,7 +139,7 @@ def test_integral_and_derivative_gains_of_the_catalogue(servo, ki_unit, kd_unit)
     """MX e-manual: Ki = I·1000/2048 per s and Kd = D·4/1000 s where Kp = P/8; relative to P ×8. XL330: P/128,
     I/65536, D/16 per control period of 1 ms."""
     spec = load_servo(servo)
-    model = catalogue_model(servo, "m1")
+    model = catalogue_model(servo, "m1", integrator="algorithm1")
     settings = settings_for(model, kp=10.0, ki=3.0, kd=5.0)
     goal, h = 0.001, 0.01
 
@@ -156,7 +156,7 @@ def test_integral_and_derivative_gains_of_the_catalogue(servo, ki_unit, kd_unit)
 
 
 def test_the_integral_is_limited_and_forgotten_when_released():
-    model = catalogue_model("mx106", "m1")
+    model = catalogue_model("mx106", "m1", integrator="algorithm1")
     settings = settings_for(model, kp=1e-9, ki=1e6)
     stepper = Stepper(model, PENDULUM, settings, 0.001)
     for _ in range(50):

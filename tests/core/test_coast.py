@@ -10,7 +10,7 @@ import math
 import numpy as np
 import pytest
 
-from core.kernel.step import coast_current
+from core.kernel.step import coast_bridge, coast_current
 
 TICK = 1e-6
 
@@ -124,3 +124,24 @@ def test_the_sign_of_both_turns_the_current():
     for duty, emf in (*DISCONTINUOUS, *CONTINUOUS):
         forward = coast_current(duty, U, emf, R, 1e-3, 100e-6)
         assert coast_current(-duty, U, -emf, R, 1e-3, 100e-6) == -forward
+
+
+@pytest.mark.parametrize(("inductance", "period"), [(2e-4, 200e-6), (1e-3, 100e-6)])
+@pytest.mark.parametrize(("duty", "emf"), [*DISCONTINUOUS, *CONTINUOUS, (0.3, 18.0), (0.3, -18.0)])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_slopes_are_the_derivatives_of_the_current(duty, emf, sign, inductance, period):
+    """−R·∂ī/∂e and ∂ī/∂D by central differences; ī is homogeneous in U and e: ī = U·∂ī/∂U + e·∂ī/∂e."""
+
+    def current(duty, emf, supply=U):
+        return coast_current(sign * duty, supply, sign * emf, R, inductance, period)
+
+    mean, conducting, per_duty = coast_bridge(sign * duty, U, sign * emf, R, inductance, period)
+    small = 1e-5
+    per_emf = (current(duty, emf + small) - current(duty, emf - small)) / (2.0 * small)
+    per_volt = (current(duty, emf, U + small) - current(duty, emf, U - small)) / (2.0 * small)
+
+    assert conducting == pytest.approx(-R * sign * per_emf, rel=1e-6, abs=1e-8)
+    assert per_volt * U == pytest.approx(mean + sign * emf * conducting / R, rel=1e-6, abs=1e-8)
+    if duty < 1.0:
+        expected = sign * (current(duty + small, emf) - current(duty - small, emf)) / (2.0 * small)
+        assert per_duty == pytest.approx(expected, rel=1e-5, abs=1e-7)

@@ -1,15 +1,18 @@
 """The command path: each term by its definition, and nothing at all while it is off.
 
-Steps of 1/256 s make times and delays exact in binary, so that equalities hold to the last bit.
+The leapfrog takes each term's exact mean over a step, Algorithm 1 its value at the step's end. Steps of 1/256 s make
+times and delays exact in binary, so that equalities hold to the last bit.
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from core.actuator import COMMAND_PATH_TERMS
 from core.kernel.layout import NO_SLEW
+from core.kernel.step import coast_current
 from core.simulation import Stepper, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands
@@ -29,12 +32,17 @@ LOCKED = {"friction_base": 1e4}
 """Friction that holds the shaft: what the motor does can be read off."""
 
 
-def with_term(term, value, **values):
-    return catalogue_model("mx106", "m1", command_path=(term,), values={term: value, **values})
+INTEGRATORS = ("algorithm1", "leapfrog")
 
 
-def plain(**values):
-    return catalogue_model("mx106", "m1", values=values)
+def plain(*, integrator="algorithm1", path=(), substeps=1, **values):
+    return catalogue_model(
+        "mx106", "m1", command_path=path, values=values, integrator=integrator, dt=H, substeps=substeps
+    )
+
+
+def with_term(term, value, **options):
+    return plain(path=(term,), **{term: value}, **options)
 
 
 def goals():
@@ -63,54 +71,61 @@ def test_every_term_has_a_value_at_which_it_is_off():
     assert tuple(OFF) == COMMAND_PATH_TERMS
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("steps", [1, 2, 7])
-def test_a_delay_of_whole_steps_shifts_goal_and_enable(steps):
+def test_a_delay_of_whole_steps_shifts_goal_and_enable(steps, integrator):
     goal, enable = goals(), np.arange(700) < 500
     shifted = np.maximum(np.arange(700) - steps, 0)
 
-    late = simulate_recording(with_term("command_delay", steps * H), commands(plain(), goal, enable=enable))
-    early = simulate_recording(plain(), commands(plain(), goal[shifted], enable=enable[shifted]))
+    delayed = with_term("command_delay", steps * H, integrator=integrator)
+    late = simulate_recording(delayed, commands(plain(), goal, enable=enable))
+    early = simulate_recording(plain(integrator=integrator), commands(plain(), goal[shifted], enable=enable[shifted]))
 
     np.testing.assert_array_equal(late.position, early.position)
     np.testing.assert_array_equal(late.motor_torque, early.motor_torque)
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("steps", [0, 2, 7])
-def test_the_torque_is_switched_with_a_delay_of_its_own(steps):
+def test_the_torque_is_switched_with_a_delay_of_its_own(steps, integrator):
     goal, enable = goals(), np.arange(700) < 500
     terms = {"command_delay": 5 * H, "release_delay": steps * H}
-    model = catalogue_model("mx106", "m1", command_path=tuple(terms), values=terms)
+    model = plain(integrator=integrator, path=tuple(terms), **terms)
 
     both = simulate_recording(model, commands(plain(), goal, enable=enable))
     early = commands(
         plain(), goal[np.maximum(np.arange(700) - 5, 0)], enable=enable[np.maximum(np.arange(700) - steps, 0)]
     )
 
-    np.testing.assert_array_equal(both.position, simulate_recording(plain(), early).position)
+    np.testing.assert_array_equal(both.position, simulate_recording(plain(integrator=integrator), early).position)
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("share", [0.25, 0.5, 0.75])
 @pytest.mark.parametrize("whole", [0, 3])
-def test_a_fractional_delay_is_the_mean_of_the_held_command(whole, share):
+def test_a_fractional_delay_is_the_mean_of_the_held_command(whole, share, integrator):
     """During one step the older command holds for `share` of it, the newer one for the rest."""
     goal = goals()
     newer = goal[np.maximum(np.arange(700) - whole, 0)]
     older = goal[np.maximum(np.arange(700) - whole - 1, 0)]
 
-    late = simulate_recording(with_term("command_delay", (whole + share) * H), commands(plain(), goal))
-    mean = simulate_recording(plain(), commands(plain(), share * older + (1.0 - share) * newer))
+    delayed = with_term("command_delay", (whole + share) * H, integrator=integrator)
+    late = simulate_recording(delayed, commands(plain(), goal))
+    mean = simulate_recording(plain(integrator=integrator), commands(plain(), share * older + (1.0 - share) * newer))
 
-    np.testing.assert_allclose(late.position, mean.position, rtol=0, atol=1e-12)
+    # A goal without a limit moves at NO_SLEW, which the leapfrog counts.
+    np.testing.assert_allclose(late.position, mean.position, rtol=0, atol=1e-8 if integrator == "leapfrog" else 1e-12)
 
 
-def test_a_delay_is_the_same_whatever_the_substeps():
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_delay_is_the_same_whatever_the_substeps(integrator):
     goal = goals()
     delayed = with_term("command_delay", 2 * H)
-    fine = catalogue_model("mx106", "m1", command_path=("command_delay",), values={"command_delay": 2 * H}, substeps=4)
+    fine = with_term("command_delay", 2 * H, integrator=integrator, substeps=4)
 
     early = commands(plain(), goal[np.maximum(np.arange(700) - 2, 0)])
 
-    reference = catalogue_model("mx106", "m1", substeps=4)
+    reference = plain(integrator=integrator, substeps=4)
     np.testing.assert_array_equal(
         simulate_recording(fine, commands(delayed, goal)).position, simulate_recording(reference, early).position
     )
@@ -124,6 +139,22 @@ def test_goal_slew_is_a_ramp():
     ramped = simulate_recording(plain(), commands(plain(), ramp))
 
     np.testing.assert_allclose(slewed.position, ramped.position, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3, 2.6])
+def test_a_limited_goal_is_integrated_exactly(delay):
+    """The leapfrog follows the mean over each step of ω_max·(t − t_d), from its beginning within a step to its end."""
+    late = delay * H
+    goal = np.where(np.arange(400) > 0, 1.2, 0.0)
+    edges = np.clip(H * np.arange(401) - H - late, 0.0, 0.4)
+    # ∫ min(max(3·t, 0), 1.2) dt at the edges of the steps.
+    integral = 1.5 * edges**2 + 1.2 * np.maximum(H * np.arange(401) - H - late - 0.4, 0.0)
+    model = plain(integrator="leapfrog", path=("command_delay", "goal_slew"), command_delay=late, goal_slew=3.0)
+
+    slewed = simulate_recording(model, commands(model, goal))
+    ramped = simulate_recording(plain(integrator="leapfrog"), commands(plain(), np.diff(integral) / H))
+
+    np.testing.assert_allclose(slewed.position, ramped.position, rtol=0, atol=1e-8)
 
 
 def test_goal_slew_starts_anew_from_the_shaft_after_a_release():
@@ -150,9 +181,7 @@ def test_dead_band_ignores_small_errors_and_shortens_large_ones(sign):
 @pytest.mark.parametrize("substeps", [1, 5])
 def test_pwm_lag_is_a_first_order_step_response(substeps):
     """duty(t) = D·(1 − exp(−t/τ_p)) on a locked shaft, exact at every sample."""
-    model = catalogue_model(
-        "mx106", "m1", command_path=("pwm_lag",), values={"pwm_lag": 0.02, **LOCKED}, substeps=substeps
-    )
+    model = with_term("pwm_lag", 0.02, substeps=substeps, **LOCKED)
     goal = 0.1
 
     motion = simulate_recording(model, commands(model, np.full(60, goal)))
@@ -160,6 +189,66 @@ def test_pwm_lag_is_a_first_order_step_response(substeps):
     # The first part of each sample ends h after it begins.
     end = H * np.arange(60) + H / substeps
     np.testing.assert_allclose(motion.duty_cycle, 0.158 * 16 * goal * (1.0 - np.exp(-end / 0.02)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("substeps", [1, 5])
+def test_the_leapfrogs_lag_acts_by_its_mean(substeps):
+    """The mean of D·(1 − exp(−t/τ_p)) over the first part of each sample, exact for steps of any length."""
+    model = with_term("pwm_lag", 0.02, integrator="leapfrog", substeps=substeps, **LOCKED)
+
+    motion = simulate_recording(model, commands(model, np.full(60, 0.1)))
+
+    begin, h = H * np.arange(60), H / substeps
+    mean = 1.0 - 0.02 / h * (np.exp(-begin / 0.02) - np.exp(-(begin + h) / 0.02))
+    np.testing.assert_allclose(motion.duty_cycle, 0.158 * 16 * 0.1 * mean, rtol=1e-6)
+
+
+@pytest.mark.parametrize("velocity", [0.0, 2.0, -3.0])
+def test_the_leapfrogs_sag_is_solved_within_the_step(velocity):
+    """i = (d·U − e)/(R + d²·R_s): voltage law."""
+    model = with_term("supply_sag", 0.8, integrator="leapfrog")
+    kt, resistance = model.values["kt"], model.values["R"]
+    servo = Stepper(model, PENDULUM, model.default_settings(), H, velocity=velocity)
+    servo.step(0.3)
+    duty = 0.158 * 16 * (0.3 - 0.5 * H * velocity)
+
+    assert servo.duty_cycle == pytest.approx(duty)
+    assert servo.current == pytest.approx((duty * 15.0 - kt * velocity) / (resistance + 0.8 * duty**2))
+    assert servo.supply_voltage == pytest.approx(15.0 - 0.8 * duty * servo.current)
+
+
+@pytest.mark.parametrize("velocity", [0.0, 3.0, -3.0])
+@pytest.mark.parametrize("goal", [0.05, 3.0])
+def test_the_leapfrogs_sag_of_a_held_current(goal, velocity):
+    """Current law: d·U = R·I + e with U = U₀ − R_s·d·I; the bridge's limit is d = 1."""
+    options = {"integrator": "leapfrog", "dt": 1e-6}
+    model = catalogue_model("erob80_100", "m1", command_path=("supply_sag",), values={"supply_sag": 2.0}, **options)
+    settings = replace(model.default_settings(400.0), damping=0.0)
+    kt, resistance = model.values["kt"], model.values["R"]
+    servo = Stepper(model, PENDULUM, settings, 1e-6, velocity=velocity)
+    servo.step(goal)
+    limit = (48.0 - kt * velocity) / (resistance + 2.0)
+
+    assert servo.current == pytest.approx(min(400.0 * goal, 12.0, limit), rel=1e-3)
+    drawn = servo.duty_cycle * servo.current
+    assert servo.supply_voltage == pytest.approx(48.0 - 2.0 * max(drawn, 0.0))
+    assert servo.duty_cycle * servo.supply_voltage == pytest.approx(resistance * servo.current + kt * velocity)
+    assert abs(servo.duty_cycle) < 1.0 + 1e-9
+
+
+def test_the_leapfrogs_sag_of_a_coasting_bridge_settles_at_its_current():
+    """U = U₀ − R_s·d·ī(d, U), which each step approaches by one of Newton's."""
+    model = catalogue_model(
+        "mx106", "m1", bridge="coast", command_path=("supply_sag",), values={"supply_sag": 3.0, **LOCKED}
+    )
+    p = model.values
+    servo = Stepper(model, PENDULUM, model.default_settings(), 0.001)
+    for _ in range(4):
+        servo.step(0.3)
+
+    expected = coast_current(servo.duty_cycle, servo.supply_voltage, 0.0, p["R"], p["inductance"], p["pwm_period"])
+    assert servo.current == pytest.approx(expected, rel=1e-9)
+    assert servo.supply_voltage == pytest.approx(15.0 - 3.0 * servo.duty_cycle * servo.current, rel=1e-9)
 
 
 def test_supply_sag_follows_the_current_of_the_step_before():
@@ -212,7 +301,7 @@ def test_half_a_step_of_torque_is_half_the_torque(law):
     """A delay that ends within a step releases the motor for the rest of it: the mean torque of that step."""
     options = LAW_MODELS[law]
     values = {"command_delay": 0.5 * H, "friction_base": 1e4}
-    model = catalogue_model(friction="m1", command_path=("command_delay",), values=values, **options)
+    model = catalogue_model(friction="m1", command_path=("command_delay",), values=values, dt=H, **options)
     enable = np.arange(10) < 5
 
     motion = simulate_recording(model, commands(model, np.full(10, 0.05), enable=enable))

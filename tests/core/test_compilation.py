@@ -22,7 +22,8 @@ from core.simulation import Stepper
 model = nominal_model(load_servo("mx106"))
 Stepper(model, Bench(mass=1.0, length=0.1), model.default_settings(), 0.005).step(0.1)
 time_compilation()
-for kernel in (rollout_kernel(model.control.kernel_law), population_kernel(Law.VOLTAGE, False)):
+rollout = rollout_kernel(model.control.kernel_law, leapfrog=model.leapfrog)
+for kernel in (rollout, population_kernel(Law.VOLTAGE, False, leapfrog=True)):
     print(sum(kernel.stats.cache_hits.values()), sum(kernel.stats.cache_misses.values()))
 """
 
@@ -52,6 +53,6 @@ def test_a_second_process_compiles_nothing(use, tmp_path):
 
 
 def test_no_two_variants_share_a_number():
-    numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact)]
+    numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact, (False, True))]
     assert len(set(numbers)) == len(numbers)
     assert min(numbers) > 0

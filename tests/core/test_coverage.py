@@ -240,16 +240,17 @@ def accused(fault: str, name: str, model: ServoModel | None = None) -> tuple[tup
     return audit(model or near_truth(name), planted.recordings, dt=GRID, threads=1), planted.runs
 
 
+@pytest.mark.parametrize("dt", [None, GRID])
 @pytest.mark.parametrize("name", RIGS)
-def test_a_corrected_header_is_simulated_alike_by_both_kernels(name: str) -> None:
+def test_a_corrected_header_is_simulated_alike_by_both_kernels(name: str, dt: float | None) -> None:
     """Facts as factors for one candidate, as another header for many; a supply also where it was logged."""
     model, run = near_truth(name), sound(name)[0]
     logged = with_channels(run, supply_voltage=np.full(run.samples, 0.97 * run.settings.supply_voltage))
     correction = Correction(mass=0.1, kp=-0.2, supply_voltage=0.1, angle_offset=0.05)
     for recording in (run, logged):
-        corrected = CorrectedRun(model, recording, None, "logged")
+        corrected = CorrectedRun(model, recording, dt, "logged")
         alone = corrected.alone(model.rows()[0], correction)
-        batch = Batch(model, [corrected.corrected(correction)], threads=1)
+        batch = Batch(model, [corrected.corrected(correction)], dt=dt, threads=1)
         (together,) = batch.residuals(None, lambda _, residuals: residuals[:, 0])
         assert alone == pytest.approx(together, abs=1e-9)
         assert np.abs(alone - corrected.alone(model.rows()[0])).max() > 0.01

@@ -37,7 +37,7 @@ SMALL = replace(GRID, lengths=(0.2,), trajectories=("sin_sin", "lift_and_drop"))
 
 @functools.cache
 def servo(friction: str = "m1", *terms: str) -> ServoModel:
-    """A model of the MX-106 at the published values, with command path terms at their start."""
+    """A model of the MX-106 at the catalogue's values, with command path terms at their start."""
     template = build_model(SERVO, friction, command_path=terms)
     return template.with_parameters(template.parameters.with_values(load_model(SERVO, friction).values))
 
@@ -117,8 +117,13 @@ def test_noise_is_what_the_recordings_leave_unexplained() -> None:
 
 
 def test_braking_asks_for_a_release() -> None:
-    """β acts while the motor is released only, which of these trajectories lift_and_drop alone does."""
+    """β acts while the motor is released only, which of these trajectories lift_and_drop alone does.
+
+    K_v is known: β·k_t²/R + K_v is what damps a released shaft and k_t²/R + K_v a driven one, so that with K_v free no
+    recording tells β.
+    """
     model = servo("m1", "release_braking")
+    model = model.with_parameters(model.parameters.frozen_at({"friction_viscous": model.values["friction_viscous"]}))
     cells = candidate_cells(SMALL)
     driven = [record(cell, model) for cell in cells if cell.trajectory != "lift_and_drop"]
     [found] = next_best(model, driven, candidate_cells(SMALL, driven), 1, duration=GRID.duration)

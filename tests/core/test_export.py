@@ -188,7 +188,7 @@ class TestJson:
 class TestBam:
     def test_published_models_come_back(self, tmp_path):
         """They were fitted with the peer's integrator: nothing is lost."""
-        model = load_model("mx106", "m6")
+        model = load_model("mx106", "m6-published")
 
         result = export_model(model, "bam", tmp_path)
 
@@ -197,7 +197,7 @@ class TestBam:
 
     def test_the_peers_integrator_is_an_error_that_is_stated(self, tmp_path):
         """Two integrators at 5 ms differ by milliradians."""
-        model = replace(load_model("mx106", "m6"), integrator="algorithm1")
+        model = replace(load_model("mx106", "m6-published"), integrator="algorithm1")
 
         result = export_model(model, "bam", tmp_path)
 
@@ -309,8 +309,6 @@ class TestMujoco:
         coarse, fine = (max(errors_in_mujoco(tmp_path, model, step).values()) for step in (0.002, 0.0005))
 
         assert fine < 0.5 * coarse
-        with pytest.raises(ExportError, match="multiple"):
-            errors_in_mujoco(tmp_path, model, 0.00015)
 
     def test_friction_holds_without_creep(self, tmp_path):
         """A load of 36 % of the friction drifts by less than 1e-4 rad in 10 s."""
@@ -398,9 +396,10 @@ class TestMujoco:
         assert max(errors_in_mujoco(tmp_path, model).values()) < 3.0 * result.error_mrad
 
     def test_the_integrator_of_the_identification_is_said(self, tmp_path):
-        notes = export_model(load_model("mx106", "m1"), "mujoco", tmp_path).notes
+        model = replace(load_model("mx106", "m1"), integrator="bam", dt=0.005, substeps=1)
+        notes = export_model(model, "mujoco", tmp_path).notes
 
-        assert any("integrator bam" in note for note in notes)
+        assert any("integrator bam at a step of 5 ms" in note for note in notes)
 
     def test_the_scene_knows_its_setup(self, tmp_path):
         model = load_model("mx106", "m1")

@@ -1,7 +1,8 @@
 """The population kernel against the rollout kernel: two loops around one step must give one answer.
 
 Candidates are drawn from the whole box of bounds. The batch mixes recordings of different lengths, steps, benches
-and gains, as real sessions do; no lane may see its neighbours.
+gains and steps a sample, as real sessions do; no lane may see its neighbours. All of it holds for both steps, the
+first-order one of Algorithm 1 and the leapfrog.
 """
 
 from dataclasses import replace
@@ -30,19 +31,30 @@ RUNS = (
 an unstable run magnifies the last bit of a rounding error until the two kernels have nothing in common."""
 
 
+@pytest.fixture(params=["algorithm1", "leapfrog"])
+def integrator(request):
+    return request.param
+
+
 class Batch:
     """Recordings laid end to end as the kernel takes them, with noise as the measured motion."""
 
-    def __init__(self, model, random, *, substeps, full):
+    def __init__(self, model, random, *, full, substeps=(1, 1, 1, 1)):
         base, spec = model.default_settings(), load_servo(model.servo)
-        self.substeps = substeps
+        self.leapfrog = model.leapfrog
+        self.substeps = np.array(substeps)
         self.samples = np.array([samples for _, samples, *_ in RUNS])
         self.first = np.cumsum(self.samples) - self.samples
+        steps = self.samples * self.substeps
+        self.first_step = np.cumsum(steps) - steps
+        self.steps = [slice(begin, begin + count) for begin, count in zip(self.first_step, steps, strict=True)]
         total = int(self.samples.sum())
         self.position = random.normal(0.0, 0.3, total)
         self.velocity = random.normal(0.0, 1.0, total)
-        self.goal, self.enable = np.zeros(total * substeps), np.zeros(total * substeps)
-        self.supply = np.repeat(base.supply_voltage * random.uniform(0.9, 1.1, total), substeps)
+        self.goal, self.enable = np.zeros((2, int(steps.sum())))
+        self.supply = np.repeat(
+            base.supply_voltage * random.uniform(0.9, 1.1, total), np.repeat(self.substeps, self.samples)
+        )
         self.setups = np.zeros((len(RUNS), len(Setup)))
         for r, (name, samples, step, share, inertia, load) in enumerate(RUNS):
             settings = replace(base, kp=base.kp * share, ki=float(full), kd=float(full))
@@ -53,11 +65,10 @@ class Batch:
                 measured_inertia=inertia * spec.stall_torque,
                 measured_gravity_torque=load * spec.stall_torque,
             )
-            self.setups[r] = setup_row(model.control, bench, settings, step / substeps)
-            trajectory, time = make_trajectory(name), step * np.arange(samples)
-            part = slice(self.first[r] * substeps, (self.first[r] + samples) * substeps)
-            self.goal[part] = np.repeat(trajectory.goal(time), substeps)
-            self.enable[part] = np.repeat(trajectory.torque_enable(time).astype(float), substeps)
+            self.setups[r] = setup_row(model.control, bench, settings, step / substeps[r])
+            trajectory, time = make_trajectory(name), np.repeat(step * np.arange(samples), substeps[r])
+            self.goal[self.steps[r]] = trajectory.goal(time)
+            self.enable[self.steps[r]] = trajectory.torque_enable(time)
 
     def population(self, law, full, rows, chosen=None):
         return self.kept(law, full, rows, range(len(RUNS)) if chosen is None else chosen)[0]
@@ -66,19 +77,21 @@ class Batch:
         """Sums and positions; the sums of others than the chosen are NaN."""
         sums = np.full((len(RUNS), len(rows), SUMS), np.nan)
         motions = np.empty((self.samples[list(chosen)].sum(), len(rows)))
-        population_kernel(law, full)(
+        population_kernel(law, full, leapfrog=self.leapfrog)(
             rows,
             self.setups,
             np.asarray(chosen),
             self.first,
             self.samples,
+            self.substeps,
+            self.first_step,
             np.full(len(RUNS), reset),
             self.goal,
+            np.ones_like(self.goal),
             self.enable,
             self.supply,
             self.position,
             self.velocity,
-            self.substeps,
             sums,
             motions,
         )
@@ -88,14 +101,15 @@ class Batch:
         sums = np.empty((len(RUNS), len(rows), SUMS))
         for r in range(len(RUNS)):
             begin, end = self.first[r], self.first[r] + self.samples[r]
-            part = slice(begin * self.substeps, end * self.substeps)
-            nothing = np.zeros((end - begin) * self.substeps)
+            part = self.steps[r]
+            nothing = np.zeros(part.stop - part.start)
             for c, row in enumerate(rows):
                 out = np.empty((end - begin, len(OUTPUTS)))
-                rollout_kernel(law)(
+                rollout_kernel(law, leapfrog=self.leapfrog)(
                     bind(row, self.setups[r]),
                     initial_state(self.position[begin], self.velocity[begin]),
                     self.goal[part],
+                    np.ones_like(self.goal[part]),
                     self.enable[part],
                     self.supply[part],
                     nothing,
@@ -103,7 +117,7 @@ class Batch:
                     nothing,
                     0,
                     self.setups[r, Setup.STEP],
-                    self.substeps,
+                    self.substeps[r],
                     out,
                 )
                 e = out[:, 0] - self.position[begin:end]
@@ -116,7 +130,11 @@ def random_rows(model, random, count=CANDIDATES):
     """Candidates from the box of bounds, but for Stribeck exponents below 1: their infinite slope at rest magnifies
     the last bit of a velocity."""
     low, high = model.parameters.bounds().T
-    low[[p.name for p in model.parameters.free].index("alpha")] = 1.0
+    names = [p.name for p in model.parameters.free]
+    low[names.index("alpha")] = 1.0
+    if not model.leapfrog and "supply_sag" in names:
+        # A larger sag that follows the current one step late oscillates.
+        high[names.index("supply_sag")] = 0.5
     share = random.uniform(0.0, 1.0, (count, len(low)))
     return model.rows(low + share * (high - low))
 
@@ -126,11 +144,11 @@ def law_of(name, full, **options):
     return catalogue_model(friction="m6", command_path=path, **LAW_MODELS[name], **options)
 
 
-@pytest.mark.parametrize("substeps", [1, 3])
+@pytest.mark.parametrize("substeps", [(1, 1, 1, 1), (3, 1, 4, 2)], ids=["samples", "substeps"])
 @pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
 @pytest.mark.parametrize("law", list(LAW_MODELS))
-def test_population_equals_rollouts(law, full, substeps, random):
-    model = law_of(law, full)
+def test_population_equals_rollouts(law, full, substeps, integrator, random):
+    model = law_of(law, full, integrator=integrator)
     kernel_law = model.control.kernel_law
     batch = Batch(model, random, substeps=substeps, full=full)
     rows = random_rows(model, random)
@@ -142,8 +160,9 @@ def test_population_equals_rollouts(law, full, substeps, random):
 
 @pytest.mark.parametrize("flags", [{"integrator": "bam"}, {"quadratic_gate": "opposing"}], ids=["bam", "opposing"])
 def test_flags_reach_both_kernels(flags, random):
-    model, plain = law_of("voltage", False, **flags), law_of("voltage", False)
-    batch = Batch(model, random, substeps=1, full=False)
+    flags = {"integrator": "algorithm1", **flags}
+    model, plain = law_of("voltage", False, **flags), law_of("voltage", False, integrator="algorithm1")
+    batch = Batch(model, random, full=False)
     rows = random_rows(model, np.random.default_rng(7))
     other = random_rows(plain, np.random.default_rng(7))
 
@@ -155,10 +174,10 @@ def test_flags_reach_both_kernels(flags, random):
 
 @pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
 @pytest.mark.parametrize("law", list(LAW_MODELS))
-def test_a_candidate_does_not_depend_on_its_lane_or_neighbours(law, full, random):
-    model = law_of(law, full)
+def test_a_candidate_does_not_depend_on_its_lane_or_neighbours(law, full, integrator, random):
+    model = law_of(law, full, integrator=integrator)
     kernel_law = model.control.kernel_law
-    batch = Batch(model, random, substeps=1, full=full)
+    batch = Batch(model, random, full=full)
     rows = random_rows(model, random)
     order = random.permutation(CANDIDATES)
 
@@ -169,19 +188,21 @@ def test_a_candidate_does_not_depend_on_its_lane_or_neighbours(law, full, random
     np.testing.assert_array_equal(batch.population(kernel_law, full, alike), np.repeat(sums[:, :1], LANES, axis=1))
 
 
-def test_a_plain_model_is_the_same_in_the_full_kernel(random):
-    model = law_of("voltage", False)
-    batch = Batch(model, random, substeps=1, full=False)
+@pytest.mark.parametrize("law", list(LAW_MODELS))
+def test_a_plain_model_is_the_same_in_the_full_kernel(law, integrator, random):
+    model = law_of(law, False, integrator=integrator)
+    kernel_law = model.control.kernel_law
+    batch = Batch(model, random, full=False)
     rows = random_rows(model, random)
 
     np.testing.assert_allclose(
-        batch.population(Law.VOLTAGE, True, rows), batch.population(Law.VOLTAGE, False, rows), rtol=1e-9
+        batch.population(kernel_law, True, rows), batch.population(kernel_law, False, rows), rtol=1e-9
     )
 
 
-def test_only_the_chosen_recordings_are_simulated(random):
-    model = law_of("voltage", False)
-    batch = Batch(model, random, substeps=1, full=False)
+def test_only_the_chosen_recordings_are_simulated(integrator, random):
+    model = law_of("voltage", False, integrator=integrator)
+    batch = Batch(model, random, full=False, substeps=(2, 3, 1, 2))
     rows = random_rows(model, random, LANES)
     everything = batch.population(Law.VOLTAGE, False, rows)
 
@@ -228,9 +249,9 @@ def test_binding_scales_gains_and_adds_the_bench():
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["plain", "full"])
-def test_positions_of_the_chosen_recordings_are_kept(full, random):
-    model = law_of("voltage", full)
-    batch = Batch(model, random, substeps=2, full=full)
+def test_positions_of_the_chosen_recordings_are_kept(full, integrator, random):
+    model = law_of("voltage", full, integrator=integrator)
+    batch = Batch(model, random, full=full, substeps=(2, 2, 3, 1))
     rows = random_rows(model, random)
 
     sums, motions = batch.kept(Law.VOLTAGE, full, rows, chosen=[2, 0])
@@ -242,10 +263,13 @@ def test_positions_of_the_chosen_recordings_are_kept(full, random):
         np.testing.assert_allclose(np.abs(motion - measured).sum(axis=0), sums[recording, :, 0], rtol=1e-12)
 
 
-def test_a_reset_puts_the_shaft_back_and_nothing_else(random):
-    """Without a command path, which goes on, every piece is a run of its own."""
-    model = law_of("voltage", False)
-    batch = Batch(model, random, substeps=1, full=False)
+def test_a_reset_puts_the_shaft_back_and_nothing_else(integrator, random):
+    """Without a command path, which goes on, every piece is a run of its own.
+
+    The leapfrog's contact remembers its friction too, which moves where friction's speed is taken in the first step.
+    """
+    model = law_of("voltage", False, integrator=integrator)
+    batch = Batch(model, random, full=False)
     rows = random_rows(model, random, LANES)
     _, whole = batch.kept(Law.VOLTAGE, False, rows, chosen=[1])
 
@@ -253,6 +277,7 @@ def test_a_reset_puts_the_shaft_back_and_nothing_else(random):
 
     np.testing.assert_array_equal(pieces[:8], whole[:8])
     batch.first[1] += 7
+    batch.first_step[1] += 7
     batch.samples[1] -= 7
     _, rest = batch.kept(Law.VOLTAGE, False, rows, chosen=[1])
-    np.testing.assert_array_equal(pieces[8:15], rest[1:8])
+    np.testing.assert_allclose(pieces[8:15], rest[1:8], rtol=0.0, atol=1e-3 if model.leapfrog else 0.0)

@@ -1,6 +1,7 @@
 """Simulation of trajectories and recordings, and the stepper that must do exactly the same one step at a time."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ from core.bench import Bench
 from core.errors import ModelError
 from core.recording import Recording
 from core.simulation import (
-    IRREGULAR_STEP,
+    FINEST_GRID,
     Stepper,
+    held_commands,
     initial_velocity,
     on_grid,
     sampling_step,
@@ -63,6 +65,23 @@ def test_a_reset_stepper_starts_over():
     for position in first:
         servo.step(0.7)
         assert servo.position == position
+
+
+@pytest.mark.parametrize("share", [0.0, 0.25, 0.3, 0.55, 1.0])
+def test_a_goal_changes_within_a_step_as_between_its_parts(share):
+    """One step in four parts is four steps, also for a delayed command."""
+    model = model_of("voltage", COMMAND_PATH_TERMS, integrator="leapfrog", dt=DT)
+    settings = model.default_settings()
+    whole = Stepper(model, PENDULUM, settings, DT, substeps=4)
+    parts = Stepper(model, PENDULUM, settings, DT / 4)
+    goals = 0.3 * np.sin(0.3 * np.arange(60))
+    for goal, next_goal in pairwise(goals):
+        whole.step(goal, next_goal=next_goal, next_share=share)
+        for part in range(4):
+            changed = np.clip(4 * share - (3 - part), 0.0, 1.0)
+            parts.step(next_goal if changed == 1.0 else goal, next_goal=next_goal, next_share=changed % 1.0)
+        assert whole.position == pytest.approx(parts.position, abs=1e-12)
+        assert whole.velocity == pytest.approx(parts.velocity, abs=1e-10)
 
 
 def test_a_hand_holds_what_friction_cannot():
@@ -120,7 +139,7 @@ def test_samples_of_a_trajectory():
 
 def test_substeps_hold_the_goal():
     """A sample's goal holds through its substeps: refining them is not resampling the goal."""
-    model = catalogue_model("mx106", "m1")
+    model = catalogue_model("mx106", "m1", dt=DT)
     goal = 0.5 * np.sin(np.arange(100) * 0.1)
     fine = simulate_recording(replace(model, substeps=4), commands(model, goal, step=DT))
     repeated = simulate_recording(model, commands(model, np.repeat(goal, 4), step=DT / 4))
@@ -179,7 +198,7 @@ def test_grids(random):
 
     assert sampling_step(regular) == pytest.approx(0.004)
     assert on_grid(regular)[0] is regular
-    assert sampling_step(odd) == IRREGULAR_STEP
+    assert sampling_step(odd) == np.median(np.diff(odd.time)) > FINEST_GRID
     run, step = on_grid(odd)
     np.testing.assert_allclose(np.diff(run.time), step)
     assert set(run.channels["torque_enable"]) == {0.0, 1.0}
@@ -190,6 +209,54 @@ def test_grids(random):
     assert step == 0.008
     assert coarse.samples == 25
     assert len(simulate_recording(model, odd, dt=0.01).time) == on_grid(odd, 0.01)[0].samples
+
+
+def held(goal, moments, *, steps=4, enable=None):
+    """Commands of a recording at 1 s, each given at its moment [steps of 1/steps s from the first sample]."""
+    model = catalogue_model("mx106", "m1")
+    times = {} if moments is None else {"command_time": np.asarray(moments) / steps}
+    run = commands(model, goal, step=1.0, enable=enable, **times)
+    return held_commands(run, run, 1.0, steps)
+
+
+def test_commands_given_with_their_samples_are_repeated(random):
+    goal, enable = random.normal(size=50), random.integers(0, 2, 50)
+    found = held(goal, None, steps=7, enable=enable)
+
+    np.testing.assert_array_equal(found.goal, np.repeat(goal, 7))
+    np.testing.assert_array_equal(found.enable, np.repeat(enable, 7))
+    np.testing.assert_array_equal(found.supply, 15.0)
+
+
+def test_one_change_stands_for_several_during_a_step_with_the_same_mean():
+    """Goal 1 from 25 % of step 5 on, 3 from 75 % of it on: the mean is 0.25·0 + 0.5·1 + 0.25·3 = 1.25."""
+    found = held([0.0, 1.0, 3.0], [0.0, 5.25, 5.75])
+
+    np.testing.assert_array_equal(found.goal, [0, 0, 0, 0, 0, 0, 3, 3, 3, 3, 3, 3])
+    assert (1.0 - found.lasts[5]) * 3.0 == pytest.approx(1.25, abs=1e-15)
+    np.testing.assert_array_equal(np.delete(found.lasts, 5), np.ones(11))
+
+
+def test_a_change_during_a_step_keeps_its_instant():
+    found = held([0.0, 2.0], [0.0, 5.25])
+
+    np.testing.assert_array_equal(found.goal, [0, 0, 0, 0, 0, 0, 2, 2])
+    assert found.lasts[5] == pytest.approx(0.25, abs=1e-15)
+
+
+def test_the_motor_is_driven_for_a_share_of_the_step_in_which_it_is_switched_and_wholly_or_not_elsewhere():
+    found = held(np.zeros(3), [0.0, 4.3, 9.9], enable=[1, 0, 1])
+
+    assert found.enable[[4, 9]] == pytest.approx([0.3, 0.1])
+    others = np.delete(found.enable, [4, 9])
+    np.testing.assert_array_equal(others, [1, 1, 1, 1, 0, 0, 0, 0, 1, 1])
+
+
+def test_commands_before_the_first_sample_and_after_the_last():
+    """Of those before only the latest counts; those after never come."""
+    found = held([1.0, 2.0, 3.0, 4.0], [-9.0, -2.5, -0.5, 99.0])
+
+    np.testing.assert_array_equal(found.goal, np.full(16, 3.0))
 
 
 def test_supply_of_a_recording():

@@ -5,9 +5,10 @@
  * SERVOBENCH_DOUBLE before including it, in every file of a program, and they are double.
  *
  *   sb_friction_budget    friction budget of the models M1-M6 (M1-M5 by their zeros)
- *   sb_friction_torque    the friction that acts during one time step: the torque to stop, clipped to the budget, or
+ *   sb_friction_torque    the mean friction of one time step: within the budget and turning around with the shaft, or
  *                         that of an elastoplastic contact, which is a spring and a damper before it slips
  *   sb_motor_torque       one step of the servo's control law, command path and motor
+ *   sb_inertia            the inertia to divide the torques by: a step's error then falls with the square of the step
  *   sb_feedforward        the motor torque, and the goal, that makes the servo follow a motion
  *
  * SI units and radians: rad, rad/s, rad/s2, N.m, kg.m2, V, A, s. Torques are at the output shaft and turn it towards
@@ -90,10 +91,19 @@ typedef struct {
   sb_real goal;       /* after the limit of its velocity [rad] */
   sb_real output;     /* duty cycle or A */
   sb_real integral;   /* duty cycle or A */
-  sb_real error;      /* [rad] */
   sb_real drawn;      /* supply current [A] */
+  sb_real velocity;   /* before the step [rad/s] */
+  sb_real damping;    /* what the output loses per velocity [duty cycle or A per rad/s] */
+  sb_real drag;       /* what the motor torque loses per velocity [N.m.s/rad] */
+  sb_real friction;   /* against the motion [N.m] */
   sb_real deflection; /* of an elastoplastic contact [rad] */
+  int released;       /* 1: the torque was off */
 } sb_state;
+
+/* The goal during a step: `first`, and `next` for the last `share` of it [rad]. */
+typedef struct {
+  sb_real first, next, share;
+} sb_goal;
 
 /* What a motion asks for. */
 typedef struct {
@@ -175,91 +185,186 @@ static inline sb_real sb_slip(const sb_servo *servo, sb_real u, sb_real d) {
   return s;
 }
 
-/* Friction torque during a time step [N.m]; brings the state up to date. Add it to the other torques: acceleration =
- * (motor + external + friction)/inertia. inertia: load and armature [kg.m2]; step [s].
- * A rigid contact: what stops the shaft, within the budget; eqs (4, 5). An elastoplastic one: what bends the bristle as
- * fast as the shaft turns at the end of the step, less what it slips. */
-static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state, sb_real motor, sb_real external,
-                                         sb_real velocity, sb_real inertia, sb_real step) {
-  const sb_real stiff = servo->bristle_stiffness * step + servo->bristle_damping;
-  sb_real z, wished, size, sliding, at_rest, friction;
-  if (servo->contact == SB_RIGID) {
-    const sb_real to_stop = inertia / step * velocity + motor + external;
-    return -sb_clip(to_stop, sb_friction_budget(servo, motor, external, velocity));
-  }
-  z = SB_C(1) / stiff + step / inertia;
-  wished = velocity + step / inertia * (motor + external) + servo->bristle_stiffness * state->deflection / stiff;
-  size = SB_MATH(fabs)(wished);
-  sliding = servo->friction_base + SB_MATH(fabs)(servo->load_motor * motor - servo->load_external * external);
-  at_rest = sb_extra_at_rest(servo, motor, external);
-  friction = size / z;
-  if (friction > sliding + at_rest) {
-    const sb_real scale = z / (servo->stribeck_velocity * (SB_C(1) + z * servo->friction_viscous));
-    const sb_real u = scale * at_rest, d = SB_MATH(fmax)(scale * (friction - sliding), u);
-    friction = (size - servo->stribeck_velocity * sb_slip(servo, u, d)) / z;
-  }
-  friction = wished > SB_C(0) ? -friction : friction;
-  state->deflection = (servo->bristle_damping * state->deflection - step * friction) / stiff;
-  return friction;
+/* Inertia [kg.m2] with what falls with the velocity in it: it then acts with the mean of old and new velocity. After
+ * sb_motor_torque. inertia: load and armature [kg.m2]; step [s]. */
+static inline sb_real sb_inertia(const sb_servo *servo, const sb_state *state, sb_real inertia, sb_real step) {
+  const sb_real viscous = servo->contact == SB_RIGID ? servo->friction_viscous : SB_C(0);
+  return inertia + SB_C(0.5) * step * (state->drag + viscous);
 }
 
-/* Mean current [A] of a drive/coast bridge at a duty cycle, a supply and a back-EMF [V]. While the switch is on the
- * current tends to (supply - emf)/R, then it runs down through the diodes, towards -(supply + emf)/R, to nothing. */
-static inline sb_real sb_coast_current(const sb_servo *servo, sb_real duty, sb_real supply, sb_real emf) {
+/* Mean of dry friction [N.m], against the motion, over a step that begins with this momentum per step and sees this
+ * torque [N.m]: the shaft goes on, stops and stays, or stops and turns back, and friction with it. */
+static inline sb_real sb_mean_friction(sb_real momentum, sb_real torque, sb_real budget) {
+  const sb_real side = momentum >= SB_C(0) ? SB_C(1) : SB_C(-1), size = side * momentum, against = -side * torque;
+  const sb_real turning = budget * (SB_C(2) * size / SB_MATH(fmax)(against + budget, SB_C(1e-30)) - SB_C(1));
+  return side * SB_MATH(fmin)(SB_MATH(fmax)(size - against, turning), budget);
+}
+
+/* Friction torque during a time step [N.m]; brings the state up to date. Add it to the other torques: acceleration =
+ * (motor + external + friction)/inertia. velocity: before the step [rad/s]; inertia: of sb_inertia [kg.m2]; step [s].
+ * A rigid contact: eqs (4, 5). An elastoplastic one: what bends the bristle as fast as the shaft turns in the middle of
+ * the step, or later if it would ring, less what it slips. Budgets are those of the middle of the step. */
+static inline sb_real sb_friction_torque(const sb_servo *servo, sb_state *state, sb_real motor, sb_real external,
+                                         sb_real velocity, sb_real inertia, sb_real step) {
+  const sb_real torque = motor + external, half = SB_C(0.5) * step / inertia;
+  /* A rigid shaft at rest may be held: nothing is known of its friction when a simulation begins. */
+  const int held = servo->contact == SB_RIGID && !(velocity < SB_C(0) || velocity > SB_C(0));
+  const sb_real gained = held ? SB_C(0) : half * (torque - state->friction), load = motor - state->drag * gained;
+  sb_real stiff, share, compliance, spring, later, wished, stuck, sliding, at_rest, friction;
+  if (servo->contact == SB_RIGID) {
+    const sb_real slower = SB_MATH(fabs)(velocity) - SB_MATH(fabs)(velocity + gained);
+    const sb_real budget = sb_friction_budget(servo, load, external, velocity + gained);
+    state->friction = sb_mean_friction(velocity * inertia / step, torque, budget + servo->friction_viscous * slower);
+    return -state->friction;
+  }
+  stiff = servo->bristle_stiffness * step;
+  share = SB_MATH(fmax)(SB_C(0.5), SB_C(1) - servo->bristle_damping / stiff);
+  compliance = SB_C(1) / (share * stiff + servo->bristle_damping);
+  spring = compliance * servo->bristle_stiffness * state->deflection;
+  later = SB_MATH(fmax)(half, SB_C(2) * half - compliance);
+  wished = velocity + later * torque + spring;
+  stuck = SB_MATH(fabs)(wished) / (compliance + later);
+  sliding = servo->friction_base + SB_MATH(fabs)(servo->load_motor * load - servo->load_external * external);
+  at_rest = sb_extra_at_rest(servo, load, external);
+  friction = stuck;
+  if (stuck > sliding + at_rest) {
+    const sb_real z = compliance + half, middle = velocity + half * torque + spring;
+    const sb_real size = SB_MATH(fmax)(wished >= SB_C(0) ? middle : -middle, z * (sliding + at_rest));
+    const sb_real scale = z / (servo->stribeck_velocity * (SB_C(1) + z * servo->friction_viscous));
+    const sb_real u = scale * at_rest, d = SB_MATH(fmax)(scale * (size / z - sliding), u);
+    friction = SB_MATH(fmin)((size - servo->stribeck_velocity * sb_slip(servo, u, d)) / z, stuck);
+  }
+  state->friction = wished >= SB_C(0) ? friction : -friction;
+  state->deflection = compliance * ((servo->bristle_damping - (SB_C(1) - share) * stiff) * state->deflection +
+                                    step * state->friction);
+  return -state->friction;
+}
+
+/* A drive/coast bridge: its mean current [A], the share of the time in which the back-EMF drives a current, and what
+ * the current gains per duty cycle [A]. */
+typedef struct {
+  sb_real current, conducting, per_duty;
+} sb_bridge;
+
+/* A drive/coast bridge at a duty cycle, a supply and a back-EMF [V]. While the switch is on the current tends to
+ * (supply - emf)/R, then it runs down through the diodes, towards -(supply + emf)/R, to nothing. */
+static inline sb_bridge sb_coast_bridge(const sb_servo *servo, sb_real duty, sb_real supply, sb_real emf) {
   const sb_real side = duty >= SB_C(0) ? SB_C(1) : SB_C(-1), along = side * emf;
   const sb_real share = SB_MATH(fmin)(SB_MATH(fabs)(duty), SB_C(1));
   const sb_real rising = (supply - along) / servo->resistance, falling = (supply + along) / servo->resistance;
   const sb_real electric_time = servo->inductance / servo->resistance, on_time = share * servo->pwm_period;
-  sb_real fall_time;
+  sb_bridge bridge = {SB_C(0), SB_C(1), SB_C(0)};
   if (rising <= SB_C(0)) {
-    return side * rising;
+    bridge.current = side * rising;
+    return bridge;
   }
   if (falling > SB_C(0)) {
-    fall_time = electric_time * SB_MATH(log1p)(-rising * SB_MATH(expm1)(-on_time / electric_time) / falling);
+    const sb_real risen = -SB_MATH(expm1)(-on_time / electric_time), peak = rising * risen;
+    const sb_real fall_time = electric_time * SB_MATH(log1p)(peak / falling);
     if (on_time + fall_time < servo->pwm_period) {
-      return side * (rising * on_time - falling * fall_time) / servo->pwm_period;
+      const sb_real decay = electric_time * (peak + falling * risen) / (falling + peak);
+      bridge.current = side * (rising * on_time - falling * fall_time) / servo->pwm_period;
+      bridge.conducting = (on_time + fall_time - decay) / servo->pwm_period;
+      bridge.per_duty = rising * (SB_C(1) - falling * (SB_C(1) - risen) / (falling + peak));
+      return bridge;
     }
   }
-  return side * ((SB_C(2) * share - SB_C(1)) * supply - along) / servo->resistance;
+  bridge.current = side * ((SB_C(2) * share - SB_C(1)) * supply - along) / servo->resistance;
+  bridge.per_duty = SB_C(2) * supply / servo->resistance;
+  return bridge;
 }
 
 /* State of a servo that rests at a position [rad]. */
 static inline sb_state sb_at_rest(sb_real position) {
-  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0)};
+  const sb_state state = {position, SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), SB_C(0), 0};
   return state;
 }
 
-/* Motor torque [N.m] of one step of the control law, eqs (12-15); brings the state up to date. goal, position [rad];
- * velocity [rad/s]; drive: 1 torque on, 0 released; supply [V]; step [s]. */
-static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_real goal, sb_real position,
+/* A goal that does not change during the step [rad]. */
+static inline sb_goal sb_held(sb_real goal) {
+  const sb_goal held = {goal, goal, SB_C(0)};
+  return held;
+}
+
+/* Motor torque [N.m] of one step of the control law, eqs (12-15); brings the state up to date. position: in the middle
+ * of the step [rad]; velocity: before it [rad/s]; drive: share of it with the torque on, 0 released; supply [V]; step
+ * [s]. Goal, integral and output act with their means over the step. */
+static inline sb_real sb_motor_torque(const sb_servo *servo, sb_state *state, sb_goal goal, sb_real position,
                                       sb_real velocity, sb_real drive, sb_real supply, sb_real step) {
-  const sb_real emf = servo->torque_constant * velocity;
-  sb_real error, control, lag, current, driven, duty;
-  state->goal += sb_clip(goal - state->goal, servo->goal_slew * step);
-  error = state->goal - position;
+  const sb_real emf = servo->torque_constant * velocity, reach = servo->goal_slew * step, summed = state->integral;
+  const int on = drive > SB_C(0);
+  const sb_real start = state->released ? position - SB_C(0.5) * step * velocity : state->goal;
+  const sb_real first = sb_clip(goal.first - start, (SB_C(1) - goal.share) * reach), between = start + first;
+  const sb_real second = sb_clip(goal.next - between, goal.share * reach), after = between + second;
+  const sb_real ramps = first * SB_MATH(fabs)(first) + second * SB_MATH(fabs)(second);
+  const sb_real rate = (after - start) / step - velocity;
+  /* Since the step before, the output has seen the velocity of its middle, not that of its beginning. */
+  const sb_real before = state->output - SB_C(0.5) * state->damping * (velocity - state->velocity);
+  sb_real lag = SB_C(1), late = SB_C(0), conductance = SB_C(1) / servo->resistance;
+  sb_real error, wanted, control, output, feedback, current, duty;
+  error = between + goal.share * second - SB_C(0.5) * ramps / reach - position;
   error -= sb_clip(error, servo->dead_band);
-  state->integral = sb_clip(state->integral + servo->ki * error * step, servo->output_limit);
-  if (!(drive > SB_C(0))) {
-    state->integral = SB_C(0);
+  state->integral = on ? sb_clip(summed + servo->ki * error * step, servo->output_limit) : SB_C(0);
+  wanted = servo->kp * error + SB_C(0.5) * (summed + state->integral) - servo->kv * velocity;
+  feedback = servo->kv;
+  if (error < SB_C(0) || error > SB_C(0)) {
+    wanted += servo->kd * rate;
+    feedback += servo->kd;
   }
-  control = servo->kp * error + state->integral + servo->kd * (error - state->error) / step - servo->kv * velocity;
-  control = sb_clip(control, servo->output_limit);
-  state->error = error;
-  lag = servo->pwm_lag > SB_C(0) ? -SB_MATH(expm1)(-step / servo->pwm_lag) : SB_C(1);
-  state->output = drive > SB_C(0) ? state->output + lag * (control - state->output) : SB_C(0);
-  if (!(drive > SB_C(0))) {
-    state->goal = position;
+  control = sb_clip(wanted, servo->output_limit);
+  if (servo->pwm_lag > SB_C(0)) {
+    lag = -SB_MATH(expm1)(-step / servo->pwm_lag);
+    late = lag * servo->pwm_lag / step;
   }
-  supply = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(0));
+  output = on ? control + late * (before - control) : SB_C(0);
+  feedback = SB_MATH(fabs)(wanted) > servo->output_limit ? SB_C(0) : feedback;
+  state->output = on ? before + lag * (control - before) : SB_C(0);
+  state->damping = on ? lag * feedback : SB_C(0);
+  state->velocity = velocity;
+  state->goal = after;
+  state->released = !on;
+  feedback *= SB_C(1) - late;
   if (servo->law == SB_CURRENT) {
-    const sb_real most = (supply - emf) / servo->resistance, least = (-supply - emf) / servo->resistance;
-    current = SB_MATH(fmin)(SB_MATH(fmax)(state->output * drive, least), most);
-    duty = (current * servo->resistance + emf) / SB_MATH(fmax)(supply, SB_C(1e-9));
+    sb_real least, most, drawn;
+    if (SB_MATH(fabs)(emf) < supply) {
+      /* What is drawn at full duty cycle passes the supply's resistance, too. */
+      conductance = SB_C(1) / (servo->resistance + servo->supply_sag);
+    }
+    least = (-supply - emf) * conductance;
+    most = (supply - emf) * conductance;
+    wanted = output * drive;
+    current = SB_MATH(fmin)(SB_MATH(fmax)(wanted, least), most);
+    state->drag = servo->torque_constant *
+                  (wanted < least || wanted > most ? servo->torque_constant * conductance : feedback * drive);
+    drawn = SB_MATH(fmax)((current * servo->resistance + emf) * current, SB_C(0));
+    supply += SB_MATH(sqrt)(SB_MATH(fmax)(supply * supply - SB_C(4) * servo->supply_sag * drawn, SB_C(0)));
+    duty = (current * servo->resistance + emf) / SB_MATH(fmax)(SB_C(0.5) * supply, SB_C(1e-9));
   } else {
-    driven = servo->law == SB_COAST ? sb_coast_current(servo, state->output, SB_MATH(fmax)(supply, SB_C(1e-9)), emf)
-                                    : (state->output * supply - emf) / servo->resistance;
-    current = drive * driven - (SB_C(1) - drive) * servo->release_braking * emf / servo->resistance;
-    duty = state->output * drive;
+    const sb_real braking = (SB_C(1) - drive) * servo->release_braking / servo->resistance;
+    sb_real per_emf, per_duty;
+    if (servo->law == SB_VOLTAGE) {
+      /* The supply sags by what the motor draws. */
+      const int drawing = output * (output * supply - emf) > SB_C(0);
+      const sb_real sag = drawing ? servo->supply_sag : SB_C(0);
+      conductance = SB_C(1) / (servo->resistance + sag * output * output);
+      current = (output * supply - emf) * conductance;
+      per_emf = conductance;
+      per_duty = (supply - SB_C(2) * sag * output * current) * conductance;
+    } else {
+      /* The same by one of Newton's steps from the supply of the step before. */
+      const sb_real old = SB_MATH(fmax)(supply - servo->supply_sag * state->drawn, SB_C(1e-9));
+      const sb_bridge bridge = sb_coast_bridge(servo, output, old, emf);
+      const sb_real sag = output * bridge.current > SB_C(0) ? servo->supply_sag : SB_C(0);
+      const sb_real lost = emf * bridge.conducting * conductance, per_volt = (bridge.current + lost) / old;
+      const sb_real share = SB_C(1) / (SB_C(1) + sag * output * per_volt);
+      per_emf = bridge.conducting * share * conductance;
+      per_duty = (bridge.per_duty - sag * per_volt * bridge.current) * share;
+      current = bridge.current + per_volt * ((supply + sag * output * lost) * share - old);
+    }
+    state->drag = servo->torque_constant *
+                  (drive * (per_emf * servo->torque_constant + per_duty * feedback) + braking * servo->torque_constant);
+    current = drive * current - braking * emf;
+    duty = output * drive;
   }
   state->drawn = SB_MATH(fmax)(duty * current, SB_C(0));
   return servo->torque_constant * current;
@@ -273,7 +378,7 @@ static inline sb_real sb_end_of_range(const sb_servo *servo, sb_real side, sb_re
     current = SB_MATH(fmax)(side * servo->output_limit, (-supply - emf) / servo->resistance);
     current = SB_MATH(fmin)(current, (supply - emf) / servo->resistance);
   } else if (servo->law == SB_COAST) {
-    current = sb_coast_current(servo, side * servo->output_limit, supply, emf);
+    current = sb_coast_bridge(servo, side * servo->output_limit, supply, emf).current;
   } else {
     current = (side * servo->output_limit * supply - emf) / servo->resistance;
   }
@@ -355,7 +460,7 @@ static inline sb_real sb_output_for(const sb_servo *servo, sb_real torque, sb_re
   for (i = 0; i < SB_HALVINGS; i++) {
     const sb_real duty = SB_C(0.5) * (low + high);
     const sb_real sagged = supply - servo->supply_sag * SB_MATH(fmax)(duty * current, SB_C(0));
-    if (sb_coast_current(servo, duty, SB_MATH(fmax)(sagged, SB_C(1e-9)), emf) > current) {
+    if (sb_coast_bridge(servo, duty, SB_MATH(fmax)(sagged, SB_C(1e-9)), emf).current > current) {
       high = duty;
     } else {
       low = duty;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A pendulum on the servo, simulated by Algorithm 1 of the theory, with and without feed-forward compensation.
+/* A pendulum on the servo, with and without feed-forward compensation.
  *
  * Prints time, wanted position, position without and with compensation (s, rad) as comma separated values. Build it
  * with -DSERVOBENCH_LIBRARY and there is no main: simulate_pendulum is then for callers of their own.
@@ -12,32 +12,33 @@ static sb_real gravity(sb_real position) {
   return -SB_C(GRAVITY_TORQUE) * SB_MATH(sin)(position + SB_C(ANGLE_OFFSET));
 }
 
-/* A command `delay` [s] before step k; between two commands it is interpolated, as the identified model does. */
-static sb_real delayed(const sb_real *commands, long k, long count, sb_real delay, sb_real step) {
-  const sb_real steps = delay / step, whole = SB_MATH(ceil)(steps), share = SB_C(1) - (whole - steps);
-  const long older = k - (long)whole;
-  const sb_real before = commands[older > 0 ? older : 0];
-  const long newer = older + 1 > 0 ? (older + 1 < count ? older + 1 : count - 1) : 0;
-  return before + (SB_C(1) - share) * (commands[newer] - before);
+/* The commands of step k, which arrive `delay` [s] late: of two steps, unless that is a whole number of steps. */
+static sb_goal delayed(const sb_real *commands, long k, long count, sb_real delay, sb_real step) {
+  const sb_real steps = delay / step, whole = SB_MATH(ceil)(steps);
+  const long older = k - (long)whole, newer = older + 1 < count ? older + 1 : count - 1;
+  const sb_goal goal = {commands[older > 0 ? older : 0], commands[newer > 0 ? newer : 0], whole - steps};
+  return goal;
 }
 
 /* Positions [rad] before each of `count` steps [s], from a position and velocity, under goals [rad] and torque switches
- * (1 on, 0 released). */
+ * (1 on, 0 released), each held for its step. */
 void simulate_pendulum(const sb_real *goals, const sb_real *drives, long count, sb_real step, sb_real position,
                        sb_real velocity, sb_real *positions) {
-  const sb_real inertia = SB_C(LOAD_INERTIA) + SERVO.armature;
   sb_state state = sb_at_rest(position);
   long k;
   for (k = 0; k < count; k++) {
-    const sb_real goal = delayed(goals, k, count, SERVO.delay, step);
-    const sb_real drive = delayed(drives, k, count, SERVO.release_delay, step);
-    const sb_real motor = sb_motor_torque(&SERVO, &state, goal, position, velocity, drive, SERVO.supply_voltage, step);
-    const sb_real external = gravity(position);
-    const sb_real friction = sb_friction_torque(&SERVO, &state, motor, external, velocity, inertia, step);
-    const sb_real acceleration = (motor + external + friction) / inertia;
+    const sb_goal goal = delayed(goals, k, count, SERVO.delay, step);
+    const sb_goal drive = delayed(drives, k, count, SERVO.release_delay, step);
+    const sb_real on = drive.first + drive.share * (drive.next - drive.first);
+    sb_real motor, external, inertia, friction;
     positions[k] = position;
-    position += step * (velocity + SB_C(0.5) * acceleration * step);
-    velocity += acceleration * step;
+    position += SB_C(0.5) * step * velocity;
+    motor = sb_motor_torque(&SERVO, &state, goal, position, velocity, on, SERVO.supply_voltage, step);
+    external = gravity(position);
+    inertia = sb_inertia(&SERVO, &state, SB_C(LOAD_INERTIA) + SERVO.armature, step);
+    friction = sb_friction_torque(&SERVO, &state, motor, external, velocity, inertia, step);
+    velocity += step * (motor + external + friction) / inertia;
+    position += SB_C(0.5) * step * velocity;
   }
 }
 

@@ -277,10 +277,11 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
     """Motor torque [N·m] and its decrease per rad/s [N·m·s/rad] for one step; advances the servo's state.
 
     p: numbers; state: (len(STATE),); goal [rad] and enable as they arrive, see `late`; step [s]; lead: share of a step
-    by which commands act later (`Bank`): what grows with time, a limited goal and the integral, is then taken as late.
+    by which commands act later (`Bank`): half a step centres a step on `position`, and what grows with time, a limited
+    goal, the integral and a lagging output, acts with its mean over the step; with 0 it acts as at the step's end.
     """
     lowest, highest = -p[LIMIT], p[LIMIT]
-    share_now = 1.0 - 2.0 * lead
+    share_now = 1.0 - lead
     reach = p[SLEW] * step
     before = state[SLEWED]
     state[SLEWED] += min(max(goal - before, -reach), reach)
@@ -295,22 +296,26 @@ def drive(p, state, position, velocity, goal, enable, step, lead=0.0):
     wanted = p[KP] * error + summed + p[KD] * (error - state[ERROR]) / step - p[KV] * velocity
     state[ERROR] = error
     supply = max(p[SUPPLY] - p[SAG] * state[BUS], 0.0)
-    feedback = 0.0
+    feedback = output = 0.0
     if enable > 0.0:
-        share = 1.0 if p[LAG] <= 0.0 else 1.0 - math.exp(-step / p[LAG])
+        share, acting = 1.0, 1.0
+        if p[LAG] > 0.0:
+            share = 1.0 - math.exp(-step / p[LAG])
+            acting = share if lead == 0.0 else 1.0 - share * p[LAG] / step
         control = min(max(wanted, lowest), highest)
+        output = state[OUTPUT] + acting * (control - state[OUTPUT])
         state[OUTPUT] += share * (control - state[OUTPUT])
         if control == wanted:
-            feedback = share * p[KV] * enable
+            feedback = acting * p[KV] * enable
     else:
         state[OUTPUT] = state[INTEGRAL] = 0.0
         state[SLEWED] = position
-    current, slope = motor_current(p, state[OUTPUT], enable, supply, velocity)
+    current, slope = motor_current(p, output, enable, supply, velocity)
     if p[LAW] == CURRENT:
         duty = (current * p[R] + p[KT] * velocity) / max(supply, 1e-9)
         slope += feedback if slope == 0.0 else 0.0
     else:
-        duty = state[OUTPUT] * enable
+        duty = output * enable
         slope += feedback * supply / p[R]
     state[BUS] = max(duty * current, 0.0)
     return p[KT] * current, p[KT] * slope

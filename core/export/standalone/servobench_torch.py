@@ -195,8 +195,8 @@ class TorchServo:
         before = torch.where(self._fresh, position, state.slewed)
         enabled = on > 0.0
 
-        # What grows with time is taken as late as the commands, see `lead`.
-        now, reach = 1.0 - 2.0 * self._lead, n["goal_slew"] * h
+        # With a lead of half a step, what grows with time acts with its mean over the step.
+        now, reach = 1.0 - self._lead, n["goal_slew"] * h
         slewed = before + _clip(goal - before, reach)
         error = torch.where((goal - before).abs() > reach, before + now * (slewed - before), slewed) - position
         error = error - _clip(error, n["dead_band"])
@@ -204,14 +204,14 @@ class TorchServo:
         summed = state.integral + now * (integral - state.integral)
         raw = n["kp"] * error + summed + n["kd"] * (error - state.error) / h - n["kv"] * velocity
         control = _clip(raw, n["output_limit"])
-        output = state.output + self._lag_share * (control - state.output)
-        zero = torch.zeros_like(output)
-        output = torch.where(enabled, output, zero)
+        zero = torch.zeros_like(control)
+        output = torch.where(enabled, state.output + self._lag_share * (control - state.output), zero)
+        acting = torch.where(enabled, state.output + self._acting_share * (control - state.output), zero)
         supply = n["supply_voltage"] if supply_voltage is None else torch.as_tensor(supply_voltage).expand_as(position)
         supply = torch.clamp(supply - n["supply_sag"] * state.bus_current, min=0.0)
 
-        current, duty = self._current_and_duty(output, on, supply, velocity)
-        self._arrived = on, supply, control == raw, output * on == current
+        current, duty = self._current_and_duty(acting, on, supply, velocity)
+        self._arrived = on, supply, control == raw, acting * on == current
         self._pending = _State(
             slewed=torch.where(enabled, slewed, position),
             output=output,
@@ -234,7 +234,7 @@ class TorchServo:
         on, supply, unclipped, unlimited = self._arrived
         resistance = n["resistance"]
         per_emf = n["torque_constant"] ** 2 / resistance
-        feedback = torch.where(unclipped, self._lag_share * n["kv"] * on, 0.0) * n["torque_constant"]
+        feedback = torch.where(unclipped, self._acting_share * n["kv"] * on, 0.0) * n["torque_constant"]
         voltage = per_emf * (on + (1.0 - on) * n["release_braking"]) + feedback * supply / resistance
         damping = torch.where(self._is_current, torch.where(unlimited, feedback, per_emf), voltage)
         return torch.where(self._is_coast, 0.0, damping)
@@ -384,7 +384,10 @@ class TorchServo:
         n, h = self.numbers, self.timestep
         with torch.inference_mode(False), torch.no_grad():
             lag = n["pwm_lag"].clone()
-            self._lag_share = torch.where(lag > 0.0, -torch.expm1(-h / lag), torch.ones_like(lag))
+            one = torch.ones_like(lag)
+            self._lag_share = torch.where(lag > 0.0, -torch.expm1(-h / lag), one)
+            mean = torch.where(lag > 0.0, 1.0 - self._lag_share * lag / h, one)
+            self._acting_share = mean if self._lead else self._lag_share
             delays = torch.stack((n["delay"], n["release_delay"])) / h + self._lead
             whole = torch.ceil(delays)
             self._newer_share = whole - delays

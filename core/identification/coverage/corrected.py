@@ -16,7 +16,7 @@ from core.kernel.layout import bind
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
-from core.simulation import initial_velocity, on_grid, supply_of
+from core.simulation import held_commands, initial_velocity, on_grid
 
 Array = NDArray[np.float64]
 
@@ -76,16 +76,14 @@ class CorrectedRun:
     """One recording, simulated with its header as it is written or corrected."""
 
     def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: str) -> None:
-        self._model = model
-        self._recording, self._step = on_grid(recording, dt)
-        run, n = self._recording, model.substeps
+        self._model, self._recording = model, recording
+        run, self._step = on_grid(recording, dt)
+        self._substeps = model.steps_between(self._step)
         self._measured = np.asarray(run.position, dtype=np.float64)
         self._start = initial_state(float(self._measured[0]), initial_velocity(run))
-        self._goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
-        self._enable = np.repeat(run.torque_enable.astype(np.float64), n)
-        self._volts = np.repeat(supply_of(run, supply), n)
-        self._nothing = np.zeros(len(self._goal))
-        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact)
+        self._commands = held_commands(recording, run, self._step, self._substeps, supply)
+        self._nothing = np.zeros(len(self._commands.goal))
+        self._kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
 
     @property
     def samples(self) -> int:
@@ -93,20 +91,24 @@ class CorrectedRun:
         return len(self._measured)
 
     def corrected(self, correction: Correction) -> Recording:
-        """The recording on its grid, with its header corrected but for slips."""
+        """The recording with its header corrected but for slips.
+
+        Its samples are its own: on a coarser grid, its commands would act later.
+        """
         return self._recording if correction == AS_WRITTEN else correction.recording(self._recording)
 
     def alone(self, row: Array, correction: Correction = AS_WRITTEN) -> Array:
         """Simulated minus measured position of one candidate by its kernel row, (samples,) [rad], at most FAR."""
-        run, n = self._recording, self._model.substeps
+        run, n = self._recording, self._substeps
         bench, settings = correction.bench(run.bench), correction.settings(run.settings)
         end, out = self._start.copy(), np.empty((self.samples, len(OUTPUTS)))
         self._kernel(
             bind(row, setup_row(self._model.control, bench, settings, self._step / n)),
             end,
-            self._goal,
-            self._enable,
-            self._volts * math.exp(correction.supply_voltage),
+            self._commands.goal,
+            self._commands.lasts,
+            self._commands.enable,
+            self._commands.supply * math.exp(correction.supply_voltage),
             sum((self._slipped(begin, offset) for begin, offset in correction.slips), self._nothing),
             self._nothing,
             self._nothing,
@@ -120,7 +122,7 @@ class CorrectedRun:
 
     def _slipped(self, begin: float, offset: float) -> Array:
         """Torque of a load that hangs by `offset` [rad] elsewhere from `begin` [s] on, (steps,) N·m."""
-        bench, n = self._recording.bench, self._model.substeps
+        bench, n = self._recording.bench, self._substeps
         angle = np.repeat(self._measured, n) + bench.angle_offset
         since = np.arange(len(angle)) * (self._step / n)
         return np.where(since >= begin, -bench.gravity_torque * (np.sin(angle + offset) - np.sin(angle)), 0.0)

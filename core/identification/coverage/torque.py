@@ -17,7 +17,7 @@ from core.identification.coverage.signals import SMOOTHING
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording
-from core.simulation import on_grid, simulate_recording, supply_of
+from core.simulation import held_commands, on_grid, simulate_recording
 from core.smoothing import savitzky_golay
 
 Array = NDArray[np.float64]
@@ -67,17 +67,17 @@ def torque_residual(
     length = min(max(5, 2 * round(0.5 * SMOOTHING / step) + 1), len(measured) - 1 + len(measured) % 2)
     velocity = savitzky_golay(measured, length, 2, derivative=1, step=step)
     acceleration = savitzky_golay(measured, length, 2, derivative=2, step=step)
-    n, h = model.substeps, step / model.substeps
+    n = model.steps_between(step)
+    h = step / n
     row = model.bound_row(run.bench, run.settings, h)
-    goal = np.repeat(np.asarray(run.goal_position, dtype=np.float64), n)
-    enable = np.repeat(run.torque_enable.astype(np.float64), n)
-    volts, nothing = np.repeat(supply_of(run, supply), n), np.zeros(len(goal))
-    kernel, out = rollout_kernel(model.control.kernel_law, model.kernel_contact), np.empty((1, len(OUTPUTS)))
+    told = held_commands(recording, run, step, n, supply)
+    nothing, out = np.zeros(len(told.goal)), np.empty((1, len(OUTPUTS)))
+    kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
     state = initial_state(float(measured[0]), float(velocity[0]))
     predicted, motor = np.empty(len(measured)), np.empty(len(measured))
     for k in range(len(measured)):
         state[0], state[1] = measured[k], velocity[k]
-        kernel(row, state, goal, enable, volts, nothing, nothing, nothing, k * n, h, n, out)
+        kernel(row, state, told.goal, told.lasts, told.enable, told.supply, nothing, nothing, nothing, k * n, h, n, out)
         predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
     inertia = run.bench.inertia + model.values["armature"]
     # Both accelerations through the same filter.

@@ -137,7 +137,7 @@ def test_each_joint_alone_is_the_servo_on_a_pendulum(joint):
         supply, mode = np.full(n, 1e6), np.ones(n)
         held = np.repeat(torque[:, joint - 1], substeps)
         kernel = rollout_kernel(Law.CURRENT)
-        kernel(servo, initial_state(0.6, 0.0), nothing, mode, supply, nothing, held, mode, 0, h, substeps, out)
+        kernel(servo, initial_state(0.6, 0.0), nothing, mode, mode, supply, nothing, held, mode, 0, h, substeps, out)
         return out[:, 0]
 
     coarse, fine = (np.abs(pendulum(substeps) - arm).max() for substeps in (16, 128))

@@ -100,6 +100,7 @@ class TestAgainstTheKernel:
             bounds = {k: (values[k], 0.0, 2 * values[k]) for k in ("kt", "R", "armature")}
             extra = [p for p in motor_parameters(bounds, "coast") if p.name in ("inductance", "pwm_period")]
             model = replace(model, parameters=ParameterSet([*parameters.values(), *extra]))
+        model = replace(model, integrator="algorithm1")
         written = replace(model.default_settings(), **settings)
         path, step = make_trajectory("lift_and_drop"), 1e-3
 

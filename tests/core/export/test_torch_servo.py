@@ -84,14 +84,14 @@ class RandomStates:
                 for slot in NUMBERS:
                     self.numbers[slot.name.lower()][n, j] = row[slot]
                 limit = row[Slot.OUTPUT_LIMIT]
-                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0])
+                scale = np.array([1.0, 1.0, 1.0, limit, limit, 0.1, 0.6, 0.0, 0.0])
                 state = random.uniform(-1.0, 1.0, STATE) * scale
                 state[:2], state[6] = (self.position[n, j], self.velocity[n, j]), abs(state[6])
                 self.state[n, j] = state
                 hand = self.hand[n, j : j + 1]
                 kernel(
-                    row, state, self.goal[n, j : j + 1], self.enable[n, j : j + 1], self.supply[n, j : j + 1],
-                    hand, nothing, nothing, 0, H, 1, out,
+                    row, state, self.goal[n, j : j + 1], np.ones(1), self.enable[n, j : j + 1],
+                    self.supply[n, j : j + 1], hand, nothing, nothing, 0, H, 1, out,
                 )  # fmt: skip
                 self.next_state[n, j] = state
                 self.torque[n, j] = out[0, OUTPUTS.index("motor_torque")]
@@ -218,7 +218,7 @@ def commanded(dt):
 @pytest.mark.parametrize("law", LAW_MODELS)
 def test_a_run_is_the_kernels_run(law):
     """Four trajectories, the whole command path, integral gain where the servo has one: every sample of 6 s."""
-    model = model_of(law, "m6", FULL_PATH, **FULL_PATH)
+    model = replace(model_of(law, "m6", FULL_PATH, **FULL_PATH), integrator="algorithm1")
     settings = replace(model.default_settings(), ki=0.5 if model.control.integral_ratio else 0.0)
     motions = [simulate_trajectory(model, make_trajectory(n), PENDULUM, settings, H) for n in PAPER_TRAJECTORIES]
     expected = np.array([m.position for m in motions])

@@ -229,7 +229,7 @@ def test_a_unit_that_is_merely_uncertain_is_not_accused():
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Twelve simulated units, friction M1, fitted; the header of one says 1.4 times its mass, another has twice the
+    """Twelve simulated units, friction M1, fitted; the header of one says 1.6 times its mass, another has twice the
     viscous friction."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(simulated, "FRICTION_SPREAD", 0.05)
@@ -243,7 +243,7 @@ def fitted():
         for run in units[5].recordings
     )
     units[5] = replace(units[5], truth=worn, recordings=runs)
-    heavier = tuple(replace(r, bench=replace(r.bench, mass=1.4 * r.bench.mass)) for r in units[2].recordings)
+    heavier = tuple(replace(r, bench=replace(r.bench, mass=1.6 * r.bench.mass)) for r in units[2].recordings)
     units[2] = replace(units[2], recordings=heavier)
     request = IdentificationRequest(servo="mx106", models=("m1",), trials=1000, threads=1)
     results = []
@@ -264,7 +264,7 @@ def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
     assert set(found.units) == {"unit-003", "unit-006"}
     mass = [outlier for outlier in found.found if outlier.unit == "unit-003"]
     assert all("the load in its header" in outlier.text for outlier in mass)
-    assert load_factor(population(results, "m1"), 2) == pytest.approx(1.4, rel=0.1)
+    assert load_factor(population(results, "m1"), 2) == pytest.approx(1.6, rel=0.1)
     worn = [outlier for outlier in found.found if outlier.unit == "unit-006"]
     assert "friction_viscous" in {outlier.what for outlier in worn}
     assert not any("header" in outlier.text for outlier in worn if outlier.what == "friction_viscous")

@@ -1,0 +1,57 @@
+"""The kernel against a simulator of the same equations that shares neither code nor integrator with it.
+
+Both are converged: what is left between them is the kernel's step, and its error is far below an encoder's step.
+"""
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.identification.design import commands
+from core.model import build_model
+from core.simulation import simulate_recording
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from tests.independent_servo import PLANTED, STEP
+
+SAMPLE = 0.005
+FINE = 250
+"""Steps per sample: 0.02 ms, at which even an integrator of first order is within 0.05 mrad."""
+
+
+def planned(servo, gain=3.0):
+    """The paper's motions with a sample every 5 ms."""
+    bench = Bench(mass=0.5, length=0.13)
+    return [commands(make_trajectory(name), bench, servo.settings(gain), SAMPLE) for name in PAPER_TRAJECTORIES]
+
+
+@pytest.mark.parametrize("friction", list(PLANTED))
+def test_the_kernel_converges_to_the_independent_motion(friction):
+    servo = PLANTED[friction]
+    start = build_model(servo.servo, friction, substeps=FINE)
+    model = start.with_parameters(start.parameters.with_values(dict(servo.values)))
+    differences = [
+        np.abs(simulate_recording(model, run).position - servo.recorded(run).position).mean() for run in planned(servo)
+    ]
+    print(f"{friction}: {1e3 * np.array(differences)} mrad")
+
+    assert np.mean(differences) < 0.05e-3
+
+
+@pytest.mark.parametrize("friction", list(PLANTED))
+def test_the_independent_motion_does_not_depend_on_its_step(friction):
+    """Halving its step moves the shaft by less than 0.001 mrad on average."""
+    servo = PLANTED[friction]
+    for run in planned(servo):
+        difference = servo.recorded(run, STEP / 2).position - servo.recorded(run).position
+
+        assert np.abs(difference).mean() < 1e-6
+
+
+@pytest.mark.parametrize("friction", list(PLANTED))
+def test_planted_values_lie_within_the_bounds_of_a_fit(friction):
+    servo = PLANTED[friction]
+    parameters = build_model(servo.servo, friction).parameters
+
+    assert set(servo.values) == set(parameters) - {"q_offset"}
+    for name, value in servo.values.items():
+        assert parameters[name].lower < value < parameters[name].upper
