@@ -39,7 +39,7 @@ ROOM = 2**20
 """Room kept free behind the end of a file for HDF5's own needs [bytes]; a chunk and its index take a tenth of it."""
 
 CHECKSUM_BYTES = 4
-LATER_COUNTS = ("bus_errors",)
+LATER_CHANNELS = ("command_time", "bus_errors")
 """Channels that files of earlier versions lack."""
 
 _UNWRITABLE: list[tuple[h5py.File, h5py.Dataset]] = []
@@ -155,13 +155,13 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
     whole = rows[: wrong[0]] if wrong.size else rows
     result = np.empty(len(whole), SAMPLE_DTYPE)
     for name, kind in CHANNEL_DTYPES.items():
-        result[name] = whole[name] if name in whole.dtype.names else np.zeros((), kind)
+        result[name] = whole[name] if name in whole.dtype.names else (np.nan if kind.kind == "f" else 0)
     return facts, result
 
 
 def _holds_rows(dtype: np.dtype[Any]) -> bool:
-    """Whether rows are of this version, or of an earlier one that did not count everything yet."""
-    names = [name for name in CHANNEL_DTYPES if name in (dtype.names or ()) or name not in LATER_COUNTS]
+    """Whether rows are of this version, or of an earlier one that lacks some channels."""
+    names = [name for name in CHANNEL_DTYPES if name in (dtype.names or ()) or name not in LATER_CHANNELS]
     return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
 
 

@@ -148,9 +148,9 @@ LINK_NUMBERS = 8
 """Of a link: inertia, gravity torque, angle offset, damping, friction, and its controller's kp, ki, kd."""
 
 
-def _joint_run(kind, p, rule, motors, links, state, references, external, h, substeps, out):
+def _joint_run(kind, p, rule, motors, links, state, references, powered, external, h, substeps, out):
     """Advance a joint through all samples; `joint_kernel` describes the arguments."""
-    mode, motor_count, powered = rule
+    mode, motor_count = rule
     springs = mode >= 2
     driven = mode >= 4
     inertia, gravity, offset, damping, friction = links[0], links[1], links[2], links[3], links[4]
@@ -183,14 +183,15 @@ def _joint_run(kind, p, rule, motors, links, state, references, external, h, sub
             else:
                 load_1 = load_2 = 0.0
                 torque = references[k, 0] if mode == 0 else pid_torque(link, references[k, 0], links[5:8], h)
-                torque *= powered
+                torque *= powered[k]
                 if part == 0:
                     out[k, 6] = torque
             for i in range(moving):
                 command = references[k, i]
                 if mode >= 5:
                     command = pid_torque(state[1 + i], command, motors[i, 8:11], h)
-                applied = motor_kick(state[1 + i], powered * command, load_1 if i == 0 else load_2, motors[i], h)
+                command = powered[k] * limited(command, motors[i, 2])
+                applied = motor_kick(state[1 + i], command, load_1 if i == 0 else load_2, motors[i], h)
                 if part == 0:
                     out[k, 10 + i] = applied
             torque += external[k] - gravity * math.sin(link[POSITION] + offset)
@@ -199,7 +200,7 @@ def _joint_run(kind, p, rule, motors, links, state, references, external, h, sub
             link[POSITION] += half * link[VELOCITY]
             for i in range(moving):
                 motor_drift(state[1 + i], motors[i], half)
-        if powered == 0.0:  # a controller that is off must not wind up
+        if powered[k] == 0.0:  # a controller that is off must not wind up
             state[:, INTEGRAL] = 0.0
 
 
@@ -207,10 +208,10 @@ def _joint_run(kind, p, rule, motors, links, state, references, external, h, sub
 def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
     """The compiled run of one joint; own: a user's compiled springs, in place of `elastic`.
 
-    Its arguments: kind and p of the springs; rule (mode, motors with dynamics, 1 or 0 for powered or not); motors
-    (2, 11): constants and gains of each; links (LINK_NUMBERS,); state (3, 4) of link and motors, changed; references
-    (n, 2): what link or motors are told; external (n,): torque on the link [N·m]; h: time of one part of a sample [s];
-    substeps: parts; out (n, len(JOINT_OUTPUTS)): before each sample's time.
+    Its arguments: kind and p of the springs; rule (mode, motors with dynamics); motors (2, 11): constants and gains of
+    each; links (LINK_NUMBERS,); state (3, 4) of link and motors, changed; references (n, 2): what link or motors are
+    told; powered (n,): share of the motors' torque that acts; external (n,): torque on the link [N·m]; h: time of one
+    part of a sample [s]; substeps: parts; out (n, len(JOINT_OUTPUTS)): before each sample's time.
 
     Each part is half a drift, a kick, half a drift. All that is compiled stands in this file, so that the disk cache
     notices every change of it.

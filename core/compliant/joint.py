@@ -252,15 +252,19 @@ class JointKernel:
         return JointKernel(self._joint, Mode.MOTOR_TORQUES if self._mode.has_motors else Mode.LINK_TORQUE)
 
     def advance(
-        self, state: Array, commands: Array, external: Array, h: float, parts: int, powered: bool = True
+        self, state: Array, commands: Array, external: Array, h: float, parts: int, powered: ArrayLike = 1.0
     ) -> Array:
-        """Change the state (3, 4) by commands (n, 2) and external torques (n,); what `JOINT_OUTPUTS` names, (n, 12)."""
+        """Change the state (3, 4) by commands (n, 2) and external torques (n,); what `JOINT_OUTPUTS` names, (n, 12).
+
+        powered (n,) or a number: share of the motors' torque that acts, 0 … 1.
+        """
         out = np.empty((len(commands), len(output_names())))
-        rule = (int(self._mode), self._joint.actuator.motors, 1.0 if powered else 0.0)
+        rule = (int(self._mode), self._joint.actuator.motors)
+        shares = np.full(len(commands), powered, dtype=np.float64)
         kind = int(self._joint.actuator.kind)
         self._kernel(
             kind, self._constants, rule, self._motors, self._link, state, commands,
-            np.array(external), h, parts, out,
+            shares, np.array(external), h, parts, out,
         )  # fmt: skip
         return out
 

@@ -2,7 +2,8 @@
 
 A run is simulated in operation mode 6 or 3 (seed 003, section 3.2) from where the link was measured first, the motors
 where their controllers hold them against the springs; phases with the torque off are simulated with unpowered motors.
-A read takes a moment after the command, in which the link moves on: at full speed by more than the noise lets see.
+Commands act from their own times on, and positions are compared at the times of the samples: a read follows its command
+by a moment in which the link moves on, at full speed by more than the noise hides.
 The loop over time is the compiled one of `core.compliant.joint`, which takes some milliseconds a candidate, so that the
 loop over candidates is left to Python's threads.
 """
@@ -10,7 +11,7 @@ loop over candidates is left to Python's threads.
 from __future__ import annotations
 
 import copy
-import itertools
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -26,12 +27,15 @@ from core.compliant.modes import Mode
 from core.errors import IdentificationError, ModelError
 from core.identification.objective import DIVERGED, available_threads
 from core.recording import Recording
-from core.simulation import initial_velocity, on_grid
+from core.simulation import held_commands, initial_velocity, on_grid
 
 Array = NDArray[np.float64]
 
 MODES = (Mode.SPRING_EQ_PRES, Mode.PID_EQ_PRES)
 """In which a goal is an equilibrium."""
+ROW = 5e-4
+"""Longest time between two simulated positions [s]: a straight line between them is off by 0.01 mrad at 300 rad/s², and
+so is a command that acts in their middle."""
 COARSER = 4
 """Steps are so many times longer than `safe_step`, which is fine enough for the energy to stay; positions differ by
 some 0.01 mrad, as the controllers are sampled once a step."""
@@ -46,15 +50,16 @@ class _Run:
     id: str
     bench: Bench
     preset: float
-    step: float
+    row: float
+    """Between two simulated positions [s]"""
     commands: Array
-    """(n, 2) of the motors [rad; an adjuster in its own unit]"""
-    pieces: tuple[tuple[int, int, bool], ...]
-    """Begin, end and whether the torque is on."""
+    """(rows, 2) of the motors [rad; an adjuster in its own unit]"""
+    powered: Array
+    """(rows,) share of the time in which the torque is on"""
+    time: Array
+    """(n,) of the samples, since the first row [s]"""
     measured: Array
     """(n,) rad"""
-    late: Array
-    """Time from a command to the middle of the read that follows it, (n,) s"""
     velocity: float
 
 
@@ -125,15 +130,11 @@ class CompliantRuns:
         joint = unit.joint(run.bench)
         kernel = JointKernel(joint, self._mode)
         state = initial_state(joint, self._mode, run.commands[0], float(run.measured[0]), run.velocity)
-        if self._mode.has_motors and run.pieces[0][2]:
+        if self._mode.has_motors and run.powered[0]:
             _hold(joint, state, run.commands[0])
-        nothing = np.zeros(len(run.commands))
-        found = [
-            kernel.advance(state, run.commands[begin:end], nothing[begin:end], run.step / parts, parts, powered)
-            for begin, end, powered in run.pieces
-        ]
-        position, velocity = np.concatenate(found)[:, :2].T
-        return position + run.late * velocity
+        rows = len(run.commands)
+        found = kernel.advance(state, run.commands, np.zeros(rows), run.row / parts, parts, run.powered)
+        return np.interp(run.time, run.row * np.arange(rows), found[:, 0])
 
 
 def require_runs_of(recordings: Sequence[Recording], actuator: str) -> None:
@@ -160,29 +161,24 @@ def _prepared(recording: Recording, unit: CompliantUnit, dt: float | None) -> _R
     except ModelError as error:
         raise IdentificationError(f"run {recording.id}: {error}") from None
     run, step = on_grid(recording, dt)
-    enabled = run.torque_enable
-    edges = [0, *(np.flatnonzero(np.diff(enabled)) + 1).tolist(), run.samples]
+    steps = math.ceil(step / ROW)
+    commands = held_commands(recording, run, step, steps)
+    mean_goal = commands.goal + (1.0 - commands.lasts) * np.diff(commands.goal, append=commands.goal[-1])
     return _Run(
         id=recording.id,
         bench=recording.bench,
         preset=known,
-        step=step,
-        commands=np.column_stack(unit.actuator.references(run.goal_position, known)),
-        pieces=tuple((a, b, bool(enabled[a])) for a, b in itertools.pairwise(edges)),
-        measured=run.position.astype(np.float64),
-        late=_lateness(run, step),
-        velocity=initial_velocity(run),
+        row=step / steps,
+        commands=np.column_stack(unit.actuator.references(mean_goal, known)),
+        powered=commands.enable,
+        time=recording.time - recording.time[0],
+        measured=recording.position.astype(np.float64),
+        velocity=initial_velocity(recording),
     )
 
 
-def _lateness(run: Recording, step: float) -> Array:
-    """Times count from the first command, commands follow each step [s]; 0 where a first sample is far from it."""
-    late = run.time - step * np.arange(run.samples)
-    return late if np.abs(late).max() < 0.5 * step else np.zeros(run.samples)
-
-
 def _parts(unit: CompliantUnit, run: _Run, mode: Mode) -> int:
-    return -(-safe_substeps(unit.joint(run.bench), mode, run.step, run.preset) // COARSER)
+    return -(-safe_substeps(unit.joint(run.bench), mode, run.row, run.preset) // COARSER)
 
 
 def _hold(joint: CompliantJoint, state: Array, commands: Array) -> None:

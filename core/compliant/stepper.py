@@ -59,20 +59,30 @@ class CompliantStepper:
     def step(
         self,
         goal: float,
-        torque_enable: bool = True,
+        torque_enable: float = True,
         *,
         supply_voltage: float | None = None,
         hand_torque: float = 0.0,
         motor_torque: float | None = None,
+        torque_share: float = 1.0,
+        next_goal: float | None = None,
+        next_share: float = 0.0,
     ) -> None:
         """Advance by dt with a held command.
 
-        goal [rad]; hand_torque on the link [N·m]; motor_torque [N·m] replaces the position law: on the link in mode 1,
-        else shared by the motors alike; raises ModelError in modes 2 and 3, whose motors know no torque.
-        supply_voltage [V] is reported and does nothing.
+        goal [rad]; torque_enable: share of the step in which the motors are powered, 0 … 1; hand_torque on the link
+        [N·m]; motor_torque [N·m] replaces the position law for torque_share of the step: on the link in mode 1, else
+        shared by the motors alike; raises ModelError in modes 2 and 3, whose motors know no torque. A step that is
+        partly position law, partly torque is that which fills more of it. supply_voltage [V] is reported and does
+        nothing. next_goal [rad] replaces the goal for the last next_share of the step; the joint follows their mean.
         """
+        if next_goal is not None:
+            goal += next_share * (next_goal - goal)
         mode, run = self._mode, self._run
-        if motor_torque is not None:
+        by_torque = 0.0 if motor_torque is None else torque_share
+        powered = torque_enable * (1.0 - by_torque)
+        if motor_torque is not None and by_torque >= powered:
+            powered = by_torque
             if mode in (Mode.SPRING_REFS, Mode.SPRING_EQ_PRES):
                 raise ModelError(f"compliant joint: ideal motors of mode {int(mode)} take no torque; take mode 6")
             run = run.by_torque
@@ -83,7 +93,7 @@ class CompliantStepper:
                 self._commands = self._commands_at(goal)
             commands = self._commands
         external = np.array([hand_torque])
-        row = run.advance(self._state, commands, external, self._h, self._parts, torque_enable)[0]
+        row = run.advance(self._state, commands, external, self._h, self._parts, powered)[0]
         named = dict(zip(output_names(), row.tolist(), strict=True))
         torques = (named["motor_torque_1"], named["motor_torque_2"]) if mode.has_motors else (named["link_torque"],)
         self._motor_torque = sum(torque for torque in torques if not math.isnan(torque))

@@ -45,9 +45,13 @@ class Mechanism:
         self.plant.advance_to(2 * TICK)
         self._begin = time.perf_counter() - 2 * TICK
 
+    def now(self) -> float:
+        """Time since the plant was made [s]."""
+        return time.perf_counter() - self._begin
+
     def advance(self) -> None:
         """Move on to now."""
-        self.plant.advance_to(time.perf_counter() - self._begin)
+        self.plant.advance_to(self.now())
 
     @property
     def position(self) -> float:
@@ -77,12 +81,11 @@ class Mechanism:
     def drive(self, goal: PlantGoal) -> None:
         """Drive the motor from now on."""
         self.advance()
-        self.plant.command(goal)
+        self.plant.command(goal, self.now())
 
     def release(self) -> None:
         """Let the motor go."""
-        self.advance()
-        self.plant.release()
+        self.plant.release(self.now())
 
     @property
     def driven(self) -> bool:

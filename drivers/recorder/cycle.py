@@ -111,16 +111,18 @@ class Cycle:
     ) -> Reading:
         """Command, read, hand out, check."""
         servo = self._servo
+        commanded = math.nan
         if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
             if servo.state is ServoState.READY:
                 # Whoever watches has to know before the first byte that may drive it.
                 self._state = ServoState.ENABLED
                 self._link.state(ServoState.ENABLED)
             servo.command(command)
+            commanded = self._clock.now()
             self.tell_state()
             self._heed()
         try:
-            reading = self._seen = self._observe(goal, keep)
+            reading = self._seen = self._observe(goal, commanded, keep)
         except NoAnswer as lost:
             reading = self._bridge(lost)
         self._count += 1
@@ -146,16 +148,22 @@ class Cycle:
         self._repeats = repeats
         self._bus_errors += self._lost
 
-    def _observe(self, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None) -> Reading:
-        """Read one block and hand out its row, stamped with its moment, which is the middle of the read if unknown."""
+    def _observe(
+        self, goal: float, commanded: float = math.nan, keep: Callable[[tuple[Any, ...]], None] | None = None
+    ) -> Reading:
+        """Read one block and hand out its row, stamped with its moment, which is the middle of the read if unknown.
+
+        commanded: when the goal was commanded, on the servo's clock [s]; NaN where nothing was.
+        """
         clock = self._clock
         before = clock.now()
         reading = self._servo.read()
         after = clock.now()
         self._count_errors()
         moment = self._moment = reading.moment if math.isfinite(reading.moment) else 0.5 * (before + after)
+        begin = math.nan if keep is None else self._begin_at
         sample = (
-            math.nan if keep is None else moment - self._begin_at,
+            moment - begin,
             # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
             reading.position if math.isnan(goal) else goal,
             self._servo.state is ServoState.ENABLED,
@@ -166,6 +174,7 @@ class Cycle:
             reading.supply_voltage,
             reading.temperature,
             after - before,
+            commanded - begin,
             self._missed,
             self._lost,
         )

@@ -48,7 +48,7 @@ LIVE_DTYPE = np.dtype(
 )
 """A row of the live ring: a sample, the moment on the servo's clock [s], the run's number, the phase, the torque held.
 
-`time` is NaN outside the phase RUN, `held_torque` [N·m] outside HOLD."""
+`time` and `command_time` are NaN outside the phase RUN, `held_torque` [N·m] outside HOLD."""
 
 
 def check_rate(rate: float, watchdog: float = 0.0) -> None:

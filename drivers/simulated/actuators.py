@@ -41,13 +41,21 @@ class PlantStepper(Protocol):
     def step(
         self,
         goal: float,
-        torque_enable: bool = True,
+        torque_enable: float = True,
         *,
         supply_voltage: float | None = None,
         hand_torque: float = 0.0,
         motor_torque: float | None = None,
+        torque_share: float = 1.0,
+        next_goal: float | None = None,
+        next_share: float = 0.0,
     ) -> None:
-        """Advance with a held command: goal [rad], torques [N·m], supply [V]; a motor torque replaces the goal."""
+        """Advance with a held command: goal [rad], torques [N·m], supply [V].
+
+        motor_torque replaces the position law for torque_share of the step, 0 … 1; torque_enable is the share of the
+        rest in which the position law drives the motor; next_goal [rad] replaces the goal for the last next_share of
+        the step.
+        """
         ...
 
     @property

@@ -4,6 +4,12 @@ Motion comes from `core.simulation.Stepper`, or from the stepper of another actu
 `drivers.simulated.actuators`, and nothing else; this module feeds it on a fine grid of time and adds the two slow
 quantities around it, the supply that sags under load and the temperature. An emulator of a real servo's wire protocol
 moves the same plant.
+
+A command acts from its own instant on. A tick of the grid is computed once its end has passed, when everything that was
+commanded during it is known. A change from one position goal to another acts within the tick; one change stands for
+several, with the same mean. Everything else acts with its mean over the tick: the motor's impulse is exact, and
+positions at the end of a tick are off by at most an eighth of the tick's length squared times the change of the
+acceleration.
 """
 
 from __future__ import annotations
@@ -25,7 +31,7 @@ if TYPE_CHECKING:
     from drivers.simulated.actuators import PlantActuator, PlantStepper
 
 TICK = 1e-3
-"""Commands take effect on this grid, as in firmware [s]."""
+"""Grid of time on which the motion is computed [s]."""
 SUBSTEPS = 2
 """Steps of physics in a tick."""
 LONGEST_CATCH_UP = 1.0
@@ -72,7 +78,7 @@ class Imperfections:
     read_jitter: float = 5e-5
     """Standard deviation of that time [s]."""
     command_delay: float = 0.0
-    """From a command to its effect [s], rounded up to the plant's grid of 1 ms."""
+    """From a command to its effect [s]."""
     supply_resistance: float = 0.05
     """Of supply and cable [Ω]."""
     velocity_window: float = 0.016
@@ -117,7 +123,7 @@ class Plant:
         self._settings = model.default_settings()
         self._hand = hand
         self._supply_resistance = imperfections.supply_resistance
-        self._delay_ticks = math.ceil(imperfections.command_delay / TICK - 1e-9)
+        self._command_delay = imperfections.command_delay
         resistance = model.values["R"]
         self._resistance = resistance
         continuous_power = (CONTINUOUS_SHARE * spec.max_current) ** 2 * resistance
@@ -126,8 +132,9 @@ class Plant:
         self.temperature = AMBIENT
         self._longest_catch_up = round(LONGEST_CATCH_UP * speed / TICK)
         self._ticks = 0
+        # What drives the motor at the begin of the tick under way, and what it is changed to at which times [s].
         self._goal: PlantGoal | None = None
-        self._delayed: deque[tuple[int, PlantGoal]] = deque()
+        self._changes: deque[tuple[float, PlantGoal | None]] = deque()
         # One position a tick, the newest last: what a velocity estimate looks back on.
         past = round(imperfections.velocity_window / TICK)
         self._positions = deque([0.0] * (past + 1), maxlen=past + 1)
@@ -166,20 +173,21 @@ class Plant:
             self._settings = settings
             self._stepper = self._make_stepper(self.position, self.velocity)
 
-    def command(self, goal: PlantGoal) -> None:
-        """Drive towards a goal once the command delay has passed."""
-        if self._delay_ticks:
-            self._delayed.append((self._ticks + self._delay_ticks, goal))
-        else:
-            self._goal = goal
+    def command(self, goal: PlantGoal, time: float) -> None:
+        """Drive towards a goal, from `time` and the command delay on.
 
-    def release(self) -> None:
-        """Let the motor go at once; commands on their way are forgotten."""
-        self._delayed.clear()
-        self._goal = None
+        time: since the plant was made [s]; not less than that of an earlier command.
+        """
+        self._changes.append((time + self._command_delay, goal))
+
+    def release(self, time: float) -> None:
+        """Let the motor go at `time` since the plant was made [s]; commands on their way are forgotten."""
+        while self._changes and self._changes[-1][0] > time:
+            self._changes.pop()
+        self._changes.append((time, None))
 
     def advance_to(self, time: float) -> None:
-        """Move on to a time since the plant was made [s]."""
+        """Compute all ticks that end by a time since the plant was made [s]."""
         due = math.floor(time / TICK + 1e-6)
         self._ticks = max(self._ticks, due - self._longest_catch_up)
         while self._ticks < due:
@@ -187,21 +195,37 @@ class Plant:
 
     def _tick(self) -> None:
         stepper = self._stepper
-        while self._delayed and self._delayed[0][0] <= self._ticks:
-            self._goal = self._delayed.popleft()[1]
-        goal = self._goal
         supply = self._settings.supply_voltage
         if self._supply_resistance:
             # The bridge draws its share of the motor's current; the sag follows one tick later.
             supply -= self._supply_resistance * abs(stepper.current * stepper.duty_cycle)
-        hand = self._hand(self._ticks * TICK, stepper.position, stepper.velocity)
-        if goal is None:
-            stepper.step(stepper.position, False, supply_voltage=supply, hand_torque=hand)
-        elif isinstance(goal, PositionGoal):
-            stepper.step(goal.position, True, supply_voltage=supply, hand_torque=hand)
-        else:
-            torque = goal.torque if isinstance(goal, TorqueGoal) else self._voltage_torque(goal.duty_cycle * supply)
-            stepper.step(stepper.position, True, supply_voltage=supply, hand_torque=hand, motor_torque=torque)
+        # Shares of the tick by position law and by torque, and integrals of position and torque over it.
+        by_law = by_torque = position = torque = 0.0
+        shares = self._commanded()
+        for goal, share in shares.items():
+            if isinstance(goal, PositionGoal):
+                by_law += share
+                position += share * goal.position
+            elif goal is not None:
+                by_torque += share
+                torque += share * self._torque(goal, supply)
+        goal = next_goal = position / by_law if by_law else stepper.position
+        next_share = 0.0
+        first, last = next(iter(shares)), self._goal
+        if isinstance(first, PositionGoal) and isinstance(last, PositionGoal) and first != last:
+            share = (goal - first.position) / (last.position - first.position)
+            if 0.0 <= share <= 1.0:
+                goal, next_goal, next_share = first.position, last.position, share
+        stepper.step(
+            goal,
+            by_law / (1.0 - by_torque) if by_torque < 1.0 else 1.0,
+            supply_voltage=supply,
+            hand_torque=self._hand(self._ticks * TICK, stepper.position, stepper.velocity),
+            motor_torque=torque / by_torque if by_torque else None,
+            torque_share=by_torque,
+            next_goal=next_goal,
+            next_share=next_share,
+        )
         loss = stepper.current**2 * self._resistance
         self.temperature += (
             TICK * (loss - (self.temperature - AMBIENT) / self._thermal_resistance) / self._heat_capacity
@@ -210,13 +234,28 @@ class Plant:
         self._electrics.append((stepper.current, stepper.duty_cycle, stepper.supply_voltage))
         self._ticks += 1
 
-    def _voltage_torque(self, voltage: float) -> float:
-        """Torque of the motor with this voltage on its terminals [N·m], seed 004 eq. (13)."""
+    def _commanded(self) -> dict[PlantGoal | None, float]:
+        """What is commanded during the tick under way, first to last, and its share; what comes later is left."""
+        shares: dict[PlantGoal | None, float] = {}
+        since, end = float(self._ticks), self._ticks + 1.0
+        while self._changes and self._changes[0][0] / TICK < end:
+            time, goal = self._changes.popleft()
+            if time / TICK > since:
+                shares[self._goal] = shares.get(self._goal, 0.0) + time / TICK - since
+                since = time / TICK
+            self._goal = goal
+        shares[self._goal] = shares.get(self._goal, 0.0) + end - since
+        return shares
+
+    def _torque(self, goal: TorqueGoal | DutyGoal | DutyLaw, supply: float) -> float:
+        """Torque of the motor [N·m]; that of a voltage by seed 004 eq. (13)."""
+        if isinstance(goal, TorqueGoal):
+            return goal.torque
         kt = self._model.values["kt"]
-        return kt * (voltage - kt * self._stepper.velocity) / self._resistance
+        return kt * (goal.duty_cycle * supply - kt * self._stepper.velocity) / self._resistance
 
     def position_at(self, time: float) -> float:
-        """Position at a time less than a tick after the last one [rad]."""
+        """Position at a time within the tick under way [rad]."""
         return self._stepper.position + self._stepper.velocity * (time - self._ticks * TICK)
 
     @property
@@ -235,9 +274,14 @@ class Plant:
         return self._settings
 
     @property
+    def goal(self) -> PlantGoal | None:
+        """What the latest command drives the motor to, though it may still be on its way; None after a release."""
+        return self._changes[-1][1] if self._changes else self._goal
+
+    @property
     def driven(self) -> bool:
-        """Whether the motor is driven."""
-        return self._goal is not None
+        """Whether the motor is driven, or a command is on its way that will drive it."""
+        return self.goal is not None
 
     @property
     def past_positions(self) -> deque[float]:

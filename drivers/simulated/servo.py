@@ -131,7 +131,8 @@ class SimulatedServo(Servo):
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         self._advance()
-        self.plant.command(goal)
+        # Advancing took time, which is no part of the command's.
+        self.plant.command(goal, self._time())
 
     def _read(self) -> Reading:
         lasting = self._imperfections.read_duration
@@ -140,16 +141,17 @@ class SimulatedServo(Servo):
         begin = self.clock.now()
         if lasting:
             self.clock.wait_until(begin + 0.5 * lasting, _never)
-        now = self._advance()
+        time = self._advance()
         plant = self.plant
         current, duty_cycle, supply_voltage = plant.electrics
         reading = Reading(
-            position=self._counted(plant.position_at(now)),
+            position=self._counted(plant.position_at(time)),
             velocity=self._estimated_velocity(),
             current=current,
             duty_cycle=duty_cycle,
             supply_voltage=supply_voltage,
             temperature=plant.temperature,
+            moment=self._begin + time,
         )
         if lasting:
             self.clock.wait_until(begin + lasting, _never)
@@ -157,19 +159,22 @@ class SimulatedServo(Servo):
 
     def _release(self) -> None:
         if self._made is not None:
-            self._advance()
-            self._made.release()
+            self._made.release(self._time())
 
     def _close(self) -> None:
         self._made = None
 
+    def _time(self) -> float:
+        """Time since the plant was made [s]."""
+        return self.clock.now() - self._begin
+
     def _advance(self) -> float:
-        """Move the plant up to now; returns the time since it was made [s]."""
-        now = self.clock.now() - self._begin
-        self.plant.advance_to(now)
+        """Move the plant up to now and return the time since it was made [s]."""
+        time = self._time()
+        self.plant.advance_to(time)
         if not math.isfinite(self.plant.position):
             raise ServoFault("the simulated motion is no longer finite; look at the model's parameters and the bench")
-        return now
+        return time
 
     def _counted(self, position: float) -> float:
         """What the encoder makes of a position [rad]."""

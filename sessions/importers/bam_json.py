@@ -47,8 +47,9 @@ OPTIONAL_FIELDS = {
     "current": "current",
     "duty_cycle": "duty_cycle",
     "read_duration": "read_duration",
+    "command_time": "command_time",
 }
-"""Fields of an entry to channels; the last three are written by our exporter only."""
+"""Fields of an entry to channels; the last four are written by our exporter only."""
 OWN_COUNTS = ("skipped_cycles", "bus_errors")
 """Channels of whole numbers, which only our exporter writes, by their own names."""
 

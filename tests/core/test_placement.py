@@ -246,7 +246,7 @@ def test_measuring_again_replaces_only_the_same_extreme():
 
 def test_the_boundaries_are_those_of_the_diagram():
     model = load_model("mx106", "m6")
-    low, high = expected_angles(model, BENCH, 0.5)
+    low, high = expected_angles(model, BENCH, 0.4)
     offset = model.values.get("q_offset", 0.0)
-    assert BENCH.external_torque(low + offset) == pytest.approx(float(drive_torque(model, 0.5)))
-    assert BENCH.external_torque(high + offset) == pytest.approx(float(backdrive_torque(model, 0.5)))
+    assert BENCH.external_torque(low + offset) == pytest.approx(float(drive_torque(model, 0.4)))
+    assert BENCH.external_torque(high + offset) == pytest.approx(float(backdrive_torque(model, 0.4)))

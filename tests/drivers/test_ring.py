@@ -111,7 +111,7 @@ def test_another_process_writes_flat_out_and_no_row_is_torn_repeated_or_out_of_o
 def test_a_live_row_survives_the_way_through_the_ring():
     ring = Ring(CONTEXT, LIVE_DTYPE, 4)
     reader = RingReader(ring)
-    live = (0.5, 0.1, 1, 0.2, np.nan, -1.0, 0.3, 12.0, 30.0, 1e-3, 7, 5, 99.5, 3, 2, 0.4)
+    live = (0.5, 0.1, 1, 0.2, np.nan, -1.0, 0.3, 12.0, 30.0, 1e-3, 0.4998, 7, 5, 99.5, 3, 2, 0.4)
     RingWriter(ring).push(live)
     rows = reader.read().rows
     assert rows.dtype == LIVE_DTYPE

@@ -254,7 +254,7 @@ def test_an_emergency_stop_releases_it():
     with Recorder(address, heartbeat_limit=5.0) as recorder:
         recorder.start()
         recorder.record(make_trajectory("steps", 30.0), header)
-        assert wait_until(lambda: abs(recorder.latest()["current"]) > 0.01 and recorder.status.done > 5, recorder)
+        assert wait_until(lambda: recorder.status.done > 5 and abs(recorder.latest()["current"]) > 0.01, recorder)
         recorder.emergency_stop()
         assert recorder.wait(20.0).exit_status == "abort"
         assert wait_until(lambda: recorder.state is ServoState.FAULT)

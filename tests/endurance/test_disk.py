@@ -16,7 +16,7 @@ from drivers.servo import ServoState
 from drivers.simulated import SimulatedServo
 from sessions import Annotation, Session, SessionError
 
-SMALL, LARGE = "3m", "16m"
+SMALL, LARGE = "4m", "16m"
 
 
 def mount(*arguments):

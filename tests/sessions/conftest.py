@@ -31,7 +31,7 @@ def rows():
     def make(count, first=0):
         index = np.arange(first, first + count)
         table = np.zeros(count, SAMPLE_DTYPE)
-        for name in ("current", "duty_cycle", "temperature", "read_duration"):
+        for name in ("current", "duty_cycle", "temperature", "read_duration", "command_time"):
             table[name] = np.nan
         table["time"] = index * 0.005
         table["goal_position"] = np.sin(index * 0.1)

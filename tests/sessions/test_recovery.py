@@ -176,8 +176,9 @@ def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
     assert part.read_bytes() == content
 
 
-def test_a_part_of_a_version_that_counted_no_bus_errors_is_recovered(session, header, rows, monkeypatch):
-    names = [name for name in SAMPLE_DTYPE.names if name != "bus_errors"]
+@pytest.mark.parametrize("lacking", [("command_time",), ("command_time", "bus_errors")])
+def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkeypatch, lacking):
+    names = [name for name in SAMPLE_DTYPE.names if name not in lacking]
     earlier = np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
     with monkeypatch.context() as then:
         then.setattr(part_module, "ROW_DTYPE", earlier)
@@ -195,6 +196,8 @@ def test_a_part_of_a_version_that_counted_no_bus_errors_is_recovered(session, he
     kept = opened.load(sink.id)
     assert kept.samples == 100
     assert not kept.channels["bus_errors"].any()
+    assert "command_time" not in kept.channels
+    np.testing.assert_array_equal(kept.command_time, kept.time)
 
 
 def test_a_part_without_two_samples_is_set_aside(session, header, rows):

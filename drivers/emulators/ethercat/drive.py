@@ -139,7 +139,7 @@ class Drive:
             self._mode_display.value = self._mode.number
         goal = self._goal()
         if goal is not None:
-            self.mechanism.plant.command(goal)
+            self.mechanism.drive(goal)
         elif self.mechanism.driven:
             self.mechanism.release()
 

@@ -26,7 +26,7 @@ from core.recording import CHANNELS, Recording, RunHeader
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
-from drivers.simulated import CompliantPlant, SimulatedServo
+from drivers.simulated import CompliantPlant, Imperfections, SimulatedServo
 
 LIGHT, HEAVY = Bench(mass=0.2, length=0.1), Bench(mass=0.4, length=0.1)
 SETTINGS = load_model("mx106", "m6").default_settings()
@@ -38,14 +38,16 @@ BOTH_WAYS = (make_trajectory("sin_time_square", LASTING), make_trajectory("lift_
 
 
 @cache
-def recorded(unit, presets, benches=(LIGHT, HEAVY)):
+def recorded(unit, presets, benches=(LIGHT, HEAVY), imperfections=None):
     """Runs of every combination on the simulated bench."""
     runs = []
     for preset in presets:
         for bench in benches:
             for trajectory in BOTH_WAYS:
                 plant = CompliantPlant(unit=unit, preset=preset)
-                servo = SimulatedServo("mx106", clock=VirtualClock(), actuator=plant, seed=len(runs))
+                servo = SimulatedServo(
+                    "mx106", clock=VirtualClock(), actuator=plant, seed=len(runs), imperfections=imperfections
+                )
                 servo.connect()
                 settings = replace(SETTINGS, actuator=unit.actuator.name, preset=preset)
                 header = RunHeader(trajectory=trajectory.name, bench=bench, settings=settings, rate=RATE)
@@ -201,12 +203,27 @@ def test_ideal_motors_say_nothing_of_themselves():
 
 
 def test_intervals_hold_the_truth():
-    """95 % intervals, a little widened, as the search's coarser steps add their own error."""
+    """95 % intervals; `tests.bench.compliant_intervals` counts how many do."""
     unit = CompliantUnit(actuator=Sea(stiffness=24.0))
     result = found(unit, recorded(unit, (None,)), unit, trials=20)
     for p in result.evidence.parameters:
         if not p.frozen:
-            assert abs(p.value - unknowns(unit).numbers()[p.name]) < 2.0 * p.half_width, p.name
+            assert abs(p.value - unknowns(unit).numbers()[p.name]) < p.half_width, p.name
+
+
+@pytest.mark.parametrize(
+    "imperfections",
+    [Imperfections(), Imperfections(read_duration=4e-3, read_jitter=1e-3), Imperfections(command_delay=7e-4)],
+    ids=["quick", "late", "delayed"],
+)
+def test_the_true_actuator_reproduces_its_recordings_to_encoder_rounding(imperfections):
+    """Rounding leaves a quarter of a step on average, whenever the reads come."""
+    runs = [
+        replace(run, channels={**run.channels, "command_time": run.command_time + imperfections.command_delay})
+        for run in recorded(QBMOVE, (0.1, 0.4), imperfections=imperfections)
+    ]
+    errors = CompliantRuns(runs, QBMOVE, threads=1).errors(QBMOVE)
+    assert errors.mean() < 0.25 * 2.0 * np.pi / 4096 + 5e-5
 
 
 def test_the_same_seed_finds_the_same_and_fixed_numbers_stay():

@@ -46,8 +46,8 @@ WORDS_2 = (
 class _Still(Mechanism):
     """Moves one tick each time it is looked at, so that an input does the same every time."""
 
-    def advance(self) -> None:
-        self.plant.advance_to(self.plant._ticks * TICK + TICK)
+    def now(self) -> float:
+        return self.plant._ticks * TICK + TICK
 
 
 @cache

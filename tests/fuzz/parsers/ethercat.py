@@ -33,8 +33,8 @@ MOST_STEPS = 40
 
 
 class _Still(Mechanism):
-    def advance(self) -> None:
-        self.plant.advance_to(self.plant._ticks * TICK + TICK)
+    def now(self) -> float:
+        return self.plant._ticks * TICK + TICK
 
 
 @cache

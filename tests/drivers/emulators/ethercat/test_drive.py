@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from core.catalogue import load_servo
+from core.catalogue import load_model, load_servo
 from drivers.emulators.ethercat.dictionary import ObjectDictionary
 from drivers.emulators.ethercat.drive import Drive, DriveState
 from drivers.emulators.ethercat.objects import communication_objects, drive_objects
@@ -16,7 +16,7 @@ from drivers.servo import PositionGoal, TorqueGoal
 from drivers.simulated.hand import SharedHand
 
 TURN = 524288
-KT = 4.896769
+KT = load_model("erob80_50", "m6").values["kt"]
 RATED = 6.0
 """[A]"""
 
@@ -50,7 +50,7 @@ class Panel:
 
     @property
     def goal(self):
-        return self.mechanism.plant._goal
+        return self.mechanism.plant.goal
 
 
 @pytest.fixture

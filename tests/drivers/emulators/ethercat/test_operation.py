@@ -6,11 +6,12 @@ import struct
 
 import pytest
 
+from core.catalogue import load_model
 from tests.drivers.emulators.ethercat.conftest import CYCLE, TORQUE_INPUTS, TORQUE_OUTPUTS, open_bench
 
 pytestmark = pytest.mark.own_network
 
-KT = 4.896769
+KT = load_model("erob80_50", "m6").values["kt"]
 """Of the shipped M6 of the erob80_50 [N·m/A]."""
 
 
