@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
 """Of any servo, SI units."""
 
+PUBLISHED = "-published"
+"""Ends the names of models as they were published: `mx106:m6-published` is the original of `mx106:m6`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServoSpec:
@@ -160,15 +163,28 @@ def shipped_models(servo: str) -> tuple[str, ...]:
 
 
 @cache
-def load_model(servo: str, friction: str) -> ServoModel:
-    """Return a model shipped for a servo, e.g. load_model("mx106", "m6"); raises ModelError when there is none."""
+def published_originals(servo: str) -> tuple[str, ...]:
+    """Names of the published originals of shipped models, e.g. ("m1-published",); empty when there are none.
+
+    They carry the integrator and step they were identified with.
+    """
+    folder = _resources() / "models" / load_servo(servo).name
+    return tuple(m + PUBLISHED for m in FRICTION_MODELS if (folder / f"{m}{PUBLISHED}.json").is_file())
+
+
+@cache
+def load_model(servo: str, variant: str) -> ServoModel:
+    """Return a model that comes with a servo, e.g. load_model("mx106", "m6") or, as published, "m6-published".
+
+    Raises ModelError when there is none.
+    """
     from core.model import ServoModel
 
-    spec = load_servo(servo)
-    entry = _resources() / "models" / spec.name / f"{friction.lower()}.json"
-    if friction.lower() not in shipped_models(servo):
-        known = ", ".join(shipped_models(servo)) or "none"
-        raise ModelError(f"no model {friction!r} is shipped for {spec.name}; there is {known}")
+    spec, name = load_servo(servo), variant.lower()
+    known = (*shipped_models(servo), *published_originals(servo))
+    if name not in known:
+        raise ModelError(f"no model {variant!r} is shipped for {spec.name}; there is {', '.join(known) or 'none'}")
+    entry = _resources() / "models" / spec.name / f"{name}.json"
     return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
 
 

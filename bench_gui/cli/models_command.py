@@ -18,7 +18,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Print the list or the model."""
     if arguments.model:
         return _show(arguments)
-    from core.catalogue import servos, shipped_models
+    from core.catalogue import published_originals, servos, shipped_models
 
     if arguments.json:
         print_json(
@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
                     "supply_voltage": spec.supply_voltage,
                     "aliases": list(spec.aliases),
                     "models": list(shipped_models(spec.name)),
+                    "published": list(published_originals(spec.name)),
                 }
                 for spec in servos().values()
             ]
@@ -51,6 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
             for s in servos().values()
         ],
     )
+    print("mx106:m6-published and so on: the same as published, with the integrator and step they were fitted with")
     return 0
 
 
@@ -62,10 +64,7 @@ def _show(arguments: argparse.Namespace) -> int:
     print(
         f"{model.title}: {model.servo}, {model.friction.upper()}, {model.control.law} law, {model.supply_voltage:g} V"
     )
-    step = f"{model.dt * 1e3:g} ms in {model.substeps}"
-    print(
-        f"integrator {model.integrator}, step {step}, quadratic term: {model.quadratic_gate}, contact: {model.contact}"
-    )
+    print(f"integrator {model.integration}, quadratic term: {model.quadratic_gate}, contact: {model.contact}")
     print_table(
         ["parameter", "symbol", "value", "unit", "lower", "upper", "meaning"],
         [
@@ -76,4 +75,6 @@ def _show(arguments: argparse.Namespace) -> int:
     source = model.provenance.get("source")
     if source:
         print(f"source: {source}")
+    if model.carried_over:
+        print(model.carried_over)
     return 0

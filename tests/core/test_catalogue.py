@@ -7,7 +7,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from core.catalogue import load_model, load_servo, parse_servo, servos, shipped_models
+from core.catalogue import load_model, load_servo, parse_servo, published_originals, servos, shipped_models
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS
 from core.model import build_model
@@ -113,9 +113,32 @@ def test_shipped_models_load(servo):
         assert np.isfinite(model.rows()).all()
 
 
+CARRIED_OVER = [(servo, friction) for servo in servos() for friction in shipped_models(servo)]
+
+
+@pytest.mark.parametrize(("servo", "friction"), CARRIED_OVER)
+def test_shipped_models_say_how_far_they_are_from_the_published_ones(servo, friction):
+    """Fitted with the second-order step, they are closer than the published values simulated with it."""
+    model, published = load_model(servo, friction), load_model(servo, f"{friction}-published")
+    found = model.provenance["carried_over"]
+
+    assert model.integrator == "leapfrog"
+    assert (found["integrator"], found["step"]) == (published.integrator, published.step)
+    assert published.integrator == ("algorithm1" if servo == "sts3215" else "bam")
+    assert found["motions"] == 36
+    assert found["command_lead"] == (published.step / 2 if published.integrator == "bam" else 0.0)
+    assert found["distance_with_lead"] <= found["distance"] < found["unfitted_distance"]
+    assert found["held_back_distance"] < found["unfitted_distance"]
+    assert f"{1e3 * found['distance']:.2f} mrad" in model.carried_over
+    assert published.carried_over == ""
+    assert model.values["q_offset"] == published.values["q_offset"]
+
+
 def test_published_servos_ship_all_models():
-    for servo in ("mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100"):
+    for servo in ("mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100", "sts3215"):
         assert shipped_models(servo) == FRICTION_MODELS
+        assert published_originals(servo) == tuple(f"{m}-published" for m in FRICTION_MODELS)
+    assert load_model("mx106", "M6-Published").title == "Dynamixel MX-106 M6 published"
     with pytest.raises(ModelError, match="none"):
         load_model("sts3250", "m1")
     with pytest.raises(ModelError):
