@@ -23,8 +23,6 @@ from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
 
 SERVO = "mx106"
-SUBSTEPS = 4
-"""Of the identification: the simulated servo's physics is finer than its sampling, as a real one's is."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +87,6 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
     request = IdentificationRequest(
         servo=SERVO,
         seed=seed,
-        substeps=SUBSTEPS,
         trials=3000 if fast else 6000,
         data_hash=session.data_hash(),
     )

@@ -75,6 +75,7 @@ def load_identification(folder: Path) -> Identification:
                 repeats=len(results[0].repeats),
                 seed=origin["seed"],
                 metric=origin["metric"],
+                integrator=results[0].model.integrator,
                 supply=origin["supply"],
                 validation=split.rule,
                 data_hash=origin["data_hash"],

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from core.recording import Recording
     from sessions import Session
 
-INTEGRATOR_CHOICES = ("algorithm1", "bam")
+INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
 CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
@@ -73,14 +73,19 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         required=True,
         metavar="FILE|SERVO:VARIANT",
-        help="a model file (ours or Rhoban/bam's), or a shipped one such as mx106:m6",
+        help="a model file (ours or Rhoban/bam's), or a shipped one such as mx106:m6 or mx106:m6-published",
     )
 
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
     """Offer how a model is simulated."""
-    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, help="default: the model's own")
-    parser.add_argument("--substeps", type=positive_int, metavar="N", help="parts of a step; default: the model's own")
+    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, help="order of update (default: the model's own)")
+    parser.add_argument(
+        "--substeps",
+        type=positive_int,
+        metavar="N",
+        help="simulation steps in the time between samples that the model was identified with (default: its own)",
+    )
 
 
 def add_recordings(parser: argparse.ArgumentParser) -> None:
@@ -98,7 +103,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
         "--dt",
         type=positive_float,
         metavar="S",
-        help="grid of the simulation; default: a regular recording's own, else 5 ms",
+        help="time between samples (default: a regular recording's own; for others their median, 0.005 at least)",
     )
     parser.add_argument(
         "--supply",
@@ -166,12 +171,12 @@ def bench_from(arguments: argparse.Namespace) -> Bench:
 
 def model_from(text: str, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
     """Read a model given as a file or as SERVO:VARIANT; raises ModelError."""
-    from core.catalogue import load_model
+    from core.catalogue import PUBLISHED, load_model
     from core.model import ServoModel
     from core.simulation import with_integration
 
     servo, colon, variant = text.partition(":")
-    shipped = colon and not Path(text).exists() and variant.lower() in FRICTION_CHOICES
+    shipped = colon and not Path(text).exists() and variant.lower().removesuffix(PUBLISHED) in FRICTION_CHOICES
     model = load_model(servo, variant) if shipped else ServoModel.read(text)
     return with_integration(model, integrator, substeps)
 

@@ -55,7 +55,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--trials", type=positive_int, metavar="N", help="candidates simulated; default: by numbers")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
-    parser.add_argument("--dt", type=positive_float, metavar="S", help="grid; default: a regular recording's own")
+    parser.add_argument(
+        "--dt", type=positive_float, metavar="S", help="time between samples (default: a regular recording's own)"
+    )
     parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
     parser.add_argument("-o", "--output", metavar="DIR", help=f"folder for {ACTUATOR_FILE} and {RESULT_FILE}")
     add_json(parser)

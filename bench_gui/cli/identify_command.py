@@ -49,8 +49,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='held out: a share ("25%%"), a condition ("kp=200"), "none" (%(default)s)',
     )
     parser.add_argument("--metric", choices=("mae", "rmse", "mae_velocity"), default="mae", help="(%(default)s)")
-    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, default="algorithm1", help="(%(default)s)")
-    parser.add_argument("--substeps", type=positive_int, default=1, metavar="N", help="parts of a step (%(default)s)")
+    parser.add_argument(
+        "--integrator",
+        choices=INTEGRATOR_CHOICES,
+        default="leapfrog",
+        help="second-order step, the paper's Algorithm 1 or Rhoban/bam's order of update (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--substeps",
+        type=positive_int,
+        metavar="N",
+        help="simulation steps between two samples (default: as many as the fit needs; 1 unless leapfrog)",
+    )
     parser.add_argument(
         "--gate",
         choices=("larger_torque", "opposing"),
@@ -78,9 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
     )
-    parser.add_argument(
-        "--refine", action="store_true", help="halve the time step until the result no longer depends on it"
-    )
+    # Without effect; scripts for earlier versions give it.
+    parser.add_argument("--refine", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
         "--run-offsets", action="store_true", help="give each run an angle and a supply voltage of its own"
     )
@@ -112,6 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
     from core.identification.objective import FIT_CHANNELS
+    from core.identification.result import step_in_words
     from core.placement import points_from_json
     from sessions import Session
 
@@ -133,7 +143,6 @@ def run(arguments: argparse.Namespace) -> int:
         validation=arguments.validation,
         metric=arguments.metric,
         polish=not arguments.no_polish,
-        refine=arguments.refine,
         run_offsets=arguments.run_offsets,
         contact=arguments.contact,
         quadratic_gate=arguments.gate,
@@ -189,10 +198,11 @@ def run(arguments: argparse.Namespace) -> int:
             for result in found.results
         ],
     )
+    best = found.recommended
+    print(step_in_words(best.model, best.train_mae))
     if found.stopped:
         print("stopped before the end; the best found so far was kept")
     print(found.choice)
-    best = found.recommended
     for text in (*best.evidence.warnings, f"torque off: {best.evidence.torque_off(best.model.control).text}"):
         print(f"  {best.model.friction.upper()}: {text}")
     print(

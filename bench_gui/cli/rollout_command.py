@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--duration", type=positive_float, metavar="S", help="default: the trajectory's own")
     parser.add_argument(
-        "--dt", type=positive_float, default=0.005, metavar="S", help="step between samples (%(default)s)"
+        "--dt", type=positive_float, default=0.005, metavar="S", help="time between samples (default: %(default)s)"
     )
     add_bench(parser)
     add_simulation(parser)
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         "file": str(path),
         "model": model.title,
         "integrator": model.integrator,
-        "substeps": model.substeps,
+        "substeps": model.steps_between(arguments.dt),
         "samples": len(motion.time),
         "control_unit": model.control.control_unit,
     }

@@ -36,9 +36,8 @@ class FitSettings:
     metric: str = "mae"
     contact: str = "rigid"
     quadratic_gate: str = "larger_torque"
-    integrator: str = "algorithm1"
-    substeps: int = 1
-    refine: bool = False
+    integrator: str = "leapfrog"
+    substeps: int | None = None
     run_offsets: bool = False
     prior: float = 0.0
     """[rad], see `IdentificationRequest`."""
@@ -79,7 +78,6 @@ class FitSettings:
             quadratic_gate=self.quadratic_gate,
             integrator=self.integrator,
             substeps=self.substeps,
-            refine=self.refine,
             run_offsets=self.run_offsets,
             prior=self.prior,
             dt=self.dt,

@@ -44,7 +44,7 @@ _CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
 
 METRIC_TITLES = {"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"}
 GATE_TITLES = {"larger_torque": "larger torque", "opposing": "opposing torques"}
-INTEGRATOR_TITLES = {"algorithm1": "Algorithm 1", "bam": "as Rhoban/bam"}
+INTEGRATOR_TITLES = {"leapfrog": "leapfrog", "algorithm1": "Algorithm 1", "bam": "as Rhoban/bam"}
 SUPPLY_TITLES = {"logged": "as logged", "header": "nominal"}
 
 
@@ -72,7 +72,7 @@ class SettingsForm(QWidget):
         column.addWidget(self._models())
         column.addWidget(self._search())
         self.expert_button: QToolButton = tool(
-            "Expert settings", "Metric, time step, budget, bounds and what is frozen"
+            "Expert settings", "Metric, simulation, budget, bounds and what is frozen"
         )
         self.expert_button.setText("Expert settings")
         self.expert_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
@@ -190,20 +190,27 @@ class SettingsForm(QWidget):
         self.error_metric = self._choice("Metric", "What the search makes small", METRIC_TITLES)
         section.row("Metric", self.error_metric)
         self.integrator = self._choice(
-            "Integrator", "Algorithm 1 of the paper, or its variant that moves with the new velocity", INTEGRATOR_TITLES
+            "Integrator",
+            "Leapfrog is of second order. For comparisons: the paper's Algorithm 1 and the order of update of "
+            "Rhoban/bam, both of first order, whose values hold for their step only",
+            INTEGRATOR_TITLES,
         )
         section.row("Integrator", self.integrator)
+        self.dt: QDoubleSpinBox = number(
+            "Sample time",
+            "Recordings are resampled at this interval; automatic: a regular recording's own, for others their median, "
+            "5 ms at least",
+            "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
+        )  # fmt: skip
+        self.dt.setSpecialValueText("automatic")
+        section.row("Sample time", self.dt)
         self.substeps: QSpinBox = whole(
-            "Parts of a step", "More parts cost more time and transfer better to other engines", 1, 1, 100
-        )
-        section.row("Parts of a step", self.substeps)
-        self.refine = describe(
-            QCheckBox("Refine the step"),
-            "Refine the step",
-            "The end of the search is polished with steps half as long, and again, until the result no longer depends "
-            "on them; placed points cannot join",
-        )
-        section.wide(self.refine)
+            "Substeps",
+            "Simulation steps between two samples; automatic: as many as the fit needs, so that the step costs a small "
+            "share of its error",
+            0, 0, 100, special="automatic",
+        )  # fmt: skip
+        section.row("Substeps", self.substeps)
         self.run_offsets = describe(
             QCheckBox("Offsets of each run"),
             "Offsets of each run",
@@ -211,12 +218,6 @@ class SettingsForm(QWidget):
             "make up for a horn that was put on anew; placed points cannot join",
         )
         section.wide(self.run_offsets)
-        self.dt: QDoubleSpinBox = number(
-            "Time step", "Grid of the simulation; automatic: a regular recording's own, 5 ms for others",
-            "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
-        )  # fmt: skip
-        self.dt.setSpecialValueText("automatic")
-        section.row("Time step", self.dt)
         self.gate = self._choice("Quadratic term", "When M6's quadratic friction acts", GATE_TITLES)
         section.row("Quadratic term", self.gate)
         self.supply = self._choice(
@@ -254,13 +255,12 @@ class SettingsForm(QWidget):
             box.toggled.connect(lambda _, name=name: self._edited("models", name))
         self.command_path.toggled.connect(lambda _: self._edited("command path"))
         self.points.toggled.connect(lambda _: self._edited("placed points"))
-        self.refine.toggled.connect(lambda _: self._edited("refining the step"))
         self.run_offsets.toggled.connect(lambda _: self._edited("offsets of each run"))
         for text, spin in (
             ("repeats", self.repeats),
             ("most runs", self.sample),
-            ("parts of a step", self.substeps),
-            ("time step", self.dt),
+            ("substeps", self.substeps),
+            ("sample time", self.dt),
             ("prior", self.prior),
             ("evaluations", self.trials),
             ("seed", self.seed),
@@ -296,8 +296,7 @@ class SettingsForm(QWidget):
             self.sample.setValue(settings.sample or 0)
             self.trials.setValue(settings.trials or 0)
             self.seed.setValue(settings.seed)
-            self.substeps.setValue(settings.substeps)
-            self.refine.setChecked(settings.refine)
+            self.substeps.setValue(settings.substeps or 0)
             self.run_offsets.setChecked(settings.run_offsets)
             self.prior.setValue(1e3 * settings.prior)
             self.dt.setValue(1e3 * (settings.dt or 0.0))
@@ -439,8 +438,7 @@ class SettingsForm(QWidget):
             contact=self.contact.currentData(),
             quadratic_gate=self.gate.currentData(),
             integrator=self.integrator.currentData(),
-            substeps=self.substeps.value(),
-            refine=self.refine.isChecked(),
+            substeps=self.substeps.value() or None,
             run_offsets=self.run_offsets.isChecked(),
             prior=1e-3 * self.prior.value(),
             dt=1e-3 * self.dt.value() or None,
@@ -463,7 +461,7 @@ class SettingsForm(QWidget):
         """Change widgets without taking it for a person's edit."""
         widgets: list[Any] = [
             *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.sample,
-            self.trials, self.prior, self.seed, self.substeps, self.refine, self.run_offsets, self.dt, self.threads,
+            self.trials, self.prior, self.seed, self.substeps, self.run_offsets, self.dt, self.threads,
             self.error_metric, self.contact, self.integrator, self.gate, self.supply, self.start,
         ]  # fmt: skip
         before = [widget.blockSignals(True) for widget in widgets]

@@ -60,6 +60,7 @@ from bench_gui.widgets.fields import EmptyState, button, describe, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
+from core.identification.result import step_in_words
 from core.model import ServoModel
 
 _BESIDE_COST = (72, 92, 0, 0, 80)
@@ -196,7 +197,7 @@ class IdentifyView(TaskPage):
         self._result = self._result_part()
         splitter.addWidget(self._result)
         splitter.setStretchFactor(0, 1)
-        splitter.setSizes([230, 190])
+        splitter.setSizes([212, 208])
         self.centre.addWidget(splitter, 1)
 
     def _search_tab(self) -> QWidget:
@@ -259,6 +260,10 @@ class IdentifyView(TaskPage):
         self.result_view.addAction(self._use_action)
         self.result_view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         column.addWidget(self.result_view, 1)
+        self.step_note: QLabel = label("", "muted")
+        self.step_note.setWordWrap(True)
+        describe(self.step_note, "Simulation step", "Step of the selected model, and what it costs")
+        column.addWidget(self.step_note)
         return holder
 
     def set_theme(self, theme: Theme) -> None:
@@ -473,6 +478,10 @@ class IdentifyView(TaskPage):
         row = self._selected()
         count = self.warnings.show_evidence(None if row is None else row.evidence, self._torque_off(row))
         self.tabs.setTabText(self.tabs.indexOf(self.warnings), f"Warnings ({count})" if count else "Warnings")
+        # While a search is under way, its step can still change.
+        step = step_in_words(row.model, row.train_mae) if row is not None and row.evidence is not None else ""
+        self.step_note.setText(step)
+        self.step_note.setVisible(bool(step))
         if row is not None:
             self._show_parameters(row.model, row)
         self._offer_use()

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from core.recording import SAMPLE_DTYPE
 
-FILE_OVERHEAD = 40_800
+FILE_OVERHEAD = 45_400
 """Everything in a run's file but its samples [bytes], measured; within 2 kB at any length."""
 CHUNK_ROWS = 16_384
 """Long runs are stored in whole blocks of so many rows."""

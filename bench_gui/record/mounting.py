@@ -235,10 +235,10 @@ def _simulated(model: ServoModel, trajectory: Trajectory, header: RunHeader, sta
     if math.isfinite(start.supply_voltage) and start.supply_voltage > 0:
         settings = replace(settings, supply_voltage=start.supply_voltage)
     # Never coarser than the model was identified with.
-    substeps = max(model.substeps, math.ceil(step * model.substeps / model.dt - 1e-6))
+    fine = with_integration(model, None, max(model.substeps, math.ceil(step / model.step - 1e-6)))
     velocity = start.velocity if math.isfinite(start.velocity) else 0.0
-    fine = with_integration(model, None, substeps)
-    return simulate_trajectory(fine, trajectory, header.bench, settings, step, start.position, velocity)
+    whole = model if model.leapfrog else fine
+    return simulate_trajectory(whole, trajectory, header.bench, settings, step, start.position, velocity)
 
 
 def _best(kind: str, remainder: Callable[[float], float], values: Array, whole: float) -> Cause:

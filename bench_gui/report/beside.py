@@ -69,11 +69,13 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
 
     try:
         storage = open_storage(f"{JOURNAL_SCHEME}{folder / JOURNAL}")
+        # A search that came again with a finer step has a study of its own, named after the steps; the last one counts.
+        names = [re.fullmatch(r"(m[1-6])/(\d+)(?:/(\d+))?", name) for name in optuna.get_all_study_names(storage)]
+        last = {(m[1], int(m[2])): m[0] for m in sorted(filter(None, names), key=lambda m: int(m[3] or 0))}
         traces = [
             trace
-            for name in optuna.get_all_study_names(storage)
-            if (found := re.fullmatch(r"(m[1-6])/(\d+)", name))
-            and (trace := _trace(found[1], int(found[2]), optuna.load_study(study_name=name, storage=storage)))
+            for (friction, repeat), name in last.items()
+            if (trace := _trace(friction, repeat, optuna.load_study(study_name=name, storage=storage)))
         ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, optuna.exceptions.OptunaError) as e:
         raise IdentificationError(f"{JOURNAL} cannot be read as a study ({type(e).__name__})") from None

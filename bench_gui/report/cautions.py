@@ -6,9 +6,10 @@ import math
 
 from bench_gui.report.examined import Examination
 from core.identification.coverage.findings import Finding, ordered
-
-STEP_SHARE = 0.2
-"""Of the training error: a larger error of the time step is named."""
+from core.identification.request import IdentificationRequest
+from core.identification.result import step_cost
+from core.identification.timestep import SEARCH_SHARE, expected_error
+from core.model import ServoModel
 
 UNSEEN = 1.5
 """Validation error over training error from which a fit is called too close to its runs."""
@@ -36,7 +37,7 @@ def warnings_of(seen: Examination) -> tuple[Finding, ...]:
 
 def _about_errors(seen: Examination) -> list[Finding]:
     best = seen.contents.found.recommended
-    held, step = best.validation_mae, best.model.provenance.get("discretisation_error")
+    held, cost = best.validation_mae, step_cost(best.model)
     found = []
     if held is None:
         found.append(
@@ -56,15 +57,24 @@ def _about_errors(seen: Examination) -> list[Finding]:
                 "record more conditions, or use a simpler model",
             )
         )
-    if step is not None and step > STEP_SHARE * best.train_mae:
+    if cost is not None and cost > SEARCH_SHARE * expected_error(best.model, best.train_mae):
         found.append(
             _warning(
                 "time_step",
-                f"the time step itself costs {1e3 * step:.2f} mrad against one ten times finer",
-                "identify with --refine (“Refine the step” in the window) before using the model in another engine",
+                f"the simulation step costs {1e3 * cost:.2f} mrad, more than a tenth of the error: the values hold for "
+                "this step only",
+                _finer_step(best.model, seen.contents.found.request),
             )
         )
     return found
+
+
+def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:
+    if not model.leapfrog:
+        return "identify with the second-order step: leave out --integrator (“leapfrog” in the window)"
+    if request.substeps is not None:
+        return "leave out --substeps (“automatic” in the window): as many are taken as the fit needs"
+    return f"identify with --substeps {2 * model.substeps} or more (“Substeps” in the window)"
 
 
 def _about_search(seen: Examination) -> list[Finding]:

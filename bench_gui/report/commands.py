@@ -36,7 +36,6 @@ def identify_command(
     words += _each("--start", (f"{name}={value!r}" for name, value in request.start))
     words += ["--points"] if request.points else []
     words += _given("--prior", f"{1e3 * request.prior:.10g}" if request.prior else None)
-    words += ["--refine"] if request.refine else []
     words += ["--run-offsets"] if request.run_offsets else []
     words += [] if request.polish else ["--no-polish"]
     return shlex.join([*words, "-o", output])

@@ -22,6 +22,7 @@ from core.catalogue import load_servo
 from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
 from core.identification.grouping import group_runs, named
+from core.identification.result import step_in_words
 
 GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
 
@@ -50,7 +51,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "colours": MODEL_COLOURS,
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
-        "step_error": best.model.provenance.get("discretisation_error"),
+        "step": step_in_words(best.model, best.train_mae),
         "warnings": warnings_of(seen),
         "provenance": _provenance(seen),
         "grid": _grid(seen),
@@ -91,7 +92,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("held out", _listed(split.validation) or "none"),
         ("seed", f"{request.seed}, {request.repeats} search{'es' if request.repeats > 1 else ''} per model"),
         ("metric", request.metric),
-        ("integrator", f"{model.integrator}, dt {model.dt * 1e3:g} ms, substeps {model.substeps}"),
+        ("integrator", model.integration),
         ("supply", request.supply),
         ("contact", model.contact),
         ("quadratic term", model.quadratic_gate),

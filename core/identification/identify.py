@@ -28,7 +28,6 @@ from core.identification.offsets import with_offsets
 from core.identification.placed import PlacedResiduals
 from core.identification.polish import FINE, WIDE, polish, smooth_losses
 from core.identification.prior import Prior
-from core.identification.refine import refined
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -40,8 +39,19 @@ from core.identification.search import End, Generation, SearchResult, Surrogate,
 from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
+from core.identification.timestep import (
+    FINAL_SHARE,
+    MOST_FINAL,
+    PARTS,
+    SEARCH_SHARE,
+    Simulated,
+    chosen_parts,
+    expected_error,
+    fewest_parts,
+)
 from core.model import ServoModel
 from core.recording import Recording
+from core.simulation import sampling_interval
 
 Array = NDArray[np.float64]
 
@@ -200,6 +210,20 @@ def _better_half(afar: Sequence[End]) -> list[Array]:
     return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
 
 
+@dataclass(frozen=True)
+class _Found:
+    """Where the searches of one model ended."""
+
+    model: ServoModel
+    best: Repeat
+    repeats: list[Repeat]
+    value: float
+    """The least of the searches' objective [rad]."""
+    afar: list[End]
+    others: list[Array]
+    """Other optima, polished."""
+
+
 class _Job:
     """The searches of one identification, one after the other."""
 
@@ -230,6 +254,10 @@ class _Job:
         self.stopped = False
         self._placed = PlacedResiduals(request.points) if request.points else None
         self._started = time.monotonic()
+        self._steps: int | None = None
+        """Simulation steps between two samples, once chosen."""
+        self._first_steps: dict[str, int] = {}
+        """Steps that each model's searches began with."""
         self._done_before = 0.0
         """Share that was on record already and took no time."""
         self._templates = {friction: search_template(request, friction) for friction in request.models}
@@ -241,23 +269,90 @@ class _Job:
     def fit(
         self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
     ) -> ModelResult:
-        """Search K times, or by the repeats of these numbers, keep the best."""
+        """Search K times, or by the repeats of these numbers, keep the best; once more if the step proved too long."""
         started = time.monotonic()
         request = self.request
-        wanted = self._templates[friction]
-        batch = Batch(
-            wanted,
-            self.train,
-            dt=self.request.dt,
-            supply=self.request.supply,
-            threads=self.request.threads,
-            prior=Prior.about(wanted, self.request.prior),
+        template = self._templates[friction]
+        prior = Prior.about(template, request.prior)
+        how = Simulated(dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
+        interval = sampling_interval(self.train, request.dt)
+        found = self._searched(
+            replace(template, dt=interval, substeps=self._parts(interval, how)), how, simpler, numbers
         )
-        wanted = batch.model = replace(wanted, dt=float(np.median(batch.steps)))
+        evaluations = sum(r.evaluations for r in found.repeats)
+        finer = self._finer(found.model, found.best.train_mae, how, SEARCH_SHARE)
+        if finer is not None and not self.stopped:
+            again = replace(found.model, parameters=template.parameters, substeps=finer)
+            found = self._searched(again, how, simpler, numbers, found.best.parameters.vector())
+            evaluations += sum(r.evaluations for r in found.repeats)
+        model, best, others = found.model, found.best, found.others
+        offsets: tuple[RunOffset, ...] = ()
+        if self._polishes and not self.stopped:
+            model, others = self._with_final_step(found, how, _lifted_starts(template, simpler))
+            if request.run_offsets:
+                model, offsets = self._offset(model, prior)
+            best = self._repeat(model, best.seed, best.evaluations)
+        model = self._finished(model, best, found.repeats, split)
+        sure = confirmed(found.afar, found.value)
+        evidence = judge(
+            model,
+            template.parameters,
+            self.train,
+            dt=request.dt,
+            supply=request.supply,
+            threads=request.threads,
+            others=others,
+            scatter=() if sure else _better_half(found.afar),
+        )
+        evidence = replace(evidence, search="" if sure else _unconfirmed(found.afar), offsets=offsets)
+        return ModelResult(
+            model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
+            train_mae=best.train_mae,
+            validation_mae=best.validation_mae,
+            validation_rmse=best.validation_rmse,
+            evaluations=evaluations,
+            wall_seconds=time.monotonic() - started,
+            repeats=tuple(found.repeats),
+            evidence=evidence,
+        )
+
+    def _parts(self, interval: float, how: Simulated) -> int:
+        """Steps of a sampling interval [s] that the searches begin with, the same for all models."""
+        if self._steps is None:
+            request = self.request
+            richest = replace(self._templates[request.models[-1]], dt=interval)
+            chooses = request.substeps is None and richest.leapfrog
+            self._steps = chosen_parts(richest, self.train, how) if chooses else request.substeps or 1
+        return self._steps
+
+    def _finer(
+        self, model: ServoModel, error: float, how: Simulated, share: float, most: int = PARTS[-1]
+    ) -> int | None:
+        """How many steps a model needs for them to cost this share of its error [rad], if more than it has."""
+        finer = [count for count in PARTS if model.substeps < count <= most]
+        if self.request.substeps is not None or not model.leapfrog or not finer:
+            return None
+        allowed = share * expected_error(model, error)
+        needed = fewest_parts(model, self.train, how, model.parameters.vector(), allowed, [model.substeps, *finer])
+        return needed if needed > model.substeps else None
+
+    def _searched(
+        self,
+        wanted: ServoModel,
+        how: Simulated,
+        simpler: Sequence[ModelResult],
+        numbers: Sequence[int] | None,
+        found_before: Array | None = None,
+    ) -> _Found:
+        """The searches with one step and where they ended; found_before: the optimum with a longer one."""
+        request = self.request
+        batch = how.batch(wanted, self.train)
         starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
+        if found_before is not None:
+            starts.append(found_before)
         if request.start:
             # The search goes far from the first start and stays near the others.
-            starts.insert(0, search_template(replace(request, start=()), friction).parameters.vector())
+            starts.insert(0, search_template(replace(request, start=()), wanted.friction).parameters.vector())
         self._check_starts(batch, starts)
         repeats: list[Repeat] = []
         values: list[float] = []
@@ -278,48 +373,27 @@ class _Job:
         best = repeats[int(np.argmin(values))] if by_value else min(repeats, key=lambda r: r.train_mae)
         model = wanted.with_parameters(best.parameters)
         others: list[Array] = []
-        offsets: tuple[RunOffset, ...] = ()
         if self._polishes and not self.stopped:
             model, others = self._polished(batch, best, ends, starts[1:])
-            if request.refine:
-                model, others = refined(
-                    model,
-                    self.train,
-                    others,
-                    _lifted_starts(wanted, simpler),
-                    dt=request.dt,
-                    supply=request.supply,
-                    threads=request.threads,
-                    prior=batch.prior,
-                )
-            if request.run_offsets:
-                model, offsets = self._offset(model, batch.prior)
             best = self._repeat(model, best.seed, best.evaluations)
-        # What judges the model makes its own, and of many runs one is half the memory.
-        del batch, searched
-        model = self._finished(model, best, repeats, split)
-        sure = confirmed(afar, min(values))
-        evidence = judge(
-            model,
-            wanted.parameters,
-            self.train,
-            dt=request.dt,
-            supply=request.supply,
-            threads=request.threads,
-            others=others,
-            scatter=() if sure else _better_half(afar),
-        )
-        evidence = replace(evidence, search="" if sure else _unconfirmed(afar), offsets=offsets)
-        return ModelResult(
-            model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
-            train_mae=best.train_mae,
-            validation_mae=best.validation_mae,
-            validation_rmse=best.validation_rmse,
-            evaluations=sum(r.evaluations for r in repeats),
-            wall_seconds=time.monotonic() - started,
-            repeats=tuple(repeats),
-            evidence=evidence,
-        )
+        return _Found(model, best, repeats, min(values), afar, others)
+
+    def _with_final_step(
+        self, found: _Found, how: Simulated, lifted: Sequence[Array]
+    ) -> tuple[ServoModel, list[Array]]:
+        """The end of a search and other optima, polished with a step whose cost does not reach the intervals."""
+        most = MOST_FINAL * found.model.substeps
+        finer = self._finer(found.model, found.best.train_mae, how, FINAL_SHARE, most)
+        if finer is None:
+            return found.model, found.others
+        model = replace(found.model, substeps=finer)
+        batch = how.batch(model, self.train)
+        starts = np.array([model.parameters.vector(), *lifted])
+        ends = [starts[int(np.argmin(smooth_losses(batch, starts)))], *found.others]
+        ends = [polish(batch, end, rough=True, difference=FINE)[0] for end in ends]
+        order = np.argsort(smooth_losses(batch, np.array(ends)))
+        best, _ = polish(batch, ends[order[0]])
+        return model.with_parameters(model.parameters.with_vector(best)), [ends[place] for place in order[1:]]
 
     @property
     def _polishes(self) -> bool:
@@ -408,7 +482,10 @@ class _Job:
         record = None
         if self.folder is not None:
             settings = self._search_settings(template, batch, budget, starts)
-            place, name = self._study(f"{friction}/{repeat}", self.folder)
+            # Searches that come again with a finer step have studies of their own.
+            first = self._first_steps.setdefault(friction, template.substeps)
+            again = "" if template.substeps == first else f"/{template.substeps}"
+            place, name = self._study(f"{friction}/{repeat}{again}", self.folder)
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
 
         def judge(runs: Batch, matrix: Array) -> Array:
@@ -470,7 +547,7 @@ class _Job:
             "metric": request.metric,
             "quadratic_gate": request.quadratic_gate,
             "integrator": request.integrator,
-            "substeps": request.substeps,
+            "substeps": template.substeps,
             "dt": request.dt,
             "supply": request.supply,
             "seed": request.seed,

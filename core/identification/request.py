@@ -80,18 +80,17 @@ class IdentificationRequest:
     metric: str = "mae"
     polish: bool = True
     """Whether the best of the search is moved to the nearby minimum of a smooth loss, see `polish`."""
-    refine: bool = False
-    """Whether the time step is made finer until the result no longer depends on it, see `refined`; substeps then are
-    those of the search."""
     run_offsets: bool = False
     """Whether the values are polished with an angle and a supply of its own for each run, see `with_offsets`."""
     contact: str = "rigid"
     """How friction acts before it slips, the same for all models, see `core.friction.CONTACTS`."""
     quadratic_gate: str = "larger_torque"
-    integrator: str = "algorithm1"
-    substeps: int = 1
+    integrator: str = "leapfrog"
+    substeps: int | None = None
+    """Simulation steps between two samples; None: as many as the fit needs, see `core.identification.timestep`, or one
+    with a first-order integrator."""
     dt: float | None = None
-    """Grid of the simulation [s]; None: a regular recording's own, 5 ms for others."""
+    """Time between samples [s]; None: a regular recording's own, see `sampling_step` for others."""
     supply: str = "logged"
     """"logged": the measured supply voltage where there is one; "header": the nominal one."""
     frozen: tuple[tuple[str, float], ...] = ()
@@ -120,7 +119,7 @@ class IdentificationRequest:
         for name, value in (("trials", self.trials), ("repeats", self.repeats), ("threads", self.threads)):
             if value is not None and value < 1:
                 raise IdentificationError(f"{value} {name} are too few")
-        if not 1 <= self.substeps <= MOST_SUBSTEPS:
+        if self.substeps is not None and not 1 <= self.substeps <= MOST_SUBSTEPS:
             raise IdentificationError(f"a step in {self.substeps} parts is not possible")
         if self.dt is not None and not 0.0 < self.dt <= COARSEST_GRID:
             raise IdentificationError(
@@ -142,9 +141,10 @@ class IdentificationRequest:
         others = sorted({point.servo for point in self.points} - {self.servo})
         if others:
             raise IdentificationError(f"points placed with {', '.join(others)} say nothing about {self.servo}")
-        if (self.refine or self.run_offsets) and (self.points or not self.polish):
-            what = "a finer time step is" if self.refine else "offsets of runs are"
-            raise IdentificationError(f"{what} found while polishing, which placed points leave out: leave out either")
+        if self.run_offsets and (self.points or not self.polish):
+            raise IdentificationError(
+                "offsets of runs are found while polishing, which placed points leave out: leave out either"
+            )
         self._check_parameters()
 
     def _check_parameters(self) -> None:
@@ -178,7 +178,7 @@ class IdentificationRequest:
             raise IdentificationError("the request of an identification must be an object of name to value")
         try:
             values = {
-                **data,
+                **{name: value for name, value in data.items() if name not in _FORMER},
                 "models": tuple(data["models"]),
                 "command_path": tuple(data["command_path"]),
                 "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
@@ -195,6 +195,9 @@ class IdentificationRequest:
         except (KeyError, TypeError, ValueError, OverflowError, InputError) as error:
             raise IdentificationError(f"the request of an identification cannot be read: {error}") from None
 
+
+_FORMER = ("refine",)
+"""Fields of requests of earlier versions, without effect now."""
 
 _POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
     "int": lambda value: type(value) is int and abs(value) < 2**63,
@@ -269,7 +272,7 @@ def search_template(request: IdentificationRequest, friction: str) -> ServoModel
         contact=request.contact,
         quadratic_gate=request.quadratic_gate,
         integrator=request.integrator,
-        substeps=request.substeps,
+        substeps=request.substeps or 1,
     )
     bounds = {name: (low, high) for name, low, high in request.bounds if name in model.parameters}
     frozen = {name: value for name, value in request.frozen if name in model.parameters}

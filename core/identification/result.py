@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import IdentificationError, InputError
+from core.finite import is_finite
 from core.identification.evidence import Contender, Evidence
 from core.identification.model_choice import CrossValidation
 from core.identification.recommendation import Recommendation, recommend
@@ -17,6 +18,31 @@ from core.identification.request import IdentificationRequest
 from core.identification.split import Split
 from core.model import ServoModel
 from core.parameters import ParameterSet
+
+
+def step_cost(model: ServoModel) -> float | None:
+    """Mean distance from ten times finer steps over the runs a model was fitted to [rad]; None where it is unknown."""
+    cost = model.provenance.get("discretisation_error")
+    return cost if is_finite(cost) else None
+
+
+def step_in_words(model: ServoModel, error: float) -> str:
+    """Simulation step of a fitted model, and what it costs, in one line.
+
+    error: mean absolute error on the runs the model was fitted to [rad]. For example "M4: step 2.5 ms, second order: it
+    costs 0.03 mrad, 1 % of the error".
+    """
+    order = "second order" if model.leapfrog else f"first order ({model.integrator})"
+    words = f"{model.friction.upper()}: step {1e3 * model.step:.3g} ms, {order}"
+    cost = step_cost(model)
+    if cost is None:
+        return f"{words}: its cost was not measured"
+    length = "less than 0.01" if cost < 0.5e-5 else f"{1e3 * cost:.2f}"
+    share = "less than 1" if cost < 0.005 * error else f"{100 * cost / error:.0f}" if error > 0 else "more than 100"
+    only = "" if model.leapfrog else "; the values hold for this step only"
+    if model.leapfrog and cost > 0.1 * error:
+        only = "; above a tenth the values absorb part of it"
+    return f"{words}: it costs {length} mrad, {share} % of the error{only}"
 
 
 @dataclass(frozen=True)
@@ -87,7 +113,9 @@ class ModelResult:
             "evidence": self.evidence.to_json(),
             "warnings": list(self.evidence.warnings),
             "torque_off": self.evidence.torque_off(self.model.control).mode,
-            "discretisation_error": self.model.provenance.get("discretisation_error"),
+            "integrator": self.model.integrator,
+            "step": self.model.step,
+            "discretisation_error": step_cost(self.model),
             "file": None if file is None else str(file),
         }
 

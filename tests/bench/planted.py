@@ -75,7 +75,7 @@ def servo(name: str, seed: int, friction: str = "m4") -> ServoModel:
     """A servo near the shipped one: k_t ±4 %, R ±8 %, armature ±10 %, friction ±20 %, gain ±2 % (one sigma)."""
     random = np.random.default_rng([seed, 7])
     known = load_model(name, friction).values
-    model = build_model(name, friction, command_path=PATH, substeps=FINER)
+    model = build_model(name, friction, command_path=PATH, dt=1.0 / RATE, substeps=FINER)
     spread = {"kt": 0.04, "R": 0.08, "armature": 0.1}
     values = {}
     for p in model.parameters.values():
@@ -108,12 +108,13 @@ def record(model: ServoModel, run: Run, name: str, seed: int) -> Recording:
     goal, enable = path.goal(time), path.torque_enable(time).astype(float)
     n, h = model.substeps, 1.0 / RATE / model.substeps
     out, state = np.empty((count, len(OUTPUTS))), initial_state(0.0, 0.0)
-    kernel, nothing = rollout_kernel(model.control.kernel_law), np.zeros(count * n)
+    kernel, nothing = rollout_kernel(model.control.kernel_law, leapfrog=model.leapfrog), np.zeros(count * n)
     half = count // 2 if run.slip else count
     for first, last, offset in ((0, half, run.offset), (half, count, run.offset + run.slip)):
         if last > first:
             past = first * n
-            commands = [np.repeat(values[:last], n) for values in (goal, enable, np.full(count, run.supply))]
+            told = (goal, np.ones(count), enable, np.full(count, run.supply))
+            commands = [np.repeat(values[:last], n) for values in told]
             row = model.bound_row(replace(bench, angle_offset=offset), settings, h)
             kernel(row, state, *commands, *(nothing[: last * n],) * 3, past, h, n, out[first:last])
     step = load_servo(model.servo).encoder_step

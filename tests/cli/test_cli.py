@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bench_gui.cli import COMMANDS, main
+from bench_gui.cli.arguments import INTEGRATOR_CHOICES
 from bench_gui.examples import example_session
-from core.model import ServoModel
+from core.catalogue import load_model
+from core.identification.result import step_in_words
+from core.model import INTEGRATORS, ServoModel
 from sessions import Session
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
@@ -152,6 +156,49 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
         assert all(Path(file).stat().st_size for file in files)
 
 
+def test_the_step_and_its_cost_are_the_first_line_under_the_table(capsys, tmp_path, session) -> None:
+    words = ("identify", session, "--model", "m1", "--runs", "0003_sin_sin_kp100", "--validation", "none",
+             "--trials", "200", "--no-polish", "--quiet", "--jobs", "1", "-o", tmp_path)  # fmt: skip
+    lines = run(capsys, *words).splitlines()
+    model = ServoModel.read(tmp_path / "m1.json")
+    (entry,) = json.loads((tmp_path / "result.json").read_text())
+    assert lines[1].startswith("M1  ")
+    assert lines[2] == step_in_words(model, entry["train_mae"])
+    assert (entry["integrator"], entry["step"]) == ("leapfrog", model.dt / model.substeps)
+    assert entry["discretisation_error"] < 0.1 * entry["train_mae"]
+    again = run(capsys, *words[:-1], tmp_path / "refined", "--refine").splitlines()
+    assert again[2] == lines[2]
+    assert ServoModel.read(tmp_path / "refined" / "m1.json").values == model.values
+
+
+def test_refine_is_not_offered(capsys) -> None:
+    with pytest.raises(SystemExit):
+        main(["identify", "--help"])
+    assert "refine" not in capsys.readouterr().out
+
+
+def test_every_integrator_can_be_chosen() -> None:
+    assert INTEGRATOR_CHOICES == INTEGRATORS
+
+
+@pytest.mark.parametrize(
+    ("integrator", "cost", "words"),
+    [
+        ("leapfrog", 3e-5, "second order: it costs 0.03 mrad, 1 % of the error"),
+        ("leapfrog", 1e-6, "second order: it costs less than 0.01 mrad, less than 1 % of the error"),
+        ("leapfrog", None, "second order: its cost was not measured"),
+        (
+            "algorithm1",
+            3.6e-3,
+            "first order (algorithm1): it costs 3.60 mrad, 120 % of the error; the values hold for this step only",
+        ),
+    ],
+)
+def test_a_step_in_words(integrator, cost, words) -> None:
+    known = {"integrator": integrator, "dt": 0.005, "substeps": 2, "provenance": {"discretisation_error": cost}}
+    assert step_in_words(replace(load_model("mx106", "m4"), **known), 0.003) == f"M4: step 2.5 ms, {words}"
+
+
 def test_import_and_export_round_trip(capsys, tmp_path, session) -> None:
     run(capsys, "export", session, "--to", "bam", "-o", tmp_path / "bam")
     run(capsys, "import", tmp_path / "bam", "-o", tmp_path / "again")
@@ -176,7 +223,7 @@ def test_drive_backdrive(capsys, tmp_path) -> None:
     picture = tmp_path / "d.svg"
     data = json.loads(
         run(
-            capsys, "drive-backdrive", "--model", "mx106:m1", "--torque-max", "2", "--points", "3",
+            capsys, "drive-backdrive", "--model", "mx106:m1-published", "--torque-max", "2", "--points", "3",
             "-o", picture, "--json",
         )
     )  # fmt: skip
@@ -190,7 +237,22 @@ def test_models(capsys) -> None:
     servos = {entry["servo"]: entry for entry in json.loads(run(capsys, "models", "--json"))}
     assert {"mx64", "mx106", "xl320", "xl330", "erob80_50", "erob80_100", "sts3215", "sts3250"} <= set(servos)
     assert servos["sts3250"]["error_gain"] == 0.16382926
+    assert servos["mx106"]["published"][0] == "m1-published"
+    assert "m6-published" in run(capsys, "models")
     assert "friction_viscous" in run(capsys, "models", "erob80_100:m6")
+    assert "Carried over from published values" in run(capsys, "models", "mx106:m6")
+    assert "integrator bam (first order)" in run(capsys, "models", "mx106:m6-published")
+
+
+def test_a_model_is_shown_with_its_integrator(capsys, tmp_path) -> None:
+    model = load_model("mx106", "m1")
+    for integrator, words in (
+        ("leapfrog", "leapfrog (second order), step 2.5 ms"),
+        ("bam", "bam (first order), steps per sample: 2"),
+    ):
+        file = tmp_path / f"{integrator}.json"
+        file.write_text(replace(model, integrator=integrator, dt=0.005, substeps=2).to_json_text())
+        assert f"integrator {words}" in run(capsys, "models", file)
 
 
 def test_doctor_finds_this_machine_fit(capsys) -> None:

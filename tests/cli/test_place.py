@@ -33,7 +33,7 @@ def test_the_virtual_hand_finds_the_true_boundaries(servo, tmp_path):
     model, spec = load_model(servo, "m6"), load_servo(servo)
     bench = starting_bench(spec)
     torques = suggest_torques(model, bench).torques
-    held = (torques[0], -torques[-1])
+    held = (torques[0], -torques[-2])
     plan = PlacementPlan(servo=f"simulated:{servo}", bench=bench, torques=held, fast=True)
     points = place_points(plan, tmp_path / "s", nobody, lambda text: None)
     assert [(p.motor_torque, p.side) for p in points] == [

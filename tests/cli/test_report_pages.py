@@ -7,6 +7,7 @@ import json
 import math
 import re
 import shlex
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -28,9 +29,10 @@ from core.identification.correlation import correlations
 from core.identification.folds import Fold
 from core.identification.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.request import IdentificationRequest
-from core.identification.result import Identification
+from core.identification.result import Identification, step_in_words
 from core.identification.sensitivity import Sensitivity
 from core.identification.split import Split
+from core.identification.study import JOURNAL_SCHEME, open_storage
 from core.model import build_model
 from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
@@ -174,6 +176,39 @@ def test_numbers_are_the_results(page, found, session) -> None:
     assert found.choice in parsed.words
     assert f"Torque off: {best.evidence.torque_off(best.model.control).text}." in parsed.words
     assert parsed.row("searched from", 2)[1] == "the catalogue's values"
+    assert f"{step_in_words(best.model, best.train_mae)}." in parsed.words
+
+
+@pytest.mark.parametrize(
+    ("integrator", "substeps", "remedy"),
+    [
+        ("leapfrog", None, "identify with --substeps 8 or more"),
+        ("leapfrog", 4, "leave out --substeps"),
+        ("algorithm1", 4, "leave out --integrator"),
+    ],
+)
+def test_a_step_that_costs_too_much_is_warned_of(
+    found, recordings, tmp_path, monkeypatch, integrator, substeps, remedy
+) -> None:
+    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    best = found.recommended
+
+    def page_with(cost: float) -> str:
+        model = replace(
+            best.model,
+            integrator=integrator,
+            substeps=4,
+            provenance={**best.model.provenance, "discretisation_error": cost},
+        )
+        request = replace(found.request, integrator=integrator, substeps=substeps)
+        one = replace(found, request=request, results=(replace(best, model=model),))
+        contents = ReportContents(title="step", found=one, recordings=recordings)
+        return Page(write_report(tmp_path / "report.html", contents).read_text("utf-8")).words
+
+    assert "The simulation step costs" not in page_with(0.09 * best.train_mae)
+    costly = page_with(0.11 * best.train_mae)
+    assert "The simulation step costs" in costly
+    assert remedy in costly
 
 
 def test_intervals_are_drawn_where_they_are(page, found) -> None:
@@ -269,6 +304,20 @@ def test_the_search_is_read_from_its_study(result, found) -> None:
         assert (trace.best[trace.evaluations < trace.settled] > 1.01 * end).all()
     with pytest.raises(IdentificationError, match=r"no study\.journal"):
         read_traces(result / "nowhere")
+
+
+def test_the_search_with_the_finest_step_is_read(result, tmp_path) -> None:
+    """Where the step proved too long, the search came again, in a study named after the steps of a sample."""
+    import optuna
+
+    file = shutil.copy(result / "study.journal", tmp_path / "study.journal")
+    storage = open_storage(f"{JOURNAL_SCHEME}{file}")
+    first = optuna.load_study(study_name="m1/0", storage=storage)
+    again = optuna.create_study(study_name="m1/0/4", storage=storage)
+    again.add_trials(first.get_trials()[:5])
+    traces = read_traces(tmp_path)
+    assert [trace.name for trace in traces] == ["M1", "M2"]
+    assert traces[0].total == first.get_trials()[4].user_attrs["evaluations"]
 
 
 def test_a_journal_that_is_none_gives_a_reason(tmp_path) -> None:

@@ -118,6 +118,12 @@ def test_a_request_survives_a_file() -> None:
             IdentificationRequest.from_json(wrong)
 
 
+def test_a_request_of_an_earlier_version_is_read() -> None:
+    """It named its step, and could refine it."""
+    earlier = {**SMALL.to_json(), "integrator": "algorithm1", "substeps": 1, "refine": True}
+    assert IdentificationRequest.from_json(earlier) == replace(SMALL, integrator="algorithm1", substeps=1)
+
+
 @pytest.mark.parametrize("changes", [{"bounds": (("R", 1.0, 3.0),)}, {"frozen": (("R", 2.0),)}, {"data_hash": "new"}])
 def test_another_request_does_not_go_on_with_a_search(tmp_path, changes) -> None:
     identify(SMALL, recordings(), folder=tmp_path)

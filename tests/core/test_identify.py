@@ -15,14 +15,14 @@ from optuna.storages.journal import JournalFileBackend
 
 from bench_gui.examples import example_session
 from core.bench import Bench
-from core.catalogue import load_model
+from core.catalogue import load_model, load_servo
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.identify import ALIKE, DEFAULT_COMMAND_PATH, IdentificationRequest, identify
-from core.identification.refine import FINEST
 from core.identification.result import Identification
 from core.identification.study import JOURNAL
+from core.identification.timestep import SEARCH_SHARE
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory
@@ -32,11 +32,11 @@ from sessions import Session
 SERVO = "mx106"
 
 
-def record(model: ServoModel, bench: Bench, kp: float, trajectory: str, name: str) -> Recording:
-    """A noise-free recording of a model at 200 Hz."""
+def record(model: ServoModel, bench: Bench, kp: float, trajectory: str, name: str, step: float = 0.005) -> Recording:
+    """A noise-free recording of a model, a sample every step [s]."""
     path = make_trajectory(trajectory)
     settings = model.default_settings(kp)
-    motion = simulate_trajectory(model, path, bench, settings, 0.005)
+    motion = simulate_trajectory(model, path, bench, settings, step)
     channels = {
         "time": motion.time,
         "goal_position": motion.goal_position,
@@ -48,8 +48,8 @@ def record(model: ServoModel, bench: Bench, kp: float, trajectory: str, name: st
 
 @functools.cache
 def truth(friction: str) -> ServoModel:
-    """Published parameters, read as the seed writes its equations."""
-    return replace(load_model(SERVO, friction), integrator="algorithm1", quadratic_gate="larger_torque")
+    """The catalogue's parameters, read as the seed writes its equations."""
+    return replace(load_model(SERVO, friction), integrator="leapfrog", dt=0.0025, quadratic_gate="larger_torque")
 
 
 @functools.cache
@@ -210,41 +210,56 @@ def test_recordings_of_another_servo_are_refused() -> None:
         identify(IdentificationRequest(servo="mx64", validation="none"), grid("m1"))
 
 
-def test_discretisation_error_shrinks_with_the_step() -> None:
-    """Algorithm 1 is of first order: a quarter of the step costs about a quarter."""
-    recordings = grid("m1")[:4]
-    coarse = discretisation_error(truth("m1"), recordings)
-    fine = discretisation_error(replace(truth("m1"), substeps=4), recordings)
-    assert 3.0 < coarse / fine < 5.0
+@pytest.mark.parametrize(("integrator", "order"), [("algorithm1", 1), ("leapfrog", 2)])
+def test_discretisation_error_shrinks_with_the_step(integrator: str, order: int) -> None:
+    model = replace(truth("m1"), integrator=integrator, dt=0.005, substeps=1)
+    coarse = discretisation_error(model, grid("m1")[:4])
+    fine = discretisation_error(replace(model, substeps=4), grid("m1")[:4])
+    assert 0.7 * 4**order < coarse / fine < 1.4 * 4**order
 
 
-def test_a_refined_step_gives_values_that_do_not_make_up_for_the_step() -> None:
-    fine = replace(truth("m1"), substeps=64)
+def at_50_hz() -> tuple[Recording, ...]:
+    """A well-resolved simulation, logged every 20 ms."""
     loads = ((Bench(mass=0.5, length=0.10), 8.0), (Bench(mass=1.5, length=0.20), 32.0))
-    recordings = tuple(record(fine, bench, kp, "sin_sin", f"{kp}") for bench, kp in loads)
-    coarse = quick(recordings, models=("m1",), trials=1500, validation="none").results[0].model
-    found = quick(recordings, models=("m1",), trials=1500, validation="none", refine=True).results[0].model
-    assert (coarse.substeps, found.substeps) == (1, FINEST)
+    return tuple(record(truth("m1"), bench, kp, "sin_sin", f"{kp}", 0.02) for bench, kp in loads)
+
+
+def test_the_step_is_chosen_by_what_it_costs() -> None:
+    """With one step a sample the values of a log at 50 Hz make up for the step; those of the default do not."""
+    recordings = at_50_hz()
+    coarse, found = (
+        quick(recordings, models=("m1",), trials=1500, validation="none", substeps=substeps).results[0].model
+        for substeps in (1, None)
+    )
+    assert coarse.substeps == 1
+    assert found.substeps > 4
     off = [
-        max(abs(model.values[name] / fine.values[name] - 1.0) for name in ("friction_base", "armature"))
+        max(abs(model.values[name] / truth("m1").values[name] - 1.0) for name in ("friction_base", "armature"))
         for model in (coarse, found)
     ]
-    assert off[1] < 0.25 * off[0]
-    assert (
-        evaluate(replace(found, substeps=64), recordings).mean_mae
-        < 0.25 * evaluate(replace(coarse, substeps=64), recordings).mean_mae
-    )
+    assert off[1] < min(0.01, 0.1 * off[0])
 
 
 def test_a_step_that_costs_little_stays() -> None:
     wave = 0.2 * np.sin(2.0 * np.pi * grid("m1")[0].time)
     recordings = tuple(replace(r, channels={**r.channels, "position": r.position + wave}) for r in grid("m1")[:2])
-    assert quick(recordings, models=("m1",), trials=200, validation="none", refine=True).results[0].model.substeps == 1
+    assert quick(recordings, models=("m1",), trials=200, validation="none").results[0].model.substeps == 1
 
 
-def test_refining_needs_the_polish() -> None:
-    with pytest.raises(IdentificationError, match="while polishing"):
-        IdentificationRequest(servo=SERVO, refine=True, polish=False)
+def test_a_search_whose_step_proves_too_long_is_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("core.identification.identify.chosen_parts", lambda *_: 1)
+    request = IdentificationRequest(servo=SERVO, models=("m1",), trials=1500, validation="none")
+    found = identify(request, at_50_hz(), folder=tmp_path).results[0]
+    names = optuna.get_all_study_names(JournalStorage(JournalFileBackend(str(tmp_path / JOURNAL))))
+    assert names[0] == "m1/0"
+    assert len(names) > 1
+    assert found.model.provenance["discretisation_error"] < SEARCH_SHARE * load_servo(SERVO).encoder_step
+    assert found.model.values["friction_base"] == pytest.approx(truth("m1").values["friction_base"], rel=0.01)
+
+
+def test_a_first_order_integrator_keeps_one_step_a_sample() -> None:
+    request = {"models": ("m1",), "trials": 200, "validation": "none", "integrator": "bam"}
+    assert quick(at_50_hz(), **request).results[0].model.substeps == 1
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Studies in a storage of one's own, by address: those of an identification, and those steered by hand."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
@@ -45,8 +46,9 @@ def test_an_identifications_studies_are_kept_there_and_resumed_from_there(addres
 
 
 def test_a_study_steered_by_hand_judges_as_the_identification_does(address):
-    found = identify(REQUEST, recordings()).results[0].model
-    judge = StudyObjective(REQUEST, "m1", recordings())
+    request = replace(REQUEST, substeps=2)
+    found = identify(request, recordings()).results[0].model
+    judge = StudyObjective(request, "m1", recordings())
     study = optuna.create_study(storage=open_storage(address), study_name="by hand", direction="minimize")
     study.enqueue_trial({name: found.values[name] for name in judge.names})
     study.optimize(judge, n_trials=3)

@@ -23,12 +23,17 @@ from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 
 SERVO = "mx106"
+SAMPLING = 0.005
+"""Of the recordings [s]."""
+PARTS = 2
+"""Simulation steps between samples that make the step of a request's models: errors are compared at the same step."""
 
 
 @functools.cache
 def earlier(friction: str) -> ServoModel:
-    """An earlier unit, read as the seed writes its equations."""
-    return replace(load_model(SERVO, friction), integrator="algorithm1", quadratic_gate="larger_torque")
+    """An earlier unit, with the catalogue's values and the integrator, step and equations of a request's models."""
+    template = build_model(SERVO, friction)
+    return template.with_parameters(template.parameters.with_values(load_model(SERVO, friction).values))
 
 
 def start_of(model: ServoModel) -> tuple[tuple[str, float], ...]:
@@ -47,7 +52,7 @@ def recordings() -> tuple[Recording, ...]:
     made = []
     for name, kp in (("sin_sin", 8.0), ("lift_and_drop", 32.0)):
         path, settings = make_trajectory(name, 2.0), model.default_settings(kp)
-        motion = simulate_trajectory(model, path, bench, settings, 0.005)
+        motion = simulate_trajectory(model, path, bench, settings, SAMPLING)
         channels = {
             "time": motion.time,
             "goal_position": motion.goal_position,
@@ -144,7 +149,7 @@ def test_the_search_is_never_worse_than_its_start() -> None:
     near = earlier("m1").with_parameters(earlier("m1").parameters.with_values(start))
     known = evaluate(near, recordings(), threads=1).mean_mae
     cold, warm = (
-        identify(asked(start=given, trials=1, polish=False), recordings()).results[0]
+        identify(asked(start=given, trials=1, substeps=PARTS), recordings()).results[0]
         for given in ((), tuple(start.items()))
     )
     assert warm.train_mae <= known < 0.2 * cold.train_mae
@@ -158,7 +163,8 @@ def test_a_bad_start_does_not_lose_the_catalogue_s_values() -> None:
     bad = catalogue.with_parameters(catalogue.parameters.with_values(worse))
     known, poor = (evaluate(model, recordings(), threads=1).mean_mae for model in (catalogue, bad))
     assert known < poor
-    found = identify(asked(trials=1, start=tuple(worse.items())), recordings()).results[0]
+    assert catalogue.step == pytest.approx(SAMPLING / PARTS)
+    found = identify(asked(trials=1, substeps=PARTS, start=tuple(worse.items())), recordings()).results[0]
     assert found.train_mae == pytest.approx(known, rel=1e-9)
 
 

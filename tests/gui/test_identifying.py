@@ -21,6 +21,7 @@ from bench_gui.identify.record import (
     working_on,
 )
 from bench_gui.identify.settings import FitSettings
+from bench_gui.identify.settings_form import INTEGRATOR_TITLES
 from bench_gui.identify.warning_list import with_symbols
 from bench_gui.place.rests import DOCUMENT
 from bench_gui.results import load_latest, new_result_folder
@@ -30,6 +31,8 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.request import DEFAULT_COMMAND_PATH
+from core.identification.result import step_in_words
+from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
 from sessions import Annotation, Session
 
@@ -57,6 +60,9 @@ def test_identification_ends_in_a_table(person, session):
     assert table.recommended_row in (0, 1)
     assert person.window.identify.result_view.selectionModel().hasSelection()
     assert person.window.identify.parameters.rowCount() > 3
+    row = table.row(table.recommended_row)
+    assert person.window.identify.step_note.isVisible()
+    assert person.window.identify.step_note.text() == step_in_words(row.model, row.train_mae)
     assert len(person.window.identify.cost.axes.curves) >= 2
     assert "validation error" in person.window.identify.choice.text()
     (folder,) = (session / "results").iterdir()
@@ -111,20 +117,25 @@ def test_a_rule_that_leaves_nothing_is_said_before_it_begins(person, session):
     assert view.start_button.isEnabled()
 
 
-def test_a_prior_a_finer_step_and_offsets_of_runs_are_asked_for(person, session):
+def test_a_prior_the_steps_and_offsets_of_runs_are_asked_for(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
     form, stack = person.window.identify.form, person.controller.undo
     person.click(form.expert_button)
     form.prior.setValue(10.0)
-    form.refine.setChecked(True)
+    assert form.substeps.text() == "automatic"
+    form.substeps.setValue(4)
     form.run_offsets.setChecked(True)
     request = form.settings().request(person.controller.main_servo())
-    assert (request.prior, request.refine, request.run_offsets) == (pytest.approx(0.01), True, True)
+    assert (request.prior, request.substeps, request.run_offsets) == (pytest.approx(0.01), 4, True)
     for _ in range(3):
         stack.undo()
     assert form.settings() == FitSettings()
-    assert (form.prior.text(), form.refine.isChecked(), form.run_offsets.isChecked()) == ("none", False, False)
+    assert (form.prior.text(), form.substeps.text(), form.run_offsets.isChecked()) == ("none", "automatic", False)
+
+
+def test_every_integrator_can_be_chosen():
+    assert tuple(INTEGRATOR_TITLES) == INTEGRATORS
 
 
 def test_settings_are_edited_with_undo(person, session):

@@ -65,7 +65,7 @@ def test_trajectory_preview(person):
     facts = record.form.facts.text()
     assert "0.00 … 1.57 rad" in facts
     assert "Limits −3.14 … 3.14 rad" in facts
-    assert "6.0 s, about 138 kB, ends " in facts
+    assert "6.0 s, about 152 kB, ends " in facts
     assert record.run_button.isEnabled()
     recorder = person.controller.servo.recorder
     recorder.limits = replace(limits, highest_position=0.5)

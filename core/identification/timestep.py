@@ -1,0 +1,110 @@
+"""The simulation step of a fit, chosen from what it costs.
+
+A step that is too long moves the simulated motion, and the parameters absorb it: they then hold for that step only.
+Before a search, rough descents from the start values and from random points of the bounds tell how large an error the
+fit will leave, and the longest step is taken that costs a small share of it. At the optimum this is checked again. The
+end of the search is polished with a finer step still, as the intervals of the parameters are much narrower than the
+error itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.catalogue import load_servo
+from core.identification.objective import NO_PRIOR, Batch
+from core.identification.polish import FINE, WIDE, polish
+from core.identification.prior import Prior
+from core.model import ServoModel
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+SEARCH_SHARE, FINAL_SHARE = 0.1, 0.01
+"""Shares of the fit's mean absolute error that the step may cost during the search and in the result."""
+EXPECTED = 0.5
+"""The search is expected to lower the error of the best rough descent to this share of it."""
+PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Steps of a sampling interval to choose from."""
+FINER = 4
+"""The cost of a step is the difference from steps this many times shorter: 15/16 of it for a second-order step."""
+MOST_FINAL = 4
+"""The result's step is at most this many times shorter than that of the search."""
+ROUGH_STEP = 0.005
+"""Longest step of the rough descents [s]."""
+MOST_SAMPLES, FEWEST_RUNS = 6_000, 5
+"""Size of the random selection of runs on which costs are measured: at most so many samples, at least so many runs."""
+RANDOM_STARTS = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """How recordings are simulated: grid [s] (None: their own), kind of supply, threads and prior, see `Batch`."""
+
+    dt: float | None = None
+    supply: str = "logged"
+    threads: int | None = None
+    prior: Prior = NO_PRIOR
+
+    def batch(self, model: ServoModel, recordings: Sequence[Recording]) -> Batch:
+        """The recordings ready to be simulated."""
+        return Batch(model, recordings, dt=self.dt, supply=self.supply, threads=self.threads, prior=self.prior)
+
+
+def few(recordings: Sequence[Recording]) -> list[Recording]:
+    """At most MOST_SAMPLES of a random selection of whole runs, but FEWEST_RUNS of them; the same each time."""
+    order = np.random.default_rng(0).permutation(len(recordings))
+    samples = np.cumsum([recordings[place].samples for place in order])
+    return [recordings[place] for place in sorted(order[: max(FEWEST_RUNS, int((samples <= MOST_SAMPLES).sum()))])]
+
+
+def step_costs(model: ServoModel, recordings: Sequence[Recording], how: Simulated, vectors: Array) -> Array:
+    """Mean |θ(h) − θ(h/FINER)| over recordings of candidates (p, n_free), (p,) rad: what the model's step h costs.
+
+    A run in which a shaft comes to rest a moment earlier or later may differ at any step, however short: the worst
+    fifth of the runs is left out.
+    """
+    steps = (model, replace(model, substeps=FINER * model.substeps))
+    coarse, fine = (
+        how.batch(each, few(recordings)).residuals(vectors, lambda _, found: found.copy()) for each in steps
+    )
+    costs = np.sort([np.abs(a - b).mean(axis=0) for a, b in zip(coarse, fine, strict=True)], axis=0)
+    return costs[: len(costs) - len(costs) // 5].mean(axis=0)
+
+
+def fewest_parts(
+    model: ServoModel, recordings: Sequence[Recording], how: Simulated, vector: Array, most: float, parts: Sequence[int]
+) -> int:
+    """The fewest of these parts of a sampling interval whose step costs at most `most` [rad] at a candidate (n_free,);
+    the last where none does."""
+    for count in parts:
+        if step_costs(replace(model, substeps=count), recordings, how, vector[None])[0] <= most:
+            return count
+    return parts[-1]
+
+
+def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Simulated) -> int:
+    """Parts of a sampling interval (the template's dt) to search with, from the error and the cost to be expected."""
+    fewest = next((count for count in PARTS if template.dt / count <= ROUGH_STEP), PARTS[-1])
+    rough = how.batch(replace(template, substeps=fewest), few(recordings))
+    pieces = rough.in_pieces(1.0)
+    low, high = template.parameters.bounds().T
+    random = np.random.default_rng(0).uniform(0.05, 0.95, (RANDOM_STARTS, len(low)))
+    ends = []
+    for start in (template.parameters.vector(), *(low + random * (high - low))):
+        led, _ = polish(pieces, start, rough=True, difference=WIDE)
+        ends.append(polish(rough, led, rough=True, difference=FINE)[0])
+    errors = rough.scores(np.array(ends)).combined("mae")
+    best = int(np.argmin(np.where(np.isfinite(errors), errors, np.inf)))
+    return fewest_parts(
+        template, recordings, how, ends[best], SEARCH_SHARE * expected_error(template, EXPECTED * errors[best]), PARTS
+    )
+
+
+def expected_error(model: ServoModel, error: float) -> float:
+    """A mean error [rad], but no less than the encoder's rounding leaves."""
+    return max(error, 0.25 * load_servo(model.servo).encoder_step)
