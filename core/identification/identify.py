@@ -40,7 +40,6 @@ from core.identification.sensitivity import DIFFERENCE, judge
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
 from core.identification.timestep import (
-    FINAL_SHARE,
     MOST_FINAL,
     PARTS,
     SEARCH_SHARE,
@@ -48,6 +47,7 @@ from core.identification.timestep import (
     chosen_parts,
     expected_error,
     fewest_parts,
+    final_share,
 )
 from core.model import ServoModel
 from core.recording import Recording
@@ -382,8 +382,9 @@ class _Job:
         self, found: _Found, how: Simulated, lifted: Sequence[Array]
     ) -> tuple[ServoModel, list[Array]]:
         """The end of a search and other optima, polished with a step whose cost does not reach the intervals."""
+        residuals = how.batch(found.model, self.train).residuals(None, lambda _, motions: motions[:, 0].copy())
         most = MOST_FINAL * found.model.substeps
-        finer = self._finer(found.model, found.best.train_mae, how, FINAL_SHARE, most)
+        finer = self._finer(found.model, found.best.train_mae, how, final_share(residuals), most)
         if finer is None:
             return found.model, found.others
         model = replace(found.model, substeps=finer)

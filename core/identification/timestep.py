@@ -3,12 +3,13 @@
 A step that is too long moves the simulated motion, and the parameters absorb it: they then hold for that step only.
 Before a search, rough descents from the start values and from random points of the bounds tell how large an error the
 fit will leave, and the longest step is taken that costs a small share of it. At the optimum this is checked again. The
-end of the search is polished with a finer step still, as the intervals of the parameters are much narrower than the
-error itself.
+end of the search is polished with a finer step where the error of its own would be seen in the intervals of the
+parameters, which are the narrower the more readings a fit rests on.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,28 +17,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.catalogue import load_servo
+from core.identification.evaluate import discretisation_error
 from core.identification.objective import NO_PRIOR, Batch
 from core.identification.polish import FINE, WIDE, polish
 from core.identification.prior import Prior
+from core.identification.sensitivity import correlation_length
 from core.model import ServoModel
 from core.recording import Recording
 
 Array = NDArray[np.float64]
 
-SEARCH_SHARE, FINAL_SHARE = 0.1, 0.01
-"""Shares of the fit's mean absolute error that the step may cost during the search and in the result."""
+SEARCH_SHARE = 0.1
+"""Share of the fit's mean absolute error that the step may cost."""
+INTERVAL_SHARE = 0.5
+"""In the result it may cost no more than this share of the error over √n, n being the number of independent readings:
+the step then moves no parameter by more than about half its standard error."""
 EXPECTED = 0.5
 """The search is expected to lower the error of the best rough descent to this share of it."""
 PARTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Steps of a sampling interval to choose from."""
-FINER = 4
-"""The cost of a step is the difference from steps this many times shorter: 15/16 of it for a second-order step."""
 MOST_FINAL = 4
 """The result's step is at most this many times shorter than that of the search."""
 ROUGH_STEP = 0.005
 """Longest step of the rough descents [s]."""
 MOST_SAMPLES, FEWEST_RUNS = 6_000, 5
-"""Size of the random selection of runs on which costs are measured: at most so many samples, at least so many runs."""
+"""Size of the random selection of runs for the rough descents: at most so many samples, at least so many runs."""
 RANDOM_STARTS = 1
 
 
@@ -62,27 +66,15 @@ def few(recordings: Sequence[Recording]) -> list[Recording]:
     return [recordings[place] for place in sorted(order[: max(FEWEST_RUNS, int((samples <= MOST_SAMPLES).sum()))])]
 
 
-def step_costs(model: ServoModel, recordings: Sequence[Recording], how: Simulated, vectors: Array) -> Array:
-    """Mean |θ(h) − θ(h/FINER)| over recordings of candidates (p, n_free), (p,) rad: what the model's step h costs.
-
-    A run in which a shaft comes to rest a moment earlier or later may differ at any step, however short: the worst
-    fifth of the runs is left out.
-    """
-    steps = (model, replace(model, substeps=FINER * model.substeps))
-    coarse, fine = (
-        how.batch(each, few(recordings)).residuals(vectors, lambda _, found: found.copy()) for each in steps
-    )
-    costs = np.sort([np.abs(a - b).mean(axis=0) for a, b in zip(coarse, fine, strict=True)], axis=0)
-    return costs[: len(costs) - len(costs) // 5].mean(axis=0)
-
-
 def fewest_parts(
     model: ServoModel, recordings: Sequence[Recording], how: Simulated, vector: Array, most: float, parts: Sequence[int]
 ) -> int:
     """The fewest of these parts of a sampling interval whose step costs at most `most` [rad] at a candidate (n_free,);
     the last where none does."""
+    found = model.with_parameters(model.parameters.with_vector(vector))
     for count in parts:
-        if step_costs(replace(model, substeps=count), recordings, how, vector[None])[0] <= most:
+        cost = discretisation_error(replace(found, substeps=count), recordings, dt=how.dt, supply=how.supply)
+        if cost <= most:
             return count
     return parts[-1]
 
@@ -103,6 +95,12 @@ def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Sim
     return fewest_parts(
         template, recordings, how, ends[best], SEARCH_SHARE * expected_error(template, EXPECTED * errors[best]), PARTS
     )
+
+
+def final_share(residuals: Sequence[Array]) -> float:
+    """Share of the mean absolute error that the step of a result may cost, by its residuals of each run (n,) [rad]."""
+    independent = sum(map(len, residuals)) / correlation_length(residuals)
+    return min(SEARCH_SHARE, INTERVAL_SHARE / math.sqrt(independent))
 
 
 def expected_error(model: ServoModel, error: float) -> float:

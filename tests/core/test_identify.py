@@ -18,16 +18,18 @@ from core.bench import Bench
 from core.catalogue import load_model, load_servo
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
+from core.identification.design import commands
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.identify import ALIKE, DEFAULT_COMMAND_PATH, IdentificationRequest, identify
 from core.identification.result import Identification
 from core.identification.study import JOURNAL
-from core.identification.timestep import SEARCH_SHARE
+from core.identification.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
+from tests.independent_servo import PLANTED, with_noise
 
 SERVO = "mx106"
 
@@ -255,6 +257,26 @@ def test_a_search_whose_step_proves_too_long_is_repeated(monkeypatch: pytest.Mon
     assert len(names) > 1
     assert found.model.provenance["discretisation_error"] < SEARCH_SHARE * load_servo(SERVO).encoder_step
     assert found.model.values["friction_base"] == pytest.approx(truth("m1").values["friction_base"], rel=0.01)
+
+
+def test_the_step_is_judged_by_all_runs() -> None:
+    """Fast swings ask for a finer step than slow motions do, also where they are one run of six."""
+    servo, noisy = PLANTED["m1"], []
+    for number, motion in enumerate(["up_and_down"] * 5 + ["sin_time_square"]):
+        planned = commands(make_trajectory(motion, 10.0), Bench(mass=0.25, length=0.13), servo.settings(9.0), 0.005)
+        noisy.append(with_noise(replace(servo.recorded(planned), id=f"{number}"), seed=[number]))
+    found = quick(noisy, servo=servo.servo, models=("m1",)).results[0]
+    one_a_sample = replace(found.model, dt=0.005, substeps=1)
+    assert discretisation_error(one_a_sample, noisy) > SEARCH_SHARE * found.train_mae
+    assert discretisation_error(found.model, noisy) < 0.01 * found.train_mae
+
+
+def test_the_more_independent_readings_the_less_the_step_of_a_result_may_cost() -> None:
+    white = np.random.default_rng(0).normal(size=(4, 10_000))
+    alike = np.repeat(white[:, :2_500], 4, axis=1)
+    assert final_share(white) == pytest.approx(INTERVAL_SHARE / 200.0, rel=0.05)
+    assert final_share(alike) == pytest.approx(INTERVAL_SHARE / 100.0, rel=0.1)
+    assert final_share([np.ones(10)]) == SEARCH_SHARE
 
 
 def test_a_first_order_integrator_keeps_one_step_a_sample() -> None:
