@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
-from core.identification.evidence import Contender, choice_in_words, recommended
+from core.identification.choice import Contender, choice_in_words, recommended
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.split import Split
@@ -175,6 +175,7 @@ def _unit(plan: FleetPlan, facts: UnitFacts, chains: Sequence[Chain], found: Map
                 best,
                 validation_mae=_mean([fold.validation_mae for fold in held]),
                 validation_rmse=_mean([fold.validation_rmse for fold in held]),
+                held_out={run: error for fold in held for run, error in fold.held_out.items()},
             )
         results[friction] = best
     return UnitResult(
@@ -197,14 +198,13 @@ def _best(repeats: Sequence[ModelResult]) -> ModelResult:
 
 
 def _contenders(units: Sequence[UnitResult]) -> list[Contender]:
-    """Each model by its mean errors over the units, which all have the same models."""
-    held = sum(len(unit.split.validation) or len(unit.facts.runs) for unit in units)
+    """Each model by its errors over the units, which all have the same models."""
     return [
         Contender(
-            friction,
-            float(np.mean([unit.results[friction].train_mae for unit in units])),
-            _mean([unit.results[friction].validation_mae for unit in units]),
-            held,
+            friction=friction,
+            train_mae=float(np.mean([unit.results[friction].train_mae for unit in units])),
+            held_out=tuple(tuple(unit.results[friction].held_out.values()) for unit in units),
+            validation_mae=_mean([unit.results[friction].validation_mae for unit in units]),
         )
         for friction in units[0].results
     ]

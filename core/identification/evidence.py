@@ -1,4 +1,4 @@
-"""How far an identified model can be trusted: intervals, bounds, what the runs leave open, and why one was chosen.
+"""How far an identified model can be trusted: intervals, bounds, and what the runs leave open.
 
 Data and words only; `sensitivity` computes the numbers. Nothing here loads the compiler, so that results travel to the
 window's process.
@@ -7,23 +7,17 @@ window's process.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from core.actuator import ControlLaw
 from core.errors import IdentificationError
-from core.friction import FRICTION_MODELS
-from core.identification.choice import Judged, in_words, listed
+from core.identification.choice import listed
 from core.identification.request import physical_limits
 
 NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
-
-EQUAL = 1e-3
-"""Relative difference of errors below which the richer model has found nothing that the simpler one lacks."""
-CLOSE = 0.02
-"""Models whose errors differ by less than this share are as good as each other."""
 
 OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not determined"
 """What a released motor does: nothing, brake as its shorted winding does, something between; or nobody knows."""
@@ -304,53 +298,3 @@ def _braking(low: float, high: float) -> str:
     if low <= BRAKING_MARGIN:
         return OPEN
     return SHORTED if high >= 1.0 - BRAKING_MARGIN else PARTLY
-
-
-@dataclass(frozen=True)
-class Contender:
-    """What the choice between models rests on; errors in rad."""
-
-    friction: str
-    train_mae: float
-    validation_mae: float | None
-    held_out: int = 0
-    """Runs the validation error is the mean of."""
-
-    @property
-    def error(self) -> float:
-        """On runs it did not see; on its own if there are none."""
-        return self.train_mae if self.validation_mae is None else self.validation_mae
-
-
-def recommended(contenders: Sequence[Contender]) -> Contender:
-    """The one with the lowest error on runs it did not see, the simplest of equals."""
-    lowest = min(contender.error for contender in contenders)
-    equal = (c for c in contenders if not c.error > lowest * (1.0 + EQUAL))
-    return min(equal, key=lambda c: FRICTION_MODELS.index(c.friction))
-
-
-def choice_in_words(contenders: Sequence[Contender]) -> str:
-    """One to four sentences: which model is recommended, on what evidence, and which other ones are as good."""
-    best = recommended(contenders)
-    others = [_judged(c) for c in contenders if c is not best]
-    unseen = best.validation_mae is not None
-    held = f" on {best.held_out} held-out run{'s' if best.held_out != 1 else ''}" if best.held_out else ""
-    text = in_words(
-        _judged(best),
-        others,
-        [other for other in others if other.error <= best.error * (1.0 + CLOSE)],
-        judged_by=f"validation error{held}" if unseen else "training error",
-        margin=f"within {100 * CLOSE:g} %",
-    )
-    if others and not unseen:
-        text += " No runs were held out, so a richer model cannot do worse: hold some out to choose."
-    return text
-
-
-def _judged(contender: Contender) -> Judged:
-    return Judged(
-        name=contender.friction.upper(),
-        error=contender.error,
-        shown=f"{1e3 * contender.error:.3g}",
-        parameters=FRICTION_MODELS.index(contender.friction),
-    )

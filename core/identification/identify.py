@@ -305,6 +305,7 @@ class _Job:
             scatter=() if sure else _better_half(found.afar),
         )
         evidence = replace(evidence, search="" if sure else _unconfirmed(found.afar), offsets=offsets)
+        held_out = self._evaluate(model, self.validation).runs if self.validation else ()
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
             train_mae=best.train_mae,
@@ -314,6 +315,7 @@ class _Job:
             wall_seconds=time.monotonic() - started,
             repeats=tuple(found.repeats),
             evidence=evidence,
+            held_out={run.id: run.mae for run in held_out},
         )
 
     def _parts(self, interval: float, how: Simulated) -> int:

@@ -15,14 +15,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from core.errors import IdentificationError, ModelError
-from core.friction import FRICTION_MODELS
-from core.identification.choice import Judged, in_words, listed
+from core.identification.choice import Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.folds import Fold, spoken
 from core.model import ServoModel
 
@@ -264,35 +263,13 @@ def choose(found: CrossValidation) -> Choice:
         raise IdentificationError(
             "the simulation of held-out runs diverges with every model; fit with a finer time step or more substeps"
         )
-    best = min(found.variants, key=lambda v: (error[v], _free(found, v)))
-    close = []
-    for variant in found.variants:
-        gap = found.difference(variant, best)
-        if variant == best or (math.isfinite(gap.mean) and gap.mean <= gap.standard_error):
-            close.append(variant)
-    close.sort(key=lambda v: (_free(found, v), error[v], FRICTION_MODELS.index(v.friction)))
+
+    def gap(variant: Variant, best: Variant) -> tuple[float, float]:
+        found_gap = found.difference(variant, best)
+        return found_gap.mean, found_gap.standard_error
+
+    best, close = simplest_first(found.variants, error.__getitem__, gap, partial(_free, found))
     return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
-
-
-def clustered_mean(clusters: Sequence[Sequence[float]]) -> tuple[float, float]:
-    """Mean of all values and its standard error, allowing for values of one cluster that deviate alike.
-
-    With N values in G clusters, the variance is G/(G − 1)·Σ_g (Σ_i (x_gi − x̄))² / N², or that of independent values,
-    s²/N, whichever is larger. Infinite values make both infinite; a single value has an infinite standard error.
-    """
-    values = np.concatenate([np.asarray(cluster, dtype=np.float64) for cluster in clusters])
-    if not np.all(np.isfinite(values)):
-        return math.inf, math.inf
-    count, groups = len(values), len(clusters)
-    mean = float(values.mean())
-    if count < 2:
-        return mean, math.inf
-    independent = float(values.var(ddof=1)) / count
-    together = 0.0
-    if groups > 1:
-        sums = [float(np.sum(np.asarray(cluster) - mean)) for cluster in clusters]
-        together = groups / (groups - 1) * sum(total**2 for total in sums) / count**2
-    return mean, math.sqrt(max(independent, together))
 
 
 def finite_or_none(value: float) -> float | None:

@@ -11,8 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.errors import IdentificationError
-from core.identification.choice import listed
-from core.identification.evidence import Contender, choice_in_words, recommended
+from core.identification.choice import Contender, choice_in_words, listed, recommended
 from core.identification.model_choice import CrossValidation, Variant
 
 CROSS_VALIDATION, VALIDATION, TRAINING = "cross-validation", "validation", "training"

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from core.errors import IdentificationError, InputError
 from core.finite import is_finite
-from core.identification.evidence import Contender, Evidence
+from core.identification.choice import Contender
+from core.identification.evidence import Evidence
 from core.identification.model_choice import CrossValidation
 from core.identification.recommendation import Recommendation, recommend
 from core.identification.request import IdentificationRequest
@@ -70,6 +71,8 @@ class ModelResult:
     wall_seconds: float
     repeats: tuple[Repeat, ...]
     evidence: Evidence
+    held_out: Mapping[str, float] = field(default_factory=dict)
+    """Mean absolute error of each run that was held out, by id."""
 
     @property
     def spread(self) -> float | None:
@@ -85,6 +88,7 @@ class ModelResult:
             "train_mae": self.train_mae,
             "validation_mae": self.validation_mae,
             "validation_rmse": self.validation_rmse,
+            "held_out": dict(self.held_out),
             "evaluations": self.evaluations,
             "wall_seconds": self.wall_seconds,
             "repeats": [
@@ -143,6 +147,7 @@ class ModelResult:
                     for repeat in data["repeats"]
                 ),
                 evidence=Evidence.from_json(data["evidence"]),
+                held_out={str(run): float(error) for run, error in data.get("held_out", {}).items()},
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
             raise IdentificationError(f"the result of a model cannot be read: {error!r}") from None
@@ -173,8 +178,15 @@ class Identification:
     @property
     def contenders(self) -> list[Contender]:
         """What the choice between the models rests on where there is no cross-validation."""
-        held = len(self.split.validation)
-        return [Contender(r.model.friction, r.train_mae, r.validation_mae, held) for r in self.results]
+        return [
+            Contender(
+                friction=result.model.friction,
+                train_mae=result.train_mae,
+                held_out=(tuple(result.held_out.values()),) if result.held_out else (),
+                validation_mae=result.validation_mae,
+            )
+            for result in self.results
+        ]
 
     @cached_property
     def recommendation(self) -> Recommendation:

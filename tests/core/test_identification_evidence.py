@@ -16,11 +16,8 @@ from core.errors import IdentificationError
 from core.identification.conditions import UnusableRuns, check_runs, missing_conditions
 from core.identification.evidence import (
     NORMAL_95,
-    Contender,
     Evidence,
     ParameterEvidence,
-    choice_in_words,
-    recommended,
 )
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median
@@ -184,37 +181,6 @@ def test_evidence_survives_a_file() -> None:
     assert again.warnings == evidence.warnings
     with pytest.raises(IdentificationError, match="cannot be read"):
         Evidence.from_json({"parameters": 3})
-
-
-def test_the_choice_is_told_from_the_numbers() -> None:
-    contenders = [
-        Contender("m1", 20e-3, 21e-3, 4),
-        Contender("m3", 12e-3, 12.4e-3, 4),
-        Contender("m4", 12e-3, 12.3e-3, 4),
-        Contender("m6", 10e-3, 12.35e-3, 4),
-    ]
-    assert recommended(contenders).friction == "m4"
-    text = choice_in_words(contenders)
-    assert text.startswith("M4 is recommended: lowest validation error on 4 held-out runs, 12.3 mrad.")
-    assert "M3 is simpler and within 2 %" in text
-    assert "M6 comes within 2 % with more parameters" in text
-    assert "M1" not in text
-    alone = choice_in_words(contenders[:1])
-    assert "no other model" in alone
-    assert "recommended" not in alone
-    unjudged = [replace(c, validation_mae=None, held_out=0) for c in contenders]
-    assert recommended(unjudged).friction == "m6"
-    assert "No runs were held out" in choice_in_words(unjudged)
-
-
-def test_equals_leave_the_simplest() -> None:
-    assert recommended([Contender("m6", 1e-3, 2e-3), Contender("m2", 1e-3, 2e-3)]).friction == "m2"
-    found_nothing = [Contender("m6", 1e-3, 2e-3), Contender("m5", 1e-3, 2.001e-3), Contender("m4", 1e-3, 2.003e-3)]
-    assert recommended(found_nothing).friction == "m5"
-    text = choice_in_words(found_nothing)
-    assert text.startswith("M5 is recommended: its validation error is as good as that of M6, which has more")
-    assert text.count("M6") == 1
-    assert "M4 is simpler and within 2 %" in text
 
 
 def test_missing_conditions_are_named_with_what_they_are_for() -> None:
