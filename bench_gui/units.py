@@ -19,6 +19,9 @@ RADIANS = AngleUnit("radians", "rad", 1.0)
 DEGREES = AngleUnit("degrees", "°", 180.0 / math.pi)
 ANGLE_UNITS = (RADIANS, DEGREES)
 
+MOST_DIGITS = 6
+"""Behind the decimal point; more are shown with an exponent."""
+
 FIGURE_DASH = "–"
 """Stands where there is no number."""
 
@@ -41,6 +44,21 @@ def significant(value: float, digits: int = 4) -> str:
     if -4 <= exponent < 6:
         return f"{value:.{max(0, digits - 1 - exponent)}f}".replace("-", "−")
     return f"{value:.{digits - 1}e}".replace("-", "−")
+
+
+def with_uncertainty(value: float, half_width: float, unit: str = "") -> str:
+    """A value with its interval and no more digits than the interval bears out, e.g. "0.413 ± 0.021 N·m".
+
+    half_width: NaN or 0 for a value that is known, infinite for one that is not determined.
+    """
+    unit = f" {unit}" if unit and unit != "1" else ""
+    if math.isinf(half_width):
+        return f"{significant(value)}{unit}, not determined"
+    if not half_width > 0.0:
+        return significant(value) + unit
+    digits = 1 - math.floor(math.log10(half_width))
+    shown = fixed(value, max(0, digits)) if digits <= MOST_DIGITS else significant(value)
+    return f"{shown} ± {significant(half_width, 2)}{unit}"
 
 
 def milliradians(value: float | None) -> str:

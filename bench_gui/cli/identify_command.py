@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
     INTEGRATOR_CHOICES,
@@ -15,7 +16,24 @@ from bench_gui.cli.arguments import (
     positive_int,
     runs_from,
 )
-from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
+from bench_gui.cli.terminal import (
+    ProgressBar,
+    add_json,
+    add_progress,
+    duration,
+    milliradians,
+    print_columns,
+    print_json,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.identification.result import Identification
+
+MOST_WARNINGS = 3
+"""Printed without --all."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +122,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="RESULT", help="folder for models, result.json and study.journal"
     )
+    parser.add_argument("--all", action="store_true", help="print all warnings, not only the gravest three")
     add_json(parser)
     add_progress(parser)
 
@@ -121,7 +140,6 @@ def run(arguments: argparse.Namespace) -> int:
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
     from core.identification.objective import FIT_CHANNELS
-    from core.identification.result import step_in_words
     from core.placement import points_from_json
     from sessions import Session
 
@@ -184,8 +202,21 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
         return 0
+    _print_verdict(found, folder, arguments)
+    return 0
+
+
+def _print_verdict(found: Identification, folder: Path, arguments: argparse.Namespace) -> None:
+    """Print errors, choice, values and the gravest warnings: one screen."""
+    from shlex import quote
+
+    from bench_gui.units import significant, with_uncertainty
+    from core.identification.cautions import cautions
+    from core.identification.coverage.findings import named_runs
+    from core.identification.result import step_in_words
+
     print_table(
-        ["model", "training/mrad", "validation/mrad", "evaluations", "time/s", "at a bound"],
+        ["model", "training/mrad", "held out/mrad", "evaluations", "time/s"],
         [
             [
                 result.model.friction.upper(),
@@ -193,24 +224,31 @@ def run(arguments: argparse.Namespace) -> int:
                 milliradians(result.validation_mae),
                 result.evaluations,
                 result.wall_seconds,
-                ", ".join(p.name for p in result.model.parameters.values() if p.at_bound) or "–",
             ]
             for result in found.results
         ],
     )
-    best = found.recommended
+    best, held, trained = found.recommended, found.split.validation, found.split.train
     print(step_in_words(best.model, best.train_mae))
-    if found.stopped:
-        print("stopped before the end; the best found so far was kept")
     print(found.choice)
-    for text in (*best.evidence.warnings, f"torque off: {best.evidence.torque_off(best.model.control).text}"):
-        print(f"  {best.model.friction.upper()}: {text}")
-    print(
-        f"models are in {folder}, studies in {arguments.storage}"
-        if arguments.storage
-        else f"models and study are in {folder}"
-    )
-    return 0
+    if held:
+        print(f"held out: {named_runs(held)} ({len(held)} of {len(held) + len(trained)})")
+    print(f"values of {best.model.friction.upper()} with their 95 % intervals, SI units:")
+    parameters = best.evidence.parameters
+    print_columns([f"{p.symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" for p in parameters if p.determined])
+    if open_ones := [f"{p.symbol} {significant(p.value, 2)}" for p in parameters if not p.determined]:
+        print(f"not determined by these runs: {', '.join(open_ones)}")
+    told = cautions(found)
+    shown = told if arguments.all else told[:MOST_WARNINGS]
+    for warning in shown:
+        print(f"warning: {warning}")
+    if len(shown) < len(told):
+        print(f"{len(told) - len(shown)} more: --all and bench report show them")
+    if arguments.all:
+        print(f"torque off: {best.evidence.torque_off(best.model.control).text}")
+    studies = f", studies in {arguments.storage}" if arguments.storage else ""
+    model = quote(str(folder / f"{best.model.friction}.json"))
+    print(f"models are in {folder}{studies}; next: bench export {model} --to mujoco --check -o export")
 
 
 def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:

@@ -48,6 +48,14 @@ def print_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
         print("  ".join(texts).rstrip())
 
 
+def print_columns(texts: Sequence[str], width: int = 100) -> None:
+    """Print short texts side by side in aligned columns, line by line, indented."""
+    widest = max(map(len, texts), default=0) + 3
+    count = max(1, width // widest)
+    for first in range(0, len(texts), count):
+        print(("  " + "".join(text.ljust(widest) for text in texts[first : first + count])).rstrip())
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return "–"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,13 +10,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bench_gui.units import AngleUnit, fixed, significant
+from bench_gui.units import AngleUnit, fixed, significant, with_uncertainty
 from core.fleet.plan import FleetRequest
 
 Array = NDArray[np.float64]
-
-MOST_DIGITS = 6
-"""Behind the decimal point; more are shown with an exponent."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,14 +64,7 @@ class ParameterSummary:
         """Value of a unit with its interval."""
         factor, unit = self.shown_in(angle)
         value, half = factor * float(self.values[place]), factor * float(self.half_widths[place])
-        if not np.isfinite(half):
-            told = f"{significant(value)}, not determined"
-        elif half > 0.0 and (digits := 1 - math.floor(math.log10(half))) <= MOST_DIGITS:
-            # No more digits than the interval bears out.
-            told = f"{fixed(value, max(0, digits))} ± {significant(half, 2)}"
-        else:
-            told = f"{significant(value)} ± {significant(half, 2)}"
-        return f"{told} {unit}" if unit else told
+        return with_uncertainty(value, half, unit)
 
     def deviation_in_words(self, deviation: float, angle: AngleUnit) -> str:
         """A standard deviation, e.g. "4.1 %"."""

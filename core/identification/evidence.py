@@ -30,6 +30,8 @@ MOST_APART = 0.5
 """Share of the runs that can stand apart from the others."""
 _OFFSETS = ("angle", "angle_error", "supply", "supply_error")
 
+_STRIBECK = ("dtheta_stribeck", "alpha")
+
 WIDEST_BRAKING = 0.5
 """A 95 % interval of β that is wider tells nothing."""
 
@@ -69,23 +71,30 @@ class ParameterEvidence:
         """What to know about a value at a bound, with the remedy; empty for one that is not."""
         if not self.at_bound:
             return ""
-        unit = "" if self.unit == "1" else f" {self.unit}"
         if self.at_limit:
-            end = "lowest" if self.at_bound == "lower" else "highest"
-            return f"{self.symbol} lies at {self._bound:g}{unit}, the {end} value there is: these runs do without it"
+            return f"{self.symbol} lies at {self.bound:g}: {self.absence}"
+        unit = "" if self.unit == "1" else f" {self.unit}"
         return (
-            f"{self.symbol} lies at its {self.at_bound} bound, {self._bound:.4g}{unit}: "
+            f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}: "
             "widen the bound if the part can be so, or freeze it at a known value"
         )
+
+    @property
+    def absence(self) -> str:
+        """What a value at the end of what is possible means."""
+        if self.traded_with:
+            return f"these runs cannot tell it from {listed(self.traded_with)}"
+        return "these runs show no such effect"
 
     @property
     def at_limit(self) -> bool:
         """Whether it lies at a bound beyond which no value means anything."""
         low, high, included = physical_limits(self.name)
-        return bool(self.at_bound) and included and self._bound in (low, high)
+        return bool(self.at_bound) and included and self.bound in (low, high)
 
     @property
-    def _bound(self) -> float:
+    def bound(self) -> float:
+        """The bound it lies at."""
         return self.lower if self.at_bound == "lower" else self.upper
 
     def to_json(self) -> dict[str, Any]:
@@ -169,11 +178,36 @@ class Evidence:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Everything to know, each with its remedy: bounds, what is left open, what the runs lack or what sets them
-        apart."""
-        bounds = tuple(p.bound_warning for p in self.parameters if p.at_bound)
+        """What to know, each with its remedy, what concerns the model as a whole first."""
+        at_bound = [p for p in self.parameters if p.at_bound and p.determined and p.name not in _STRIBECK]
+        bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         search = (self.search,) if self.search else ()
-        return (*search, *bounds, *self._open_warnings(), *self.conditions, *self._apart())
+        return (
+            *search, *self._stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
+            *self._apart(),
+        )  # fmt: skip
+
+    def _stribeck(self) -> list[str]:
+        """Whether the Stribeck effect was not seen: its speed or its exponent ran into a bound."""
+        symbols = [p.symbol for p in self.parameters if p.name in _STRIBECK and p.at_bound]
+        if not symbols:
+            return []
+        lie = f"{listed(symbols)} lie{'s at its bound' if len(symbols) == 1 else ' at their bounds'}"
+        return [
+            f"{lie}: these runs do not show the Stribeck effect; prefer a model without it (M1, M3), or record motions "
+            "that start and stop slowly"
+        ]
+
+    def _absent(self) -> list[str]:
+        """Effects whose values lie at the end of what is possible, those for one reason together."""
+        by_reason: dict[str, list[ParameterEvidence]] = {}
+        for p in self.parameters:
+            if p.at_limit:
+                by_reason.setdefault(f"{p.bound:g}: {p.absence}", []).append(p)
+        return [
+            f"{listed([p.symbol for p in found])} {'lies' if len(found) == 1 else 'lie'} at {reason}"
+            for reason, found in by_reason.items()
+        ]
 
     def _apart(self) -> list[str]:
         """What sets runs apart; where it is many of them, that the model is rather to blame."""

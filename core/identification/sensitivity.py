@@ -39,6 +39,10 @@ recordings a random selection is taken."""
 PARTNER_SHARE = 0.05
 """Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
 
+INFLATED = 10.0
+"""A parameter at a bound is traded with others where they make its variance so many times larger than it would be
+alone: a correlation of 0.95 does."""
+
 SMALLEST = 1e-9
 """Singular values below this share of the largest are zero."""
 
@@ -202,7 +206,8 @@ def correlation_length(residuals: Sequence[Array]) -> float:
 
 
 def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
-    """Standard errors in the parameters' units, and the symbols each undetermined parameter is traded with.
+    """Standard errors in the parameters' units, and the symbols that each parameter is traded with, where it is not
+    determined or lies at a bound.
 
     variance: of the residuals [rad²], as many times as large as samples count as one.
     """
@@ -225,7 +230,8 @@ def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], l
     for place, width in enumerate(found.widths):
         if scaled[place] <= wide:
             errors.append(float(width * math.sqrt(scaled[place])))
-            partners.append(())
+            trades = found.parameters[place].at_bound and scaled[place] > INFLATED * alone[place]
+            partners.append(_partners(found, shares, added, place) if trades else ())
             continue
         errors.append(math.inf)
         partners.append(() if alone[place] > wide else _partners(found, shares, added, place))

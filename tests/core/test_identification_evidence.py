@@ -150,7 +150,9 @@ def test_a_bound_is_named_with_its_remedy() -> None:
     assert "k_t lies at its upper bound, 1 N·m/A: widen" in parameter().bound_warning
     at_zero = parameter(name="friction_viscous", symbol="K_v", at_bound="lower", lower=0.0, value=0.0)
     assert at_zero.at_limit
-    assert "do without it" in at_zero.bound_warning
+    assert at_zero.bound_warning == "K_v lies at 0: these runs show no such effect"
+    traded = replace(at_zero, traded_with=("k_t", "R"))
+    assert traded.bound_warning == "K_v lies at 0: these runs cannot tell it from k_t and R"
     assert parameter(at_bound="").bound_warning == ""
 
 
