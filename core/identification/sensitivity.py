@@ -39,9 +39,8 @@ recordings a random selection is taken."""
 PARTNER_SHARE = 0.05
 """Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
 
-INFLATED = 10.0
-"""A parameter at a bound is traded with others where they make its variance so many times larger than it would be
-alone: a correlation of 0.95 does."""
+TRADED = 0.9
+"""Correlation with others from which a parameter at a bound cannot be told from them."""
 
 SMALLEST = 1e-9
 """Singular values below this share of the largest are zero."""
@@ -230,8 +229,7 @@ def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], l
     for place, width in enumerate(found.widths):
         if scaled[place] <= wide:
             errors.append(float(width * math.sqrt(scaled[place])))
-            trades = found.parameters[place].at_bound and scaled[place] > INFLATED * alone[place]
-            partners.append(_partners(found, shares, added, place) if trades else ())
+            partners.append(_correlated(found, directions, spread, place) if found.parameters[place].at_bound else ())
             continue
         errors.append(math.inf)
         partners.append(() if alone[place] > wide else _partners(found, shares, added, place))
@@ -283,6 +281,15 @@ def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tu
     candidates = np.flatnonzero(added[:, place] == added[:, place].max())
     direction = shares[candidates[shares[candidates, place].argmax()]]
     return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
+
+
+def _correlated(found: Sensitivity, directions: Array, spread: Array, place: int) -> tuple[str, ...]:
+    """Symbols of the parameters whose estimates are closely correlated with that of one that is determined."""
+    known = np.isfinite(spread)
+    covariance = (directions[known].T * spread[known]) @ directions[known]
+    size = np.sqrt(np.maximum(np.diag(covariance), np.finfo(np.float64).tiny))
+    close = np.abs(covariance[place]) > TRADED * size[place] * size
+    return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and close[i])
 
 
 def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:

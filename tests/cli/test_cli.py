@@ -14,7 +14,10 @@ import pytest
 from bench_gui.cli import COMMANDS, main
 from bench_gui.cli.arguments import INTEGRATOR_CHOICES
 from bench_gui.examples import example_session
+from bench_gui.results import load_identification
+from bench_gui.units import with_uncertainty
 from core.catalogue import load_model
+from core.identification.cautions import cautions
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS, ServoModel
 from sessions import Session
@@ -169,6 +172,31 @@ def test_the_step_and_its_cost_are_the_first_line_under_the_table(capsys, tmp_pa
     again = run(capsys, *words[:-1], tmp_path / "refined", "--refine").splitlines()
     assert again[2] == lines[2]
     assert ServoModel.read(tmp_path / "refined" / "m1.json").values == model.values
+
+
+def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_path, session) -> None:
+    words = ("identify", session, "--model", "m1,m2", "--trials", "200", "--no-polish", "--quiet", "--jobs", "1",
+             "--seed", "2", "--bounds", "kt=0.9:1.0", "-o", tmp_path)  # fmt: skip
+    text = run(capsys, *words)
+    found = load_identification(tmp_path)
+    best = found.recommended
+    assert found.choice in text
+    assert f"(2 of 8)\nvalues of {best.model.friction.upper()} with their 95 % intervals" in text
+    shown = {p.symbol: p for p in best.evidence.parameters if p.determined}
+    assert shown
+    for symbol, p in shown.items():
+        assert f" {symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" in text
+    open_ones = {p.symbol for p in best.evidence.parameters if not p.determined}
+    [line] = [line for line in text.splitlines() if line.startswith("not determined")] or [""]
+    assert {word.split()[0] for word in line.partition(": ")[2].split(", ") if word} == open_ones
+    told = [str(caution) for caution in cautions(found)]
+    warnings = [line.removeprefix("warning: ") for line in text.splitlines() if line.startswith("warning: ")]
+    assert len(told) > 3
+    assert warnings == told[:3]
+    assert f"{len(told) - 3} more: --all" in text
+    everything = run(capsys, *words[:-1], tmp_path / "again", "--all")
+    assert [line for line in everything.splitlines() if line.startswith("warning: ")] == [f"warning: {t}" for t in told]
+    assert len(text.splitlines()) <= 24
 
 
 def test_refine_is_not_offered(capsys) -> None:

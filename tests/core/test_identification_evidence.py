@@ -156,6 +156,45 @@ def test_a_bound_is_named_with_its_remedy() -> None:
     assert parameter(at_bound="").bound_warning == ""
 
 
+def evidence_of(*parameters: ParameterEvidence) -> Evidence:
+    return Evidence(parameters=parameters, conditions=(), noise=1e-3, samples=100, independent=50.0)
+
+
+def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
+    at_zero = parameter(at_bound="lower", lower=0.0, value=0.0)
+    found = evidence_of(
+        replace(at_zero, name="friction_viscous", symbol="K_v", traded_with=("k_t", "R")),
+        replace(at_zero, name="load_friction_motor_quad", symbol="K_m^q"),
+        replace(at_zero, name="load_friction_external_quad", symbol="K_e^q"),
+    )
+    assert found.warnings == (
+        "K_v lies at 0: these runs cannot tell it from k_t and R",
+        "K_m^q and K_e^q lie at 0: these runs show no such effect",
+    )
+
+
+def test_a_stribeck_effect_that_was_not_seen_is_said_once_and_first() -> None:
+    speed = parameter(name="dtheta_stribeck", symbol="v_s", value=9.3, upper=9.3)
+    found = evidence_of(parameter(), speed, replace(speed, name="alpha", symbol="α", standard_error=math.inf))
+    assert found.warnings[0].startswith("v_s and α lie at their bounds: these runs do not show the Stribeck effect")
+    assert "M1" in found.warnings[0]
+    assert sum("v_s" in text for text in found.warnings) == 1
+    assert evidence_of(replace(speed, at_bound="")).warnings == ()
+
+
+def test_a_value_at_zero_names_what_makes_up_for_it() -> None:
+    """While the duty cycle does not saturate, viscous friction brakes as the back-EMF's k_t²/R does."""
+    values = {**truth().values, "friction_viscous": 0.0}
+    model = truth().with_parameters(truth().parameters.with_values(values))
+    slow = judge(model, model.parameters, [record(model, "sin_sin", mass=mass, kp=4.0) for mass in (0.5, 1.0)])
+    assert not slow.of("friction_viscous").determined
+    assert "K_v lies at 0: these runs cannot tell it from k_t and R" in slow.warnings
+    # Runs that saturate tell it from these, but not from Coulomb friction: the estimates are correlated by −0.93.
+    fast = judge(model, model.parameters, grid())
+    assert fast.of("friction_viscous").determined
+    assert "K_v lies at 0: these runs cannot tell it from K_c" in fast.warnings
+
+
 def test_truth_at_a_bound_is_found_at_the_bound() -> None:
     """A search whose bounds exclude the truth ends at the bound, and says so."""
     value = truth().values["friction_base"]
