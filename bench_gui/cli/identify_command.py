@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
@@ -57,7 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trials", type=positive_int, metavar="N", help="evaluations per model and repeat; default: by parameters"
     )
-    parser.add_argument("--repeats", type=positive_int, default=1, metavar="K", help="searches per model (%(default)s)")
+    parser.add_argument(
+        "--repeats",
+        type=positive_int,
+        default=1,
+        metavar="K",
+        help="searches per model; how far their training errors spread is printed (%(default)s)",
+    )
     add_prior(parser)
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
     parser.add_argument(
@@ -149,6 +156,8 @@ def run(arguments: argparse.Namespace) -> int:
     terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    if arguments.command_path and arguments.terms:
+        print(f"bench: of the command path only {', '.join(terms)} is identified (--terms)", file=sys.stderr)
     servo = arguments.servo or recordings[0].settings.servo
     request = IdentificationRequest(
         servo=servo,
@@ -215,13 +224,15 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     from core.identification.coverage.findings import named_runs
     from core.identification.result import step_in_words
 
+    spread = ["spread/mrad"] if found.request.repeats > 1 else []
     print_table(
-        ["model", "training/mrad", "held out/mrad", "evaluations", "time/s"],
+        ["model", "training/mrad", "held out/mrad", *spread, "evaluations", "time/s"],
         [
             [
                 result.model.friction.upper(),
                 milliradians(result.train_mae),
                 milliradians(result.validation_mae),
+                *([milliradians(result.spread)] if spread else []),
                 result.evaluations,
                 result.wall_seconds,
             ]

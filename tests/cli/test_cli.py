@@ -199,6 +199,20 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_p
     assert len(text.splitlines()) <= 24
 
 
+def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:
+    words = ["identify", session, "--model", "m1", "--trials", "60", "--no-polish", "--quiet", "--jobs", "1",
+             "--validation", "none", "--repeats", "2", "--command-path", "--terms", "command_delay",
+             "-o", tmp_path]  # fmt: skip
+    assert main([str(word) for word in words]) == 0
+    shown = capsys.readouterr()
+    assert shown.err == "bench: of the command path only command_delay is identified (--terms)\n"
+    heading, row = (line.split() for line in shown.out.splitlines()[:2])
+    spread = load_identification(tmp_path).results[0].spread
+    assert spread > 0.0
+    # "held out/mrad" is two words, and no run was held out.
+    assert float(row[heading.index("spread/mrad") - 1]) == pytest.approx(1e3 * spread, rel=1e-3)
+
+
 def test_refine_is_not_offered(capsys) -> None:
     with pytest.raises(SystemExit):
         main(["identify", "--help"])
