@@ -11,6 +11,7 @@ import os
 import sys
 from importlib import import_module
 
+from bench_gui.cli.arguments import servo_text
 from core.errors import ServoBenchError
 
 COMMANDS: dict[str, str] = {
@@ -59,7 +60,11 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
     parser.add_argument(
-        "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
+        "--servo",
+        type=servo_text,
+        metavar="ADDRESS",
+        default="simulated:mx106",
+        help="servo to offer in the window (%(default)s)",
     )
     parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
@@ -74,7 +79,10 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = build_parser()
-    arguments = parser.parse_args(argv)
+    try:
+        arguments = parser.parse_args(argv)
+    except ServoBenchError as error:
+        return _fail(str(error))
     try:
         if arguments.version:
             return _print_version()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, runs_from
+from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, runs_from, servo_text
 from bench_gui.cli.record_command import numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
@@ -31,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="identified from the session; default: M6 with command path, fitted quickly, or at the catalogue's start "
         "values in a session without runs",
     )
-    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the model's or the recordings'")
+    parser.add_argument(
+        "--servo",
+        type=servo_text,
+        metavar="NAME|FILE",
+        help="catalogue name or my.toml; default: the model's or the recordings'",
+    )
     parser.add_argument("--count", type=positive_int, default=6, metavar="N", help="recordings to name (%(default)s)")
     parser.add_argument(
         "--objective",
