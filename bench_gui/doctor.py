@@ -65,7 +65,7 @@ def _own_servos() -> list[Finding]:
         except ServoBenchError as error:
             problems.append(str(error))
     remedy = "mend or remove the file; bench models --new my.toml writes a sound one"
-    return findings + [Finding(subject, "error", problem, remedy) for problem in problems]
+    return findings + [Finding(subject, "note", problem, remedy) for problem in problems]
 
 
 def is_bundle() -> bool:

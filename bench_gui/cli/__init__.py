@@ -11,7 +11,7 @@ import os
 import sys
 from importlib import import_module
 
-from bench_gui.cli.arguments import servo_text
+from bench_gui.cli.arguments import add_servo_files
 from core.errors import ServoBenchError
 
 COMMANDS: dict[str, str] = {
@@ -61,7 +61,6 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
     parser.add_argument(
         "--servo",
-        type=servo_text,
         metavar="ADDRESS",
         default="simulated:mx106",
         help="servo to offer in the window (%(default)s)",
@@ -79,13 +78,11 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = build_parser()
-    try:
-        arguments = parser.parse_args(argv)
-    except ServoBenchError as error:
-        return _fail(str(error))
+    arguments = parser.parse_args(argv)
     try:
         if arguments.version:
             return _print_version()
+        add_servo_files(arguments)
         if arguments.command is None:
             return _open_window(arguments)
         return int(arguments.run(arguments) or 0)

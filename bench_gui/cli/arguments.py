@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
 CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
+SERVO_ARGUMENTS = ("servo", "emulator")
+"""Arguments of any command whose text is a servo's name or address."""
 _SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
 """A path as a whole text or as a part of an address, also one with a drive letter."""
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
@@ -58,6 +60,14 @@ def friction_models(text: str) -> tuple[str, ...]:
     if wrong or not names:
         raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_CHOICES)}")
     return names
+
+
+def add_servo_files(arguments: argparse.Namespace) -> None:
+    """Replace servo files in the arguments that name a servo by the servos' names, see `servo_text`."""
+    for name in SERVO_ARGUMENTS:
+        value = getattr(arguments, name, None)
+        if isinstance(value, str):
+            setattr(arguments, name, servo_text(value))
 
 
 def servo_text(text: str) -> str:

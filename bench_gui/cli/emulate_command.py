@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import servo_text
 from bench_gui.cli.terminal import add_json, print_json
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench emulate`."""
     parser.add_argument(
         "emulator",
-        type=servo_text,
         metavar="BUS[:SERVO][?NAME=VALUE&…]",
         help="e.g. dynamixel, dynamixel:xl330?id=3, ethercat:erob80_50",
     )

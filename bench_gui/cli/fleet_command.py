@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int, servo_text
+from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulated", type=positive_int, metavar="N", help="make sessions of N simulated units of --servo and use them"
     )
-    parser.add_argument(
-        "--servo", type=servo_text, metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'"
-    )
+    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
         "--models",
         type=friction_models,

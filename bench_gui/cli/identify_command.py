@@ -14,7 +14,6 @@ from bench_gui.cli.arguments import (
     model_from,
     positive_int,
     runs_from,
-    servo_text,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
@@ -22,9 +21,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench identify`."""
     add_recordings(parser)
-    parser.add_argument(
-        "--servo", type=servo_text, metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'"
-    )
+    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
         "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
     )

@@ -88,7 +88,7 @@ def _write_new(path: Path) -> int:
         f"{path} written; put in the numbers of your servo, then\n"
         f"  bench models {quote(str(path))}    # checks the file and adds the servo {name}\n"
         f"  bench record --servo simulated:{name} --fast -o trial    # tries it without hardware\n"
-        f"  bench identify SESSION --servo {name}    # fits it to your recordings"
+        f"  bench identify SESSION --servo {name} -o result    # fits it to your recordings"
     )
     return 0
 

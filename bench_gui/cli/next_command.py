@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, runs_from, servo_text
+from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, runs_from
 from bench_gui.cli.record_command import numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
@@ -33,7 +33,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--servo",
-        type=servo_text,
         metavar="NAME|FILE",
         help="catalogue name or my.toml; default: the model's or the recordings'",
     )

@@ -7,7 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, TextIO
 
-from bench_gui.cli.arguments import bench_from, positive_float, positive_int, servo_text
+from bench_gui.cli.arguments import bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench place`."""
     parser.add_argument(
         "--servo",
-        type=servo_text,
         default="simulated:mx106",
         metavar="ADDRESS",
         help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",

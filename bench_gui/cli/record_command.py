@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_bench, bench_from, comma_list, positive_float, positive_int, servo_text
+from bench_gui.cli.arguments import add_bench, bench_from, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench record`."""
     parser.add_argument(
         "--servo",
-        type=servo_text,
         default="simulated:mx106",
         metavar="ADDRESS",
         help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
