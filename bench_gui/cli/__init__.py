@@ -60,10 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
     parser.add_argument(
-        "--servo",
-        metavar="ADDRESS",
-        default="simulated:mx106",
-        help="servo to offer in the window (%(default)s)",
+        "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
     )
     parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")

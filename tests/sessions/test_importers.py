@@ -85,7 +85,7 @@ def test_servos_get_the_catalogues_names(write_log, home, motor, servo):
     assert run.provenance["header"]["motor"] == motor
 
 
-@pytest.mark.parametrize("motor", ["own-1", "sts", "mx106_3", "erob80", "xm430-w210"])
+@pytest.mark.parametrize("motor", ["own-1", "sts", "erob80", "mx28", "xh540", "xl330i", "unitree_go1"])
 def test_an_unknown_servo_is_refused_with_the_way_out(write_log, home, motor):
     with pytest.raises(InputError, match=rf"no servo '{motor}'.*bench models --new my.toml"):
         only_run(write_log(motor=motor), home)
