@@ -3,6 +3,10 @@
 A servo is a TOML file: a shipped one in `resources/servos`, or a person's own in `own_folder()`, where a file is named
 after its servo. A broken file of one's own costs that servo only: the others work, and asking for it raises what is
 wrong. Names are unique; an own servo cannot take one of a shipped servo.
+
+Everything finds an own servo by its name in that folder: later commands, worker processes, sessions, models. A file
+given elsewhere is therefore copied there first (`add_servo`), and so is one that a model or a recording from another
+machine carries (`adopt_servo`).
 """
 
 from __future__ import annotations
@@ -189,7 +193,13 @@ def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:
             if spec.name == name:
                 add_servo(spec)
         except ModelError as error:
-            LOG.warning("%s", error)
+            _warn_once(str(error))
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """A session of many runs carries the same file in each."""
+    LOG.warning("%s", message)
 
 
 def new_servo_text(name: str = TEMPLATE_NAME) -> str:

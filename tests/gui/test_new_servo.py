@@ -63,6 +63,10 @@ def test_a_new_servo_is_chosen_at_once(person, folder):
     person.window.status_bar.menu.aboutToShow.emit()
     assert "Hexa 12 (simulated)" in [action.text() for action in person.window.status_bar.menu.actions()]
 
+    # The recorder is another process, which finds the servo in the folder.
+    person.connect()
+    assert person.controller.servo.identity.model == "hexa"
+
 
 def test_a_file_is_added_as_it_is(qtbot, tmp_path, folder):
     dialog = ServoDialog(None)
