@@ -14,9 +14,11 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from bench_gui.places import HOME_VARIABLE, as_person_writes, home
+from core.catalogue import broken_servos, own_folder, servos
+from core.errors import ServoBenchError
 from drivers.finding import Finding
 from drivers.priority import raise_priority
-from drivers.registry import FAMILIES, family_module
+from drivers.registry import FAMILIES, check_buses, family_module
 
 PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essentials", "pyqtgraph")
 EXTRAS = {
@@ -41,6 +43,7 @@ def examine() -> list[Finding]:
         _display(),
         _space(),
         _home(),
+        *_own_servos(),
         *_buses(),
     ]
 
@@ -48,6 +51,21 @@ def examine() -> list[Finding]:
 def _buses() -> list[Finding]:
     modules = (family_module(name) for name in FAMILIES)
     return [finding for module in modules if hasattr(module, "examine") for finding in module.examine()]
+
+
+def _own_servos() -> list[Finding]:
+    subject = "own servos"
+    known = [spec for spec in servos().values() if spec.file]
+    names = ", ".join(spec.name for spec in known) or "none"
+    findings = [Finding(subject, "ok", f"{names}; kept in {as_person_writes(own_folder())}")]
+    problems = list(broken_servos().values())
+    for spec in known:
+        try:
+            check_buses(spec)
+        except ServoBenchError as error:
+            problems.append(str(error))
+    remedy = "mend or remove the file; bench models --new my.toml writes a sound one"
+    return findings + [Finding(subject, "note", problem, remedy) for problem in problems]
 
 
 def is_bundle() -> bool:

@@ -98,7 +98,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.status_bar = StatusBar(
             controller.setup.spec.title,
-            simulated_servos(),
+            simulated_servos,
             connect=controller.servo.connect_servo,
             disconnect=controller.servo.disconnect_servo,
             choose=controller.connect_to,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from core.bench import Bench
+from core.catalogue import servo_provenance
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import Trajectory
 
@@ -24,5 +25,6 @@ def run_header(
             "positive_direction": DIRECTIONS[direction],
             "trajectory_parameters": trajectory.parameters.numbers(),
             "trajectory_duration": trajectory.duration,
+            **servo_provenance(settings.servo),
         },
     )

@@ -1,158 +1,259 @@
-"""The servo catalogue: hardware facts as data, read from `resources/servos/*.toml`, and the models shipped for them."""
+"""The servo catalogue: hardware facts as data, and the models shipped for them.
+
+A servo is a TOML file: a shipped one in `resources/servos`, or a person's own in `own_folder()`, where a file is named
+after its servo. A broken file of one's own costs that servo only: the others work, and asking for it raises what is
+wrong. Names are unique; an own servo cannot take one of a shipped servo.
+
+Everything finds an own servo by its name in that folder: later commands, worker processes, sessions, models. A file
+given elsewhere is therefore copied there first (`add_servo`), and so is one that a model or a recording from another
+machine carries (`adopt_servo`).
+"""
 
 from __future__ import annotations
 
-import math
-import tomllib
+import logging
+import os
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import replace
+from difflib import get_close_matches
+from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.actuator import ControlLaw, command_path_parameters, motor_parameters
+from core.atomic import write_atomically
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS, friction_parameters
-from core.parameters import ParameterSet
+from core.friction import FRICTION_MODELS
+from core.servo_spec import LARGEST_RATING, SMALLEST_RATING, ServoSpec, parse_servo
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
     from core.model import ServoModel
 
-SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
-"""Of any servo, SI units."""
+__all__ = [
+    "LARGEST_RATING",
+    "PUBLISHED",
+    "SERVOS_VARIABLE",
+    "SERVO_FILE",
+    "SMALLEST_RATING",
+    "ServoSpec",
+    "add_servo",
+    "adopt_servo",
+    "broken_servos",
+    "load_model",
+    "load_servo",
+    "new_servo_text",
+    "nominal_model",
+    "own_folder",
+    "own_servo",
+    "parse_servo",
+    "published_originals",
+    "read_servo_file",
+    "servo_provenance",
+    "servos",
+    "shipped_models",
+]
+
+LOG = logging.getLogger(__name__)
+
+SERVOS_VARIABLE = "SERVOBENCH_SERVOS"
+"""Environment variable that moves the folder of one's own servos."""
+LARGEST_SERVO_FILE = 30_000
+"""[bytes]; the longest shipped one has 3,000, and models and runs carry the file of an own one."""
+SERVO_FILE = "servo_file"
+"""Entry of a model file and of a recording's provenance with the file of a servo that is not shipped."""
+TEMPLATE = "new_servo.toml"
+TEMPLATE_NAME = "my_servo"
 
 PUBLISHED = "-published"
 """Ends the names of models as they were published: `mx106:m6-published` is the original of `mx106:m6`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ServoSpec:
-    """One servo of the catalogue."""
-
-    name: str
-    title: str
-    vendor: str
-    aliases: tuple[str, ...]
-    model_number: int
-    control: ControlLaw
-    default_kp: float
-    supply_voltage: float
-    """Nominal [V]"""
-    supply_range: tuple[float, float]
-    """[V]"""
-    stall_torque: float
-    """[N·m]"""
-    no_load_speed: float
-    """[rad/s]"""
-    max_current: float
-    """[A]"""
-    max_temperature: float
-    """[°C]"""
-    encoder_counts_per_turn: int
-    position_range: tuple[float, float]
-    """[rad]"""
-    motor: Mapping[str, tuple[float, float, float]]
-    """kt [N·m/A], R [Ω], armature [kg·m²]: start, lowest, highest."""
-    buses: Mapping[str, Mapping[str, Any]]
-    """Bus to what its driver has to know, as the file says it under [bus.NAME]; the driver reads it."""
-    sources: Mapping[str, str]
-
-    @property
-    def encoder_step(self) -> float:
-        """[rad]"""
-        return 2.0 * math.pi / self.encoder_counts_per_turn
-
-    def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
-        """Parameters of a model of this servo with start values and bounds from its ratings."""
-        return ParameterSet(
-            [
-                *motor_parameters(self.motor, self.control.bridge),
-                *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
-                *command_path_parameters(command_path, self.no_load_speed),
-            ]
-        )
-
-
-def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
-    """Read one servo from TOML text; raises ModelError naming the entry that is missing or wrong."""
-    try:
-        data = tomllib.loads(text)
-        control, ratings = data["control"], data["ratings"]
-        law = ControlLaw(
-            law=control["law"],
-            bridge=control.get("bridge", "brake"),
-            error_gain=float(control["error_gain"]),
-            integral_ratio=float(control.get("integral_ratio", 0.0)),
-            derivative_ratio=float(control.get("derivative_ratio", 0.0)),
-            output_limit=float(control["max_duty"] if control["law"] == "voltage" else control["max_current"]),
-            damping=float(control.get("damping", 0.0)),
-        )
-        return ServoSpec(
-            name=data["name"],
-            title=data["title"],
-            vendor=data["vendor"],
-            aliases=tuple(data.get("aliases", ())),
-            model_number=int(data["model_number"]),
-            control=law,
-            default_kp=float(control["default_kp"]),
-            supply_voltage=_rating(ratings, "supply_voltage"),
-            supply_range=_pair(ratings["supply_range"]),
-            stall_torque=_rating(ratings, "stall_torque"),
-            no_load_speed=_rating(ratings, "no_load_speed"),
-            max_current=_rating(ratings, "max_current"),
-            max_temperature=float(ratings["max_temperature"]),
-            encoder_counts_per_turn=int(ratings["encoder_counts_per_turn"]),
-            position_range=_pair(ratings["position_range"]),
-            motor={name: _triple(data["motor"][name]) for name in ("kt", "R", "armature")},
-            buses={name: dict(entries) for name, entries in data.get("bus", {}).items()},
-            sources=dict(data.get("sources", {})),
-        )
-    except KeyError as error:
-        raise ModelError(f"{source}: entry {error.args[0]!r} is missing") from None
-    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
-        raise ModelError(f"{source}: {error}") from None
-
-
-def _rating(ratings: Mapping[str, Any], name: str) -> float:
-    """A rating that start values and bounds can be scaled with."""
-    value = float(ratings[name])
-    if not SMALLEST_RATING <= value <= LARGEST_RATING:
-        raise ValueError(f"ratings: {name} = {value} must be a number from {SMALLEST_RATING:g} to {LARGEST_RATING:g}")
-    return value
-
-
-def _pair(values: Any) -> tuple[float, float]:
-    low, high = values
-    return float(low), float(high)
-
-
-def _triple(values: Any) -> tuple[float, float, float]:
-    start, low, high = values
-    return float(start), float(low), float(high)
 
 
 def _resources() -> Traversable:
     return files("resources")
 
 
-@cache
+def own_folder() -> Path:
+    """Return the folder of one's own servos; it need not exist."""
+    if place := os.environ.get(SERVOS_VARIABLE):
+        return Path(place)
+    home = Path(os.path.expanduser("~"))
+    if sys.platform == "win32":
+        data = Path(os.environ.get("APPDATA") or home / "AppData" / "Roaming") / "ServoBench"
+    elif sys.platform == "darwin":
+        data = home / "Library" / "Application Support" / "ServoBench"
+    else:
+        data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share") / "servobench"
+    return data / "servos"
+
+
 def servos() -> dict[str, ServoSpec]:
-    """Every servo of the catalogue by name, in alphabetical order."""
+    """Every servo by name, in alphabetical order: the shipped ones, then one's own."""
+    return _shipped() | _own()[0]
+
+
+def broken_servos() -> dict[str, str]:
+    """Files of one's own that are no usable servo, by their names without `.toml`, and what is wrong with each."""
+    return _own()[1]
+
+
+def load_servo(name: str) -> ServoSpec:
+    """Return a servo by name or alias, in any case; raises ModelError naming the ones that are spelt alike."""
+    wanted = str(name).lower()
+    shipped = _shipped_names()
+    if wanted in shipped:
+        return shipped[wanted]
+    own, broken = _own()
+    for spec in own.values():
+        if wanted in spec.names:
+            return spec
+    if wanted in broken:
+        raise ModelError(broken[wanted])
+    close = get_close_matches(wanted, [n for spec in servos().values() for n in spec.names], cutoff=0.5)
+    hint = f"close to it: {', '.join(close)}" if close else "bench models lists them"
+    raise ModelError(
+        f"no servo {str(name)[:60]!r}; {hint}; "
+        "for a servo of your own: bench models --new my.toml, then --servo my.toml"
+    )
+
+
+def read_servo_file(path: Path | str) -> ServoSpec:
+    """Read and check a file of one's own; raises ModelError."""
+    place = Path(path)
+    try:
+        if not place.is_file():
+            known = "is no file" if place.exists() else f"does not exist; bench models --new {place} writes a template"
+            raise ModelError(f"{place}: {known}")
+        with place.open("rb") as file:
+            content = file.read(LARGEST_SERVO_FILE + 1)
+        if len(content) > LARGEST_SERVO_FILE:
+            raise ModelError(f"{place}: larger than {LARGEST_SERVO_FILE // 1000} kB, which no servo file is")
+        return own_servo(content.decode("utf-8-sig"), str(place))
+    except OSError as error:
+        raise ModelError(f"{place}: cannot be read: {error.strerror or error}") from None
+    except ValueError:
+        raise ModelError(f"{place}: not a text file") from None
+
+
+def own_servo(text: str, source: str = "servo file") -> ServoSpec:
+    """Parse a servo that is not shipped; raises ModelError, also where a shipped one has one of its names."""
+    spec = parse_servo(text, source)
+    for name in spec.names:
+        if name in _shipped_names():
+            known = _shipped_names()[name].name
+            raise ModelError(f"{source}: {name!r} is a name of the shipped servo {known}; choose another")
+    return replace(spec, file=text)
+
+
+def add_servo(spec: ServoSpec) -> None:
+    """Keep one's own servo, of `read_servo_file` or `own_servo`, in the folder, in place of an earlier version.
+
+    Logs what it wrote. Raises ModelError when another servo has one of its names or the folder cannot be written.
+    """
+    own, broken = _own()
+    for other in own.values():
+        _require_distinct(spec, other, spec.name)
+    earlier = own.get(spec.name)
+    if earlier is not None and earlier.file == spec.file:
+        return
+    path = own_folder() / f"{spec.name}.toml"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, spec.file.encode())
+    except OSError as error:
+        raise ModelError(
+            f"{path}: cannot be written ({error.strerror or error}); "
+            f"set {SERVOS_VARIABLE} to a folder that can be written"
+        ) from None
+    replaced = earlier is not None or spec.name in broken
+    LOG.warning("servo %s: %s %s", spec.name, "replaced the earlier version in" if replaced else "kept in", path)
+
+
+def servo_provenance(name: str) -> dict[str, str]:
+    """What a model file or a recording keeps of a servo beside its name: the file of one's own, else nothing."""
+    file = load_servo(name).file
+    return {SERVO_FILE: file} if file else {}
+
+
+def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:
+    """Add the servo whose file a model or a recording carries to one's own folder, if the name is unknown here.
+
+    A servo that is known under this name stays as it is. What cannot be added is logged, and nothing is raised.
+    """
+    text = carrier.get(SERVO_FILE)
+    if not isinstance(text, str):
+        return
+    try:
+        load_servo(name)
+    except ModelError:
+        try:
+            spec = own_servo(text, f"the file carried for servo {name[:60]!r}")
+            if spec.name == name:
+                add_servo(spec)
+        except ModelError as error:
+            _warn_once(str(error))
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """A session of many runs carries the same file in each."""
+    LOG.warning("%s", message)
+
+
+def new_servo_text(name: str = TEMPLATE_NAME) -> str:
+    """Return the commented template of a servo file, with a name."""
+    text = (_resources() / TEMPLATE).read_text("utf-8")
+    return text.replace(f'name = "{TEMPLATE_NAME}"', f'name = "{name}"')
+
+
+@cache
+def _shipped() -> dict[str, ServoSpec]:
     folder = _resources() / "servos"
     entries = sorted((e for e in folder.iterdir() if e.name.endswith(".toml")), key=lambda e: e.name)
     specs = [parse_servo(entry.read_text("utf-8"), entry.name) for entry in entries]
     return {spec.name: spec for spec in specs}
 
 
-def load_servo(name: str) -> ServoSpec:
-    """Return a servo by name or alias, in any case; raises ModelError naming the known ones."""
-    wanted = str(name).lower()
-    for spec in servos().values():
-        if wanted == spec.name or wanted in spec.aliases:
-            return spec
-    raise ModelError(f"no servo {name!r} in the catalogue; there are {', '.join(servos())}")
+@cache
+def _shipped_names() -> dict[str, ServoSpec]:
+    return {name: spec for spec in _shipped().values() for name in spec.names}
+
+
+def _own() -> tuple[dict[str, ServoSpec], dict[str, str]]:
+    """Own servos, and errors of broken files; read again when a file in the folder is another."""
+    folder, marks = own_folder(), []
+    try:
+        for path in sorted(folder.glob("*.toml")):
+            about = path.stat() if path.exists() else None
+            marks.append((path, about and (about.st_mtime_ns, about.st_size, about.st_ino)))
+    except OSError:
+        return {}, {}
+    return _read_own(tuple(marks))
+
+
+@lru_cache(maxsize=4)
+def _read_own(marks: tuple[tuple[Path, object], ...]) -> tuple[dict[str, ServoSpec], dict[str, str]]:
+    own: dict[str, ServoSpec] = {}
+    broken: dict[str, str] = {}
+    for path, _ in marks:
+        try:
+            spec = read_servo_file(path)
+            if path.stem != spec.name:
+                raise ModelError(f"{path}: name = {spec.name!r} must be that of the file; rename one of the two")
+            for other in own.values():
+                _require_distinct(spec, other, str(path))
+            own[spec.name] = spec
+        except ModelError as error:
+            broken[path.stem] = str(error)
+    return own, broken
+
+
+def _require_distinct(spec: ServoSpec, other: ServoSpec, source: str) -> None:
+    shared = set(spec.names) & set(other.names)
+    if spec.name != other.name and shared:
+        raise ModelError(f"{source}: {shared.pop()!r} is a name of your servo {other.name}; choose another")
 
 
 @cache
@@ -183,24 +284,19 @@ def load_model(servo: str, variant: str) -> ServoModel:
     spec, name = load_servo(servo), variant.lower()
     known = (*shipped_models(servo), *published_originals(servo))
     if name not in known:
-        raise ModelError(f"no model {variant!r} is shipped for {spec.name}; there is {', '.join(known) or 'none'}")
+        there = f"there is {', '.join(known)}" if known else "there is none; identify one and give its file"
+        raise ModelError(f"no model {variant!r} is shipped for {spec.name}; {there}")
     entry = _resources() / "models" / spec.name / f"{name}.json"
     return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
 
 
-def nominal_model(spec: ServoSpec) -> ServoModel:
-    """Return the best a catalogue servo is known by: its shipped M6, else M6 with the values a fit starts from.
+def nominal_model(spec: ServoSpec, friction: str = "m6") -> ServoModel:
+    """Return the best a servo is known by: its shipped model, else one with the values a fit starts from.
 
     What a driver converts between torque and current with, and the truth a simulated or emulated servo moves by.
     """
-    from core.model import ServoModel
+    from core.model import build_model
 
-    if "m6" in shipped_models(spec.name):
-        return load_model(spec.name, "m6")
-    return ServoModel(
-        servo=spec.name,
-        friction="m6",
-        control=spec.control,
-        supply_voltage=spec.supply_voltage,
-        parameters=spec.parameters("m6"),
-    )
+    if friction in shipped_models(spec.name):
+        return load_model(spec.name, friction)
+    return replace(build_model(spec.name, friction), name=f"{spec.title} {friction.upper()}, start values")

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 
 from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_row
 from core.bench import Bench
-from core.catalogue import load_servo
+from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError
 from core.finite import finite_float, is_finite
 from core.friction import (
@@ -35,6 +36,7 @@ from core.friction import (
 from core.kernel.layout import Contact, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
+from core.servo_spec import ServoSpec, parse_servo
 
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
@@ -63,6 +65,8 @@ class ServoModel:
 
     servo: str
     """Catalogue name."""
+    servo_file: str = ""
+    """Text of the servo's file, empty for a shipped one. The model takes facts of its servo from here, see `spec`."""
     friction: str
     """"m1" … "m6"."""
     control: ControlLaw
@@ -86,6 +90,8 @@ class ServoModel:
     them [rad]."""
 
     def __post_init__(self) -> None:
+        if self.servo_file and self.spec.name != self.servo:
+            raise ModelError(f"the servo file is one of {self.spec.name}, not of {self.servo}")
         require_friction_model(self.friction)
         require_contact(self.contact)
         if any(0xD800 <= ord(letter) <= 0xDFFF for letter in self.name):
@@ -117,7 +123,7 @@ class ServoModel:
         if self.contact == "rigid":
             return
         values = self.values
-        needed = _needed_damping(values, self.contact, self.servo)
+        needed = _needed_damping(values, self.contact, self.spec)
         if values["bristle_damping"] >= needed * (1.0 - 1e-9):
             return
         if math.isinf(needed):
@@ -125,12 +131,17 @@ class ServoModel:
                 f"{self.title}: with alpha = {values['alpha']:g}, less than 1, friction falls infinitely steeply at "
                 'rest; raise alpha to 1 or choose the contact "elastoplastic_rational"'
             )
-        load = load_servo(self.servo).stall_torque
+        load = self.spec.stall_torque
         raise ModelError(
             f"{self.title}: friction would jump where it begins to slip: at {load:g} N·m it falls faster than "
             f"bristle_damping = {values['bristle_damping']:.4g} N·m·s/rad allows; raise bristle_damping to at least "
             f"{needed:.4g}, or dtheta_stribeck or friction_viscous, or lower the friction that is extra at rest"
         )
+
+    @property
+    def spec(self) -> ServoSpec:
+        """Facts of its servo: those it carries, whatever is known here under the same name, else the catalogue's."""
+        return _carried(self.servo_file) if self.servo_file else load_servo(self.servo)
 
     @property
     def title(self) -> str:
@@ -175,7 +186,7 @@ class ServoModel:
         """Return the model at other values; a bristle with too little damping for them is given what they need."""
         if self.contact != "rigid":
             damping = parameters["bristle_damping"]
-            needed = _needed_damping(parameters.numbers(), self.contact, self.servo)
+            needed = _needed_damping(parameters.numbers(), self.contact, self.spec)
             if damping.value < needed < math.inf:
                 raised = _widened(damping, needed)
                 parameters = ParameterSet([raised if p is damping else p for p in parameters.values()])
@@ -183,9 +194,8 @@ class ServoModel:
 
     def default_settings(self, kp: float | None = None) -> ServoSettings:
         """Settings as the catalogue suggests them."""
-        spec = load_servo(self.servo)
         return ServoSettings(
-            servo=self.servo, kp=spec.default_kp if kp is None else kp, supply_voltage=self.supply_voltage
+            servo=self.servo, kp=self.spec.default_kp if kp is None else kp, supply_voltage=self.supply_voltage
         )
 
     @property
@@ -231,7 +241,7 @@ class ServoModel:
             values |= {p.name: matrix[:, i] for i, p in enumerate(self.parameters.free)}
         if self.contact != "rigid":
             # Candidates of a search are moved to where their law is one, as `with_parameters` does.
-            needed = needed_damping(values, self.contact, load_servo(self.servo).stall_torque)
+            needed = needed_damping(values, self.contact, self.spec.stall_torque)
             values["bristle_damping"] = np.maximum(values["bristle_damping"], needed)
         for name, value in values.items():
             if name == "error_gain_ratio":
@@ -260,6 +270,7 @@ class ServoModel:
             "version": 1 if self.contact == "rigid" else FORMAT_VERSION,
             "name": self.name,
             "servo": self.servo,
+            **({SERVO_FILE: self.servo_file} if self.servo_file else {}),
             "friction": self.friction,
             **({} if self.contact == "rigid" else {"contact": self.contact}),
             "quadratic_gate": self.quadratic_gate,
@@ -278,7 +289,10 @@ class ServoModel:
 
     @classmethod
     def from_json(cls, data: Any, source: str = "model") -> ServoModel:
-        """Read our format or a flat file of Rhoban/bam; raises ModelError naming the source."""
+        """Read our format or a flat file of Rhoban/bam; raises ModelError naming the source.
+
+        A model of a servo that is not shipped carries its file: the servo is added to one's own where it is unknown.
+        """
         if not isinstance(data, Mapping):
             raise ModelError(f"{source}: a model file holds one JSON object")
         try:
@@ -298,9 +312,12 @@ class ServoModel:
     def _from_ours(cls, data: Mapping[str, Any]) -> ServoModel:
         if int(data["version"]) > FORMAT_VERSION:
             raise ModelError(f"format version {data['version']} is newer than this program; update it")
+        carried = str(data.get(SERVO_FILE, ""))
+        adopt_servo(str(data["servo"]), data)
         return cls(
             name=str(data.get("name", "")),
-            servo=load_servo(data["servo"]).name,
+            servo=str(data["servo"]) if carried else load_servo(data["servo"]).name,
+            servo_file=carried,
             friction=str(data["friction"]),
             contact=str(data.get("contact", "rigid")),
             quadratic_gate=str(data["quadratic_gate"]),
@@ -352,6 +369,7 @@ def build_model(
     name = require_friction_model(friction)
     return ServoModel(
         servo=spec.name,
+        servo_file=spec.file,
         friction=name,
         control=spec.control,
         supply_voltage=spec.supply_voltage,
@@ -371,20 +389,25 @@ def with_contact(model: ServoModel, contact: str) -> ServoModel:
     """
     name = require_contact(contact)
     budget = {key: p for key, p in model.parameters.items() if key not in BRISTLE}
-    bristle = load_servo(model.servo).parameters(model.friction, contact=name)
+    bristle = model.spec.parameters(model.friction, contact=name)
     added = [model.parameters.get(key, bristle[key]) for key in contact_terms(name)]
     rigid = replace(model, contact="rigid", parameters=ParameterSet(list(budget.values())))
     if name == "rigid":
         return rigid
     wanted = ParameterSet([*budget.values(), *added])
-    damping = max(wanted["bristle_damping"].value, _needed_damping(wanted.numbers(), name, model.servo))
+    damping = max(wanted["bristle_damping"].value, _needed_damping(wanted.numbers(), name, model.spec))
     if math.isfinite(damping):
         wanted = ParameterSet([_widened(p, damping) if p.name == "bristle_damping" else p for p in wanted.values()])
     return replace(model, contact=name, parameters=wanted)
 
 
-def _needed_damping(values: Mapping[str, Any], contact: str, servo: str) -> float:
-    return float(needed_damping(values, contact, load_servo(servo).stall_torque))
+def _needed_damping(values: Mapping[str, Any], contact: str, spec: ServoSpec) -> float:
+    return float(needed_damping(values, contact, spec.stall_torque))
+
+
+@lru_cache(maxsize=64)
+def _carried(text: str) -> ServoSpec:
+    return replace(parse_servo(text), file=text)
 
 
 def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
@@ -410,6 +433,7 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
         raise ModelError(f"parameters missing: {', '.join(missing)}")
     return ServoModel(
         servo=spec.name,
+        servo_file=spec.file,
         friction=friction,
         control=spec.control,
         supply_voltage=spec.supply_voltage,

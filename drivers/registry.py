@@ -5,6 +5,7 @@ family is one folder here with a `form.py` in it; what its parts and options mea
 
     family() -> Family                                   the form of its addresses; called anew for each form
     from_address(address: ServoAddress) -> ServoSource   raises AddressError
+    profile_of(spec: ServoSpec)                          checks [bus.FAMILY] of a servo's file; raises ModelError
     scan(values, on_step, should_stop) -> list[Found]    see drivers.scan, if its Family says that it can be scanned
 """
 
@@ -16,6 +17,8 @@ from importlib.resources import files
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qsl, urlencode
 
+from core.catalogue import ServoSpec
+from core.errors import ModelError
 from drivers.errors import AddressError
 from drivers.family import AddressField, Family
 from drivers.servo import Servo
@@ -27,6 +30,7 @@ __all__ = [
     "Family",
     "ServoAddress",
     "ServoSource",
+    "check_buses",
     "families",
     "family",
     "family_module",
@@ -121,6 +125,16 @@ def family(name: str) -> Family:
 def families() -> list[Family]:
     """Return the form of every family's addresses."""
     return [family(name) for name in FAMILIES]
+
+
+def check_buses(spec: ServoSpec) -> None:
+    """Raise ModelError unless every [bus.NAME] of a servo's file is one that its driver can use."""
+    for bus in spec.buses:
+        check = getattr(family_module(bus), "profile_of", None) if bus in FAMILIES else None
+        if check is None:
+            known = ", ".join(name for name in FAMILIES if hasattr(family_module(name), "profile_of"))
+            raise ModelError(f"{spec.name}: [bus.{bus}] is of no known bus; there are {known}")
+        check(spec)
 
 
 def open_servo(address: str | ServoSource) -> Servo:

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from core.atomic import write_atomically
+from core.catalogue import load_servo
+from core.errors import ModelError
 from core.recording import Recording
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
-from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_COUNTS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS, SERVO_ALIASES
+from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_COUNTS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS
 from sessions.importers.own_csv import COLUMNS
 from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.store import Session
@@ -59,7 +61,7 @@ def bam_text(recording: Recording) -> str:
     header = dict(header) if isinstance(header, Mapping) else {}
     settings, bench = recording.settings, recording.bench
     motor = header.get("motor")
-    known = isinstance(motor, str) and SERVO_ALIASES.get(motor.lower(), motor.lower()) == settings.servo
+    known = isinstance(motor, str) and _names(motor, settings.servo)
     header.pop("arm-mass", None)
     header |= {
         "mass": bench.mass,
@@ -83,6 +85,14 @@ def bam_text(recording: Recording) -> str:
     lines = ",\n".join(json.dumps(entry) for entry in _entries(recording))
     text = json.dumps({**header, OWN_KEY: provenance}, indent=1)
     return f'{text[:-2]},\n "entries": [\n{lines}\n]}}\n'
+
+
+def _names(motor: str, servo: str) -> bool:
+    """Whether a log's motor is a servo of the catalogue."""
+    try:
+        return load_servo(motor).name == servo
+    except ModelError:
+        return False
 
 
 def _entries(recording: Recording) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
+from core.catalogue import adopt_servo
 from core.errors import InputError, ServoBenchError
 from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
@@ -252,6 +253,7 @@ def read_recording(group: h5py.Group) -> Recording:
     """Read a run; raises UnreadableError or InputError."""
     facts = read_facts(group)
     provenance = facts.full_provenance()
+    adopt_servo(facts.settings.servo, provenance)
     provenance.setdefault("creator", f"ServoBench {_text(group, 'creator_version')}")
     return Recording(
         id=facts.id,

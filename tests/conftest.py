@@ -1,9 +1,14 @@
 """What holds for the tests of every room."""
 
 import gc
+import os
+import tempfile
 from pathlib import Path
 
 import pytest
+
+os.environ["SERVOBENCH_SERVOS"] = tempfile.mkdtemp(prefix="servos-")
+"""No test reads or changes a person's own servos; processes that tests start inherit it."""
 
 ROOMS = {"calm": ("drivers", "cookbook"), "alone": ("cli", "gui")}
 """Where `make test` looks for tests that are not run beside all others."""

@@ -11,6 +11,7 @@ import os
 import sys
 from importlib import import_module
 
+from bench_gui.cli.arguments import add_servo_files
 from core.errors import ServoBenchError
 
 COMMANDS: dict[str, str] = {
@@ -78,6 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if arguments.version:
             return _print_version()
+        add_servo_files(arguments)
         if arguments.command is None:
             return _open_window(arguments)
         return int(arguments.run(arguments) or 0)

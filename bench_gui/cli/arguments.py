@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
 CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
+SERVO_ARGUMENTS = ("servo", "emulator")
+"""Arguments of any command whose text is a servo's name or address."""
+_SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
+"""A path as a whole text or as a part of an address, also one with a drive letter."""
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
@@ -55,6 +60,33 @@ def friction_models(text: str) -> tuple[str, ...]:
     if wrong or not names:
         raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_CHOICES)}")
     return names
+
+
+def add_servo_files(arguments: argparse.Namespace) -> None:
+    """Replace servo files in the arguments that name a servo by the servos' names, see `servo_text`."""
+    for name in SERVO_ARGUMENTS:
+        value = getattr(arguments, name, None)
+        if isinstance(value, str):
+            setattr(arguments, name, servo_text(value))
+
+
+def servo_text(text: str) -> str:
+    """A servo's name or address, in which a file of one's own servo (my.toml) became its name.
+
+    The file is checked and kept in the folder of one's own servos, so that later commands, other processes, sessions
+    and models find it by name. Raises ModelError.
+    """
+    return _SERVO_FILE.sub(lambda found: _added(found[0]), text)
+
+
+def _added(path: str) -> str:
+    from core.catalogue import add_servo, read_servo_file
+    from drivers.registry import check_buses
+
+    spec = read_servo_file(path)
+    check_buses(spec)
+    add_servo(spec)
+    return spec.name
 
 
 def add_contact(parser: argparse.ArgumentParser) -> None:
@@ -170,14 +202,19 @@ def bench_from(arguments: argparse.Namespace) -> Bench:
 
 
 def model_from(text: str, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
-    """Read a model given as a file or as SERVO:VARIANT; raises ModelError."""
-    from core.catalogue import PUBLISHED, load_model
+    """Read a model given as a file or as SERVO:VARIANT; one's own servo has start values. Raises ModelError."""
+    from core.catalogue import PUBLISHED, load_model, load_servo, nominal_model
     from core.model import ServoModel
     from core.simulation import with_integration
 
-    servo, colon, variant = text.partition(":")
-    shipped = colon and not Path(text).exists() and variant.lower().removesuffix(PUBLISHED) in FRICTION_CHOICES
-    model = load_model(servo, variant) if shipped else ServoModel.read(text)
+    servo, colon, variant = text.rpartition(":")
+    friction = variant.lower()
+    if not colon or Path(text).exists() or friction.removesuffix(PUBLISHED) not in FRICTION_CHOICES:
+        model = ServoModel.read(text)
+    else:
+        spec = load_servo(servo_text(servo))
+        own = spec.file and friction in FRICTION_CHOICES
+        model = nominal_model(spec, friction) if own else load_model(spec.name, friction)
     return with_integration(model, integrator, substeps)
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--simulated", type=positive_int, metavar="N", help="make sessions of N simulated units of --servo and use them"
     )
-    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the recordings'")
+    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
         "--models",
         type=friction_models,

@@ -40,7 +40,7 @@ MOST_WARNINGS = 3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench identify`."""
     add_recordings(parser)
-    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the recordings'")
+    parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
         "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
     )

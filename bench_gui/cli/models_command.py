@@ -1,24 +1,33 @@
-"""List the servo catalogue with the models that come with it, or show one model's parameters."""
+"""List the servo catalogue with the models that come with it, show one model, or begin a servo of your own.
+
+bench models --new my.toml writes a commented servo file to fill in; bench models my.toml checks it and adds the servo.
+"""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
-from bench_gui.cli.arguments import model_from
+from bench_gui.cli.arguments import model_from, servo_text
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench models`."""
-    parser.add_argument("model", nargs="?", metavar="FILE|SERVO:VARIANT", help="show this one")
+    parser.add_argument(
+        "model", nargs="?", metavar="FILE|SERVO:VARIANT", help="show this one; a servo file (my.toml) is added first"
+    )
+    parser.add_argument("--new", metavar="FILE.toml", help="write a commented servo file to fill in")
     add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the list or the model."""
+    if arguments.new:
+        return _write_new(Path(arguments.new))
     if arguments.model:
         return _show(arguments)
-    from core.catalogue import published_originals, servos, shipped_models
+    from core.catalogue import broken_servos, own_folder, published_originals, servos, shipped_models
 
     if arguments.json:
         print_json(
@@ -31,6 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
                     "output_limit": spec.control.output_limit,
                     "supply_voltage": spec.supply_voltage,
                     "aliases": list(spec.aliases),
+                    "own": bool(spec.file),
                     "models": list(shipped_models(spec.name)),
                     "published": list(published_originals(spec.name)),
                 }
@@ -47,17 +57,45 @@ def run(arguments: argparse.Namespace) -> int:
                 s.control.law,
                 s.supply_voltage,
                 s.stall_torque,
-                " ".join(shipped_models(s.name)) or "none",
+                " ".join(shipped_models(s.name)) or ("your own" if s.file else "none"),
             ]
             for s in servos().values()
         ],
     )
     print("mx106:m6-published and so on: the same as published, with the integrator and step they were fitted with")
+    print(f"your own servos are kept in {own_folder()}; begin one with bench models --new my.toml")
+    for problem in broken_servos().values():
+        print(f"not usable: {problem}")
+    return 0
+
+
+def _write_new(path: Path) -> int:
+    from shlex import quote
+
+    from core.catalogue import new_servo_text, parse_servo
+    from core.errors import InputError
+
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: a servo file ends in .toml; try {path.stem}.toml")
+    text = new_servo_text(path.stem)
+    name = parse_servo(text, f"{path}: the file's name becomes the servo's").name
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise InputError(f"{path}: is there already; choose another name, or bench models {path} to use it") from None
+    print(
+        f"{path} written; put in the numbers of your servo, then\n"
+        f"  bench models {quote(str(path))}    # checks the file and adds the servo {name}\n"
+        f"  bench record --servo simulated:{name} --fast -o trial    # tries it without hardware\n"
+        f"  bench identify SESSION --servo {name} -o result    # fits it to your recordings"
+    )
     return 0
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    model = model_from(arguments.model)
+    text = servo_text(arguments.model)
+    model = model_from(text if ":" in text or text == arguments.model else f"{text}:m6")
     if arguments.json:
         print_json(model.to_json())
         return 0

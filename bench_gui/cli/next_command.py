@@ -31,7 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="identified from the session; default: M6 with command path, fitted quickly, or at the catalogue's start "
         "values in a session without runs",
     )
-    parser.add_argument("--servo", metavar="NAME", help="catalogue name; default: the model's or the recordings'")
+    parser.add_argument(
+        "--servo",
+        metavar="NAME|FILE",
+        help="catalogue name or my.toml; default: the model's or the recordings'",
+    )
     parser.add_argument("--count", type=positive_int, default=6, metavar="N", help="recordings to name (%(default)s)")
     parser.add_argument(
         "--objective",

@@ -20,7 +20,10 @@ LINE_PERIOD = 0.2
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench place`."""
     parser.add_argument(
-        "--servo", default="simulated:mx106", metavar="ADDRESS", help="e.g. simulated:xl330 (%(default)s)"
+        "--servo",
+        default="simulated:mx106",
+        metavar="ADDRESS",
+        help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
     )
     parser.add_argument(
         "--torques",

@@ -27,7 +27,10 @@ def numbers(text: str) -> tuple[float, ...]:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench record`."""
     parser.add_argument(
-        "--servo", default="simulated:mx106", metavar="ADDRESS", help="e.g. simulated:xl330 (%(default)s)"
+        "--servo",
+        default="simulated:mx106",
+        metavar="ADDRESS",
+        help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
     )
     parser.add_argument(
         "--trajectory",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QSpinBox, QWidget
 
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, whole
 from core.errors import ServoBenchError
@@ -13,6 +13,7 @@ from drivers.registry import AddressField, Family, families
 
 FAMILY_TIP = "How the servo is connected"
 SCAN_TIP = "Look for servos, and see what was tried"
+NEW_TIP = "Describe a servo that is not in the list, or open its file"
 EMULATE_TIP = "Start an emulated servo on its bus, for trying without hardware"
 LARGEST_WHOLE = 2**31 - 1
 LARGEST_NUMBER = 1e9
@@ -24,6 +25,7 @@ class ConnectionForm(Section):
     edited = Signal()
     scan_asked = Signal()
     emulation_asked = Signal()
+    new_asked = Signal()
 
     def __init__(self, address: str) -> None:
         super().__init__("Connection")
@@ -40,7 +42,13 @@ class ConnectionForm(Section):
         self.scan_button: QPushButton = button("Scan…", SCAN_TIP, self.scan_asked.emit)
         """For whoever shows the form to place beside the button that connects."""
         self.emulate_button: QPushButton = button("Emulate a servo…", EMULATE_TIP, self.emulation_asked.emit)
-        self.wide(self.emulate_button)
+        self.new_button: QPushButton = button("New servo…", NEW_TIP, self.new_asked.emit)
+        buttons = QWidget()
+        row = QHBoxLayout(buttons)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.addWidget(self.emulate_button)
+        row.addWidget(self.new_button)
+        self.wide(buttons)
         self.failure: QLabel = label("", "fault")
         self.failure.setWordWrap(True)
         self.failure.setAccessibleName("Why connecting failed")
@@ -76,6 +84,11 @@ class ConnectionForm(Section):
             pass
         self.family.setCurrentIndex(self.family.findData(name))
         self._build(self.chosen.values(address))
+
+    def reload(self) -> None:
+        """Offer servos that are known only now; what is filled in stays."""
+        self._families = {family.name: family for family in families()}
+        self._build(self.values())
 
     def show_failure(self, text: str) -> None:
         """Say why connecting failed; empty when it did not."""

@@ -10,7 +10,6 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from core.catalogue import servos, shipped_models
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
@@ -32,7 +31,7 @@ from drivers.recorder.recorder import STOP_LOCK
 from drivers.recorder.ring import RingReader
 from drivers.registry import ServoAddress, resolve
 from drivers.servo import ServoIdentity, ServoState
-from drivers.simulated import SharedHand, SimulatedSource
+from drivers.simulated import SharedHand, SimulatedSource, form
 
 NUMBERS_PERIOD = 0.1
 """Numbers on the screen change this often [s]; faster ones cannot be read."""
@@ -89,7 +88,7 @@ class ServoView:
 
 def simulated_servos() -> list[tuple[str, str]]:
     """Title and address of every servo that can be simulated."""
-    return [(spec.title, f"simulated:{name}") for name, spec in servos().items() if "m6" in shipped_models(name)]
+    return [(spec.title, f"simulated:{name}") for name, spec in form.simulated_servos().items()]
 
 
 def servo_name(address: str) -> str:

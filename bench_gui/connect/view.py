@@ -13,6 +13,7 @@ from bench_gui.connect.emulation_dialog import EmulationDialog
 from bench_gui.connect.presets_bar import PresetsBar
 from bench_gui.connect.scan_dialog import ScanDialog
 from bench_gui.connect.servo_card import ServoCard
+from bench_gui.connect.servo_dialog import ServoDialog
 from bench_gui.connect.servo_link import ServoView
 from bench_gui.connect.zero_panel import ZeroPanel
 from bench_gui.controller import Controller
@@ -41,6 +42,7 @@ class BenchView(TaskPage):
         self.zero = ZeroPanel(controller)
         self.scan_dialog: ScanDialog | None = None
         self.emulation_dialog: EmulationDialog | None = None
+        self.servo_dialog: ServoDialog | None = None
         self._pictures, self._cards = QStackedWidget(), QStackedWidget()
         for picture in (self.pendulum, self.zero.pendulum):
             self._pictures.addWidget(picture)
@@ -56,6 +58,7 @@ class BenchView(TaskPage):
         self.connection.edited.connect(self._choose)
         self.connection.scan_asked.connect(self.scan)
         self.connection.emulation_asked.connect(self.emulate)
+        self.connection.new_asked.connect(self.new_servo)
         self.presets = PresetsBar(controller.setup, controller.presets)
         self.form = SetupForm(controller.setup, controller.angle_unit)
         self.zero_button: QPushButton = button(
@@ -86,6 +89,7 @@ class BenchView(TaskPage):
         return [
             ActionSpec("&Scan for servos…", self.scan, enabled=lambda: servo.view.kind == "off"),
             ActionSpec("&Emulate a servo…", self.emulate),
+            ActionSpec("&New servo…", self.new_servo),
             ActionSpec("&Write to the servo…", self.card.ask_to_write, enabled=lambda: not self.card.refusal()),
             ActionSpec(
                 "&Discard edits of the servo",
@@ -133,6 +137,17 @@ class BenchView(TaskPage):
         self.emulation_dialog.chosen.connect(self._take)
         self.emulation_dialog.finished.connect(lambda _: setattr(self, "emulation_dialog", None))
         self.emulation_dialog.show()
+
+    def new_servo(self) -> None:
+        """Describe a servo that is not in the catalogue."""
+        if self.servo_dialog is not None:
+            self.servo_dialog.raise_()
+            return
+        self.servo_dialog = ServoDialog(self)
+        self.servo_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.servo_dialog.added.connect(self._offer_new)
+        self.servo_dialog.finished.connect(lambda _: setattr(self, "servo_dialog", None))
+        self.servo_dialog.show()
 
     def measure_zero(self) -> None:
         """Show the steps in the place of the card."""
@@ -199,6 +214,13 @@ class BenchView(TaskPage):
     def _take(self, address: str) -> None:
         self.connection.show_address(address)
         self._choose()
+
+    def _offer_new(self, name: str) -> None:
+        """Choose a new servo where servos are simulated; one that is connected is not given up for it."""
+        self.connection.reload()
+        free = self._controller.servo.view.state is ServoState.DISCONNECTED
+        if free and self.connection.chosen.name == "simulated":
+            self._take(f"simulated:{name}")
 
     def _toggle(self) -> None:
         servo = self._controller.servo

@@ -38,6 +38,7 @@ DIALOGS = {
     "NameDialog": "connecting#presets",
     "ScanDialog": "servos#find-it",
     "EmulationDialog": "servos#without-hardware",
+    "ServoDialog": "adding#a-servo-of-your-own",
     "CommandPalette": "window#command-palette",
     "RecoveryDialog": "sessions#while-recording",
     "UnfinishedDialog": "sessions#while-recording",

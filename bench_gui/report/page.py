@@ -18,7 +18,6 @@ from bench_gui.report.examined import Examination
 from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.report.parameters import parameter_rows
 from bench_gui.report.profiles import certainty_rows, profile_figure
-from core.catalogue import load_servo
 from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
 from core.identification.grouping import group_runs, named
@@ -46,7 +45,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "seen": seen,
         "found": found,
         "best": best,
-        "servo": load_servo(best.model.servo),
+        "servo": best.model.spec,
         "titles": FRICTION_TITLES,
         "colours": MODEL_COLOURS,
         "seconds": sum(recording.duration for recording in contents.recordings),
@@ -85,7 +84,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
     request, split, model = found.request, found.split, found.recommended.model
     origin = model.provenance
     rows = [
-        ("servo", f"{load_servo(model.servo).title} ({model.servo})"),
+        ("servo", f"{model.spec.title} ({model.servo})"),
         ("data hash", origin.get("data_hash") or "not known"),
         ("split", f"{split.rule}: {len(split.train)} runs trained on, {len(split.validation)} held out"),
         ("trained on", _listed(split.train)),

@@ -22,7 +22,7 @@ class StatusBar(QFrame):
     def __init__(
         self,
         name: str,
-        choices: list[tuple[str, str]],
+        choices: Callable[[], list[tuple[str, str]]],
         *,
         connect: Callable[[], object],
         disconnect: Callable[[], object],
@@ -30,7 +30,7 @@ class StatusBar(QFrame):
         acknowledge: Callable[[], object],
         stop: Callable[[], object],
     ) -> None:
-        """name: of the servo before it answered; choices: title and address of what can be connected."""
+        """name: of the servo before it answered; choices: returns title and address of what can be connected now."""
         super().__init__()
         self.setObjectName("statusBar")
         self.setFixedHeight(52)
@@ -54,10 +54,9 @@ class StatusBar(QFrame):
         self.connect_button.setMinimumHeight(30)
         self.menu = QMenu(self)
         self.menu.setAccessibleName("Servos to connect")
-        for title, address in choices:
-            action = QAction(f"{title} (simulated)", self.menu)
-            action.triggered.connect(lambda _=False, address=address: choose(address))
-            self.menu.addAction(action)
+        self._choices, self._choose = choices, choose
+        self.menu.aboutToShow.connect(self._fill_menu)
+        self._fill_menu()
         self.connect_button.setMenu(self.menu)
         self.acknowledge_button: QPushButton = button(
             "Acknowledge", "I have seen the fault: make the servo ready again", acknowledge
@@ -119,6 +118,13 @@ class StatusBar(QFrame):
     def set_theme(self, theme: Theme) -> None:
         """Draw the icons in a theme's colours."""
         self.stop_button.setIcon(icon("stop", theme.on_stop, 18))
+
+    def _fill_menu(self) -> None:
+        self.menu.clear()
+        for title, address in self._choices():
+            action = QAction(f"{title} (simulated)", self.menu)
+            action.triggered.connect(lambda _=False, address=address: self._choose(address))
+            self.menu.addAction(action)
 
     def _toggle(self) -> None:
         if self._connected:

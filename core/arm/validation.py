@@ -26,7 +26,7 @@ from core.arm.links import ArmLinks
 from core.arm.paths import PATHS, arm_path
 from core.arm.recording import ArmRecording
 from core.arm.simulate import COMMAND_STEP, TIMESTEP, ArmMotion, ArmServo, simulate_arm
-from core.catalogue import load_model, load_servo, shipped_models
+from core.catalogue import load_model, shipped_models
 from core.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
@@ -158,7 +158,7 @@ def arm_candidates(truth: Pair, frictions: Sequence[str] = FRICTION_MODELS) -> t
 
 def gains_of(truth: Pair, gain: str) -> tuple[float, float]:
     """Proportional gains of both servos: "low", "high", or a number for both; raises InputError for others."""
-    shoulder, elbow = (load_servo(model.servo).default_kp for model in truth)
+    shoulder, elbow = (model.spec.default_kp for model in truth)
     if gain in GAINS:
         return GAINS[gain] * shoulder, GAINS[gain] * elbow
     try:

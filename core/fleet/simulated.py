@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_model
 from core.errors import ModelError
 from core.export.grid import default_bench
 from core.model import ServoModel
@@ -77,7 +77,7 @@ def _unit(usual: ServoModel, number: int, seed: int, trajectories: Sequence[str]
 def _recording(truth: ServoModel, unit: str, trajectory: str, bench: Bench, random: np.random.Generator) -> Recording:
     path, settings = make_trajectory(trajectory), truth.default_settings()
     motion = simulate_trajectory(truth, path, bench, settings, 1.0 / RATE)
-    step = load_servo(truth.servo).encoder_step
+    step = truth.spec.encoder_step
     noisy = motion.position + 0.3 * step * random.normal(size=len(motion.position))
     return Recording(
         id=trajectory,

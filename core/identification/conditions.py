@@ -115,7 +115,7 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
         found.append(f"no run releases the torque: record lift_and_drop, for {free['release_braking']}")
     fastest = max(_speed(r) for r in recordings)
-    limit = load_servo(model.servo).no_load_speed
+    limit = model.spec.no_load_speed
     by_speed = _symbols(free, "friction_viscous", "kt")
     if fastest < SLOW * limit and by_speed:
         found.append(

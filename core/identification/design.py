@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from core.bench import Bench
-from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.evidence import NORMAL_95
 from core.identification.objective import available_threads
@@ -158,7 +157,7 @@ def _known(
         return sensitivity(member, recordings or [planned], dt=dt, supply=supply, threads=threads)
 
     found = at(model)
-    floor = load_servo(model.servo).encoder_step ** 2 / 12.0
+    floor = model.spec.encoder_step**2 / 12.0
     if not recordings:
         return _Known(model=model, sensitivity_at=at, found=found, share=0.0, variance=floor)
     seen = sum(len(residual) for residual in found.residuals)

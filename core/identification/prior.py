@@ -35,7 +35,7 @@ class Prior:
     @classmethod
     def about(cls, model: ServoModel, weight: float) -> Prior:
         """About a model's free parameters."""
-        catalogue = tunable_parameters(model.servo, contact=model.contact)
+        catalogue = tunable_parameters(model.spec, contact=model.contact)
         return cls(
             weight,
             {p.name: p.value for p in model.parameters.free},

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from core.actuator import COMMAND_PATH_TERMS
-from core.catalogue import load_servo
+from core.catalogue import ServoSpec, load_servo
 from core.errors import IdentificationError, InputError
 from core.finite import is_finite
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
@@ -242,7 +242,7 @@ def _range_in_words(low: float, high: float, included: bool) -> str:
 
 
 def tunable_parameters(
-    servo: str,
+    servo: str | ServoSpec,
     models: Sequence[str] = FRICTION_MODELS,
     command_path: Sequence[str] = COMMAND_PATH_TERMS,
     contact: str = "rigid",
@@ -251,7 +251,7 @@ def tunable_parameters(
 
     Bounds and start values are the catalogue's.
     """
-    spec = load_servo(servo)
+    spec = servo if isinstance(servo, ServoSpec) else load_servo(servo)
     found: dict[str, Parameter] = {}
     for friction in sorted(models, reverse=True):
         for name, parameter in spec.parameters(friction, tuple(command_path), contact).items():

@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.coverage.findings import Finding
 from core.identification.coverage.torque import TorqueResidual, torque_residual
@@ -176,7 +175,7 @@ class _Table:
             near_turn=every("near_turn"),
             trajectory=tuple(run.trajectory for run in recordings),
             kp=tuple(run.settings.kp for run in recordings),
-            no_load_speed=load_servo(model.servo).no_load_speed,
+            no_load_speed=model.spec.no_load_speed,
             level=float(friction.mean()) if len(friction) else 0.0,
         )
 

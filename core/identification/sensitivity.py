@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
 from core.identification.conditions import missing_conditions
 from core.identification.evidence import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.objective import DIVERGED, Batch
@@ -73,7 +72,7 @@ class Differences:
     @classmethod
     def at(cls, model: ServoModel, vector: Array, difference: float) -> Differences:
         """About values (p,) of a model's free parameters; difference: as a share of the catalogue's bounds."""
-        catalogue = tunable_parameters(model.servo, contact=model.contact)
+        catalogue = tunable_parameters(model.spec, contact=model.contact)
         widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
         low, high = model.parameters.bounds().T
         below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
@@ -147,7 +146,7 @@ def judge(
     found = sensitivity(model, recordings, **options)
     seen = sum(len(residual) for residual in found.residuals)
     samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
-    floor = load_servo(model.servo).encoder_step ** 2 / 12.0
+    floor = model.spec.encoder_step**2 / 12.0
     residuals = np.concatenate(found.residuals)
     variance = max(float(residuals @ residuals) / seen, floor)
     alike = correlation_length(found.residuals)
@@ -156,7 +155,7 @@ def judge(
     errors = alone
     for other in others:
         moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
-        excess = _excess(found, moved, load_servo(model.servo).encoder_step) * samples / (seen * alike)
+        excess = _excess(found, moved, model.spec.encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
             theirs, _ = standard_errors(moved, variance_of_mean)
             errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)

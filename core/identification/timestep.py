@@ -17,7 +17,6 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
 from core.identification.objective import NO_PRIOR, Batch
 from core.identification.polish import FINE, WIDE, polish
 from core.identification.prior import Prior
@@ -119,4 +118,4 @@ def final_share(residuals: Sequence[Array]) -> float:
 
 def expected_error(model: ServoModel, error: float) -> float:
     """A mean error [rad], but no less than the encoder's rounding leaves."""
-    return max(error, 0.25 * load_servo(model.servo).encoder_step)
+    return max(error, 0.25 * model.spec.encoder_step)

@@ -12,7 +12,8 @@ know the serial ports.
 
 from drivers.dynamixel.checks import examine
 from drivers.dynamixel.form import family
+from drivers.dynamixel.profile import profile_of
 from drivers.dynamixel.search import scan
 from drivers.dynamixel.source import DynamixelSource, from_address
 
-__all__ = ["DynamixelSource", "examine", "family", "from_address", "scan"]
+__all__ = ["DynamixelSource", "examine", "family", "from_address", "profile_of", "scan"]

@@ -150,8 +150,18 @@ def _parse(spec: ServoSpec, entries: Mapping[str, Any]) -> DynamixelProfile:
 
 
 def dynamixels() -> dict[str, ServoSpec]:
-    """Every catalogue servo that is a Dynamixel, by name."""
-    return {name: spec for name, spec in servos().items() if "dynamixel" in spec.buses}
+    """Every catalogue servo that is a Dynamixel, by name; one's own with a broken section is left out."""
+    return {
+        name: spec for name, spec in servos().items() if "dynamixel" in spec.buses and not (spec.file and _broken(spec))
+    }
+
+
+def _broken(spec: ServoSpec) -> bool:
+    try:
+        profile_of(spec)
+    except ModelError:
+        return True
+    return False
 
 
 def servo_by_model_number(number: int, protocol: int) -> ServoSpec:
@@ -168,5 +178,6 @@ def servo_by_model_number(number: int, protocol: int) -> ServoSpec:
     known = ", ".join(spec.title for spec in dynamixels().values() if profile_of(spec).protocol == protocol)
     raise ModelError(
         f"a Dynamixel with model number {number} (protocol {protocol}) is not in the catalogue, which has {known}; "
-        f"add a file like resources/servos/xm430_w350.toml with model_numbers = [{number}] under [bus.dynamixel]"
+        f"add a file like the one that bench models --new my.toml writes, with model_numbers = [{number}] under "
+        "[bus.dynamixel], by bench models my.toml"
     )

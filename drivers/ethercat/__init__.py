@@ -14,6 +14,7 @@ to know about a drive stands under [bus.ethercat] in its catalogue file.
 
 from drivers.ethercat.checks import examine
 from drivers.ethercat.form import family, scan
+from drivers.ethercat.profile import profile_of
 from drivers.ethercat.source import EthercatSource, from_address
 
-__all__ = ["EthercatSource", "examine", "family", "from_address", "scan"]
+__all__ = ["EthercatSource", "examine", "family", "from_address", "profile_of", "scan"]

@@ -68,9 +68,25 @@ def _names(cls: type[Profile]) -> str:
     return ", ".join(field.name for field in fields(cls))
 
 
+def profile_of(spec: ServoSpec) -> Profile:
+    """Return the profile of a catalogue servo on this bus; raises ModelError when it is wrong."""
+    try:
+        return Profile.read(spec.buses[BUS])
+    except ModelError as error:
+        raise ModelError(f"{spec.name}: {error}") from None
+
+
 def drives() -> dict[str, tuple[ServoSpec, Profile]]:
-    """Every servo of the catalogue that hangs on this bus, by name."""
-    return {name: (spec, Profile.read(spec.buses[BUS])) for name, spec in servos().items() if BUS in spec.buses}
+    """Every servo of the catalogue that hangs on this bus, by name; one's own with a broken section is left out."""
+    found = {}
+    for name, spec in servos().items():
+        if BUS in spec.buses:
+            try:
+                found[name] = spec, profile_of(spec)
+            except ModelError:
+                if not spec.file:
+                    raise
+    return found
 
 
 def fitting(vendor: int, product: int) -> list[str]:

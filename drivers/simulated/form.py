@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from core.catalogue import ServoSpec, load_model, servos, shipped_models
+from core.catalogue import ServoSpec, nominal_model, servos, shipped_models
 from core.friction import CONTACT_TITLES
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
@@ -26,7 +26,7 @@ def family() -> Family:
                 title="Servo",
                 tip="Servo of the catalogue that is simulated",
                 kind="choice",
-                choices=tuple((spec.title, name) for name, spec in _simulated()),
+                choices=tuple((spec.title, name) for name, spec in simulated_servos().items()),
                 default=DEFAULT_NAME,
                 part=True,
             ),
@@ -90,14 +90,15 @@ def family() -> Family:
 def scan(values: Mapping[str, str], on_step: OnStep, should_stop: ShouldStop) -> list[Found]:
     """List the servos that can be simulated; nothing of the form narrows that."""
     found: list[Found] = []
-    for name, spec in _simulated():
+    for name, spec in simulated_servos().items():
         if should_stop():
             break
-        detail = load_model(name, TRUTH).title
+        detail = nominal_model(spec).title
         found.append(Found(f"simulated:{name}", f"{spec.title} (simulated)", detail))
         on_step(ScanStep(f"simulated:{name}", f"{spec.title}, {detail}"))
     return found
 
 
-def _simulated() -> list[tuple[str, ServoSpec]]:
-    return [(name, spec) for name, spec in servos().items() if TRUTH in shipped_models(name)]
+def simulated_servos() -> dict[str, ServoSpec]:
+    """Servos offered for simulation, by name: those with an identified model, and one's own."""
+    return {name: spec for name, spec in servos().items() if spec.file or TRUTH in shipped_models(name)}

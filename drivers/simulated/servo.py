@@ -7,7 +7,7 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo, nominal_model
 from core.recording import ServoSettings
 from drivers.clock import Clock, RealClock
 from drivers.errors import ServoFault
@@ -64,7 +64,7 @@ class SimulatedServo(Servo):
         self.spec = load_servo(name)
         super().__init__(Limits.for_spec(self.spec))
         self.clock = RealClock() if clock is None else clock
-        self.model = load_model(self.spec.name, "m6") if model is None else model
+        self.model = nominal_model(self.spec) if model is None else model
         self._bench = starting_bench(self.spec) if bench is None else bench
         self._imperfections = Imperfections() if imperfections is None else imperfections
         step = self._imperfections.encoder_step

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_model, load_servo, nominal_model
 from core.errors import ServoBenchError
+from core.friction import FRICTION_MODELS
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import AddressError
 from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator
@@ -15,6 +16,7 @@ from drivers.simulated.servo import SimulatedServo, no_hand
 
 if TYPE_CHECKING:
     from core.bench import Bench
+    from core.catalogue import ServoSpec
     from core.model import ServoModel
     from drivers.registry import ServoAddress
 
@@ -81,7 +83,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
         actuator, preset = SERVO, ""
         for name, value in address.options:
             if name == "model":
-                model = _model(spec.name, value)
+                model = _model(spec, value)
             elif name == "contact":
                 contact = value
             elif name == "actuator":
@@ -102,7 +104,7 @@ def from_address(address: ServoAddress) -> SimulatedSource:
                 )
                 raise AddressError(f"no option {name!r}; there are {known}")
         if model is None:
-            model = load_model(spec.name, "m6")
+            model = nominal_model(spec)
         if contact != "rigid":
             from core.model import with_contact
 
@@ -120,9 +122,9 @@ def from_address(address: ServoAddress) -> SimulatedSource:
         raise AddressError(f"servo address {address}: {error}") from None
 
 
-def _model(servo: str, text: str) -> ServoModel:
+def _model(spec: ServoSpec, text: str) -> ServoModel:
     if text.endswith(".json"):
         from core.model import ServoModel
 
         return ServoModel.read(text)
-    return load_model(servo, text)
+    return nominal_model(spec, text) if text in FRICTION_MODELS else load_model(spec.name, text)

@@ -18,23 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import STANDARD_GRAVITY, Bench
-from core.errors import InputError
+from core.catalogue import adopt_servo, load_servo
+from core.errors import InputError, ModelError
 from core.recording import Recording, ServoSettings
 from core.trajectories import canonical_name
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable
-
-SERVO_ALIASES = {
-    "sts3215_12v": "sts3215",
-    "sts3215_7v4": "sts3215",
-    "feetech_sts3215": "sts3215",
-    "feetech_sts3215_7_4v": "sts3215",
-    "xl-330": "xl330",
-    "mx-64": "mx64",
-    "mx-106": "mx106",
-}
-"""Lower-case `motor` of a log to the catalogue's name; other names are taken in lower case."""
 
 PWM_STEPS = {"xl330": 885.0}
 """Servo to the Present PWM that means the full supply voltage."""
@@ -67,12 +57,12 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
     if not isinstance(data, dict) or not isinstance(data.get("entries"), list):
         raise NotARecordingError("not a recording: it has no list of entries")
     header = {key: value for key, value in data.items() if key not in ("entries", OWN_KEY)}
-    motor = name(_required(header, "motor"), "motor").lower()
-    servo = SERVO_ALIASES.get(motor, motor)
-    channels, duplicates = _channels(data["entries"], servo)
     own = data.get(OWN_KEY, {})
+    own = storable(own, OWN_KEY) if isinstance(own, dict) else {}
+    servo = known_servo(_required(header, "motor"), own)
+    channels, duplicates = _channels(data["entries"], servo)
     provenance = {
-        **(storable(own, OWN_KEY) if isinstance(own, dict) else {}),
+        **own,
         "format": "bam",
         "source_file": name_of_file(file_name),
         "header": storable(header, "header"),
@@ -90,6 +80,19 @@ def read_bam(content: bytes, file_name: str) -> Recording | RunList:
         channels=channels,
         provenance=provenance,
     )
+
+
+def known_servo(motor: Any, provenance: Mapping[str, Any]) -> str:
+    """Return the catalogue's name of a servo given by name or alias; a file that the run carries makes it known.
+
+    Raises InputError for an unknown one.
+    """
+    adopt_servo(str(motor), provenance)
+    try:
+        return load_servo(motor).name
+    except ModelError as error:
+        name(motor, "motor")
+        raise InputError(str(error)) from None
 
 
 def name_of_file(file_name: str) -> str:

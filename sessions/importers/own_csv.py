@@ -10,6 +10,7 @@ import io
 import math
 from array import array
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from core.errors import InputError
 from core.recording import CHANNELS, Recording, ServoSettings
 from sessions.errors import shown
 from sessions.facts import SETTING_TEXTS
-from sessions.importers.bam_json import name_of_file
+from sessions.importers.bam_json import known_servo, name_of_file
 from sessions.importers.kinds import NotARecordingError
 from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.strict_json import MAX_MAGNITUDE, name, number, parse_json, storable
@@ -42,11 +43,12 @@ def read_csv(content: bytes, file_name: str) -> Recording:
     bench, settings, provenance = (facts.get(key) for key in ("bench", "settings", "provenance"))
     if not isinstance(bench, dict) or not isinstance(settings, dict) or not isinstance(provenance, dict):
         raise InputError("line 2 does not hold bench, settings and provenance")
+    read = _settings(settings)
     return Recording(
         id=name_of_file(file_name),
         trajectory=name(facts.get("trajectory"), "trajectory"),
         bench=Bench.from_json({str(key): number(value, f"bench: {key}") for key, value in bench.items()}),
-        settings=_settings(settings),
+        settings=replace(read, servo=known_servo(read.servo, provenance)),
         channels=_channels(lines),
         provenance={**storable(provenance, "provenance"), "source_file": name_of_file(file_name)},
     )

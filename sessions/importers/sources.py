@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from core.catalogue import servo_provenance
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, contents_of
@@ -149,7 +150,8 @@ def _read_file(path: Path) -> Recording | RunList:
     except InputError as error:
         raise InputError(f"{shown(path)}: {cause(error)}") from None
     if isinstance(found, Recording):
-        provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **found.provenance}
+        carried = servo_provenance(found.settings.servo)
+        provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **carried, **found.provenance}
         return Recording(**{**found.__dict__, "provenance": provenance})
     return found
 

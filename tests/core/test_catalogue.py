@@ -174,10 +174,10 @@ def test_stored_files_hold_only_known_entries():
     [
         ('name = "hs42"', "", "name"),
         ("kt = [0.6, 0.2, 1.8]", "", "kt"),
-        ("kt = [0.6, 0.2, 1.8]", "kt = [0.6, 0.2]", "values to unpack"),
+        ("kt = [0.6, 0.2, 1.8]", "kt = [0.6, 0.2]", r"kt = \[0.6, 0.2\] must be \[start, lowest, highest\]"),
         ("max_duty = 0.9", "", "max_duty"),
         ("error_gain = 0.1", 'error_gain = "lots"', "lots"),
-        ('law = "voltage"', 'law = "magic"', "max_current"),
+        ('law = "voltage"', 'law = "magic"', "'magic' must be one of voltage, current"),
         ("[ratings]", "[rating]", "ratings"),
         ("model_number = 42", "model_number = ", "hs.toml"),
     ],

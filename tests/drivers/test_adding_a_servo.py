@@ -69,6 +69,8 @@ def program(tmp_path_factory):
         shutil.copytree(ROOT / room, copy / room, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(ROOT / "resources", copy / "resources", ignore=shutil.ignore_patterns("img", "examples"))
     blocks = re.findall(r"```(?:toml|python)\n# (\S+)\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    [(name, own), *blocks] = blocks
+    assert (name, own) == ("my.toml", (ROOT / "resources" / "new_servo.toml").read_text("utf-8"))
     assert [name for name, _ in blocks] == [
         "resources/servos/xx999.toml",
         "drivers/thumb/form.py",

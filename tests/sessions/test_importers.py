@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from core.bench import STANDARD_GRAVITY
+from core.catalogue import servos
 from core.errors import InputError, ServoBenchError
 from sessions import Session, SessionError, import_paths, strict_json
 from sessions.importers import sources
@@ -56,13 +57,39 @@ def test_the_load_of_other_servos_is_not_taken(write_log, home):
     assert "duty_cycle" not in only_run(write_log(motor="MX106"), home).channels
 
 
-@pytest.mark.parametrize(
-    ("motor", "servo"), [("XL330", "xl330"), ("sts3215_12v", "sts3215"), ("MX106", "mx106"), ("Own-1", "own-1")]
-)
+# The names of Rhoban/bam's actuators and of its recorded logs, and every name the catalogue knows a servo by.
+PEERS = {
+    "mx64": "mx64",
+    "mx106": "mx106",
+    "MX-64": "mx64",
+    "MX-106": "mx106",
+    "xl320": "xl320",
+    "XL330": "xl330",
+    "XL-330": "xl330",
+    "erob80_50": "erob80_50",
+    "erob80_100": "erob80_100",
+    "sts3215": "sts3215",
+    "sts3215_12v": "sts3215",
+    "feetech_sts3215": "sts3215",
+    "sts3215_7v4": "sts3215_7v4",
+    "feetech_sts3215_7_4V": "sts3215_7v4",
+    "sts3250": "sts3250",
+}
+CATALOGUE = {name: spec.name for spec in servos().values() for name in spec.names}
+
+
+@pytest.mark.parametrize(("motor", "servo"), (PEERS | CATALOGUE).items())
 def test_servos_get_the_catalogues_names(write_log, home, motor, servo):
     run = only_run(write_log(motor=motor), home)
     assert run.settings.servo == servo
     assert run.provenance["header"]["motor"] == motor
+
+
+@pytest.mark.parametrize("motor", ["own-1", "sts", "erob80", "mx28", "xh540", "xl330i", "unitree_go1"])
+def test_an_unknown_servo_is_refused_with_the_way_out(write_log, home, motor):
+    with pytest.raises(InputError, match=rf"no servo '{motor}'.*bench models --new my.toml"):
+        only_run(write_log(motor=motor), home)
+    assert not home.exists()
 
 
 @pytest.mark.parametrize("key", ["arm_mass", "arm-mass"])

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.catalogue import load_model, load_servo, shipped_models
+from core.catalogue import load_model, shipped_models
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
 from core.model import ServoModel
 from core.recording import Recording
@@ -100,7 +100,7 @@ def _supply_doubt(model: ServoModel, kt: float, resistance: float, recordings: S
     ids = tuple(run.id for run in recordings)
     volts = float(np.median([run.settings.supply_voltage for run in recordings]))
     logged = all("supply_voltage" in run.channels for run in recordings)
-    spec = load_servo(model.servo)
+    spec = model.spec
     low, high = spec.supply_range
     likely = volts / kt
     text = (
@@ -127,5 +127,5 @@ def _reference(model: ServoModel) -> tuple[dict[str, float], float]:
     if shipped:
         near = model.friction if model.friction in shipped else shipped[-1]
         return load_model(model.servo, near).values, 1.0
-    motor = load_servo(model.servo).motor
+    motor = model.spec.motor
     return {name: motor[name][0] for name in ("kt", "R")}, GUESSED

@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_model, load_servo, shipped_models
+from core.catalogue import load_model, shipped_models
 from core.identification.coverage.corrected import AS_WRITTEN, FAR, CorrectedRun, Correction
 from core.identification.coverage.suspects import Fact
 from core.identification.objective import Batch, available_threads
@@ -88,7 +88,7 @@ class Problem:
         self._low, self._high = (self.model.parameters.bounds() / self._widths[:, None]).T
         self.start = values / self._widths
         """The model's own parameters, scaled."""
-        self.floor = load_servo(model.servo).encoder_step
+        self.floor = model.spec.encoder_step
         self.scale = self.floor
         """Where the loss turns from squares to magnitudes [rad]."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_servo
 from core.friction import friction_budget
 from core.identification.coverage.signals import SMOOTHING
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
@@ -85,7 +84,7 @@ def torque_residual(
     offset = run.bench.angle_offset + model.values.get("q_offset", 0.0)
     external = -run.bench.gravity_torque * np.sin(measured + offset)
     budget = friction_budget(model.friction, model.values, motor, external, velocity, model.quadratic_gate)
-    moving = np.abs(velocity) > MOVING * load_servo(model.servo).no_load_speed
+    moving = np.abs(velocity) > MOVING * model.spec.no_load_speed
     half = length // 2
     moving[:half] = moving[len(moving) - half :] = False
     temperature = run.channels.get("temperature")

@@ -1,0 +1,217 @@
+"""A servo of one's own as a form: a field for each entry of the template that `bench models --new` writes."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, label, restyle
+from core.actuator import BRIDGES, LAWS
+from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
+from core.errors import ServoBenchError
+from drivers.registry import check_buses
+
+WHAT = "Put in the numbers of your servo, from its data sheet. A fit starts from them; they need not be exact."
+SOURCE = "The form"
+CHOICES = {"law": LAWS, "bridge": BRIDGES}
+"""Entries that are one of a few texts."""
+FIELD = 200
+"""Width of a field [px]."""
+_ENTRY = re.compile(r'(\w+) = ("[^"]*"|\[[^\]]*\]|\S+)\s*(?:# (.*))?')
+_TABLE = re.compile(r"\[(\w+)\]")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the template."""
+
+    line: int
+    table: str
+    name: str
+    value: str
+    meaning: str
+
+    @property
+    def path(self) -> str:
+        """How an error names it, e.g. "[ratings] stall_torque"."""
+        return f"[{self.table}] {self.name}" if self.table else self.name
+
+
+def entries_of(template: str) -> list[Entry]:
+    """Find the entries of a servo file that has each on one line."""
+    entries, table = [], ""
+    for number, line in enumerate(template.splitlines()):
+        if head := _TABLE.match(line):
+            table = head[1]
+        elif found := _ENTRY.match(line):
+            entries.append(Entry(number, table, found[1], found[2], found[3] or ""))
+    return entries
+
+
+def filled(template: str, texts: dict[Entry, str]) -> str:
+    """Return the template with other values; a text that is no TOML value is taken literally."""
+    lines = template.splitlines()
+    for entry, text in texts.items():
+        value = text.strip()
+        if entry.value.startswith('"') or not _is_value(value):
+            value = json.dumps(value, ensure_ascii=False)
+        start, _, end = lines[entry.line].partition(entry.value)
+        lines[entry.line] = start + value + end
+    return "\n".join(lines) + "\n"
+
+
+def _is_value(text: str) -> bool:
+    try:
+        return len(tomllib.loads(f"value = {text}")) == 1
+    except (ValueError, RecursionError):
+        return False
+
+
+class ServoDialog(QDialog):
+    """Checks while one types, saves into the folder of one's own servos. Not modal: STOP stays within reach."""
+
+    added = Signal(str)
+    """Name of a servo that is known now."""
+
+    def __init__(self, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("New servo")
+        self.resize(900, 640)
+        self._template = new_servo_text()
+        self._read: dict[Entry, Callable[[], str]] = {}
+        self.fields: dict[str, QLineEdit | QComboBox] = {}
+        """By the name an error has for the entry, e.g. "[ratings] stall_torque"."""
+        self.captions: dict[str, QLabel] = {}
+        self._spec: ServoSpec | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        column.setSpacing(10)
+        what = label(WHAT, "muted")
+        what.setWordWrap(True)
+        column.addWidget(what)
+        area = QScrollArea()
+        area.setWidgetResizable(True)
+        area.setWidget(self._make_form())
+        column.addWidget(area, 1)
+        self.state: QLabel = label()
+        self.state.setWordWrap(True)
+        self.state.setMinimumHeight(2 * self.fontMetrics().lineSpacing())
+        self.state.setAccessibleName("What is wrong")
+        column.addWidget(self.state)
+        row = QHBoxLayout()
+        self.open_button: QPushButton = button("Open servo file…", "Add a servo file as it is", self._ask_for_file)
+        self.cancel_button: QPushButton = button("Cancel", "Keep nothing", self.reject)
+        self.save_button: QPushButton = button("Save", "Add the servo", self._save, "primary")
+        row.addWidget(self.open_button)
+        row.addStretch(1)
+        row.addWidget(self.cancel_button)
+        row.addWidget(self.save_button)
+        column.addLayout(row)
+        self._check()
+
+    def add_file(self, path: str) -> None:
+        """Add a servo file as it is, also what the form has no field for."""
+        try:
+            self._add(read_servo_file(path))
+        except ServoBenchError as error:
+            self._show(str(error), "fault")
+
+    def _make_form(self) -> QWidget:
+        body = QWidget()
+        grid = QGridLayout(body)
+        grid.setHorizontalSpacing(MARGIN)
+        grid.setVerticalSpacing(SPACING)
+        grid.setColumnStretch(2, 1)
+        table = ""
+        for entry in entries_of(self._template):
+            if entry.table != table:
+                table = entry.table
+                grid.addWidget(label(table.upper(), "heading"), grid.rowCount(), 0, 1, 3)
+            self._add_row(grid, entry)
+        grid.setRowStretch(grid.rowCount(), 1)
+        return body
+
+    def _add_row(self, grid: QGridLayout, entry: Entry) -> None:
+        title = entry.name.replace("_", " ") if "_" in entry.name or len(entry.name) > 2 else entry.name
+        title = title[:1].upper() + title[1:] if len(title) > 2 else title
+        text = entry.value.strip('"')
+        if entry.name in CHOICES:
+            box = choice(title, entry.meaning, [(known, known) for known in CHOICES[entry.name]])
+            box.setCurrentIndex(box.findData(text))
+            box.activated.connect(lambda _: self._check())
+            field, self._read[entry] = box, box.currentText
+        else:
+            line = describe(QLineEdit(text), title, entry.meaning)
+            line.textEdited.connect(lambda _: self._check())
+            field, self._read[entry] = line, line.text
+        field.setFixedWidth(FIELD)
+        caption, meaning = QLabel(title), label(entry.meaning, "muted")
+        caption.setBuddy(field)
+        meaning.setWordWrap(True)
+        row = grid.rowCount()
+        for place, widget in enumerate((caption, field, meaning)):
+            grid.addWidget(widget, row, place, Qt.AlignmentFlag.AlignVCenter)
+        self.fields[entry.path], self.captions[entry.path] = field, caption
+
+    def _check(self) -> None:
+        text = filled(self._template, {entry: read() for entry, read in self._read.items()})
+        self._spec, problem = None, ""
+        try:
+            self._spec = own_servo(text, SOURCE)
+        except ServoBenchError as error:
+            problem = str(error).removeprefix(f"{SOURCE}: ")
+        for path, caption in self.captions.items():
+            restyle(caption, "role", "fault" if problem.startswith(f"{path} =") else "")
+        if self._spec is not None and _is_known(self._spec.name):
+            self._show(f"Saving replaces your servo {self._spec.name}.", "muted")
+        else:
+            self._show(problem, "fault")
+        self.save_button.setEnabled(not problem)
+        self.save_button.setToolTip(problem or "Add the servo")
+
+    def _ask_for_file(self) -> None:
+        file, _ = QFileDialog.getOpenFileName(self, "Open a servo file", "", "Servo file (*.toml)")
+        if file:
+            self.add_file(file)
+
+    def _save(self) -> None:
+        try:
+            if self._spec is not None:
+                self._add(self._spec)
+        except ServoBenchError as error:
+            self._show(str(error), "fault")
+
+    def _add(self, spec: ServoSpec) -> None:
+        check_buses(spec)
+        add_servo(spec)
+        self.accept()
+        self.added.emit(spec.name)
+
+    def _show(self, text: str, role: str) -> None:
+        self.state.setText(text)
+        restyle(self.state, "role", role)
+
+
+def _is_known(name: str) -> bool:
+    try:
+        return load_servo(name).name == name
+    except ServoBenchError:
+        return False

@@ -1,0 +1,240 @@
+"""Facts of one servo, read from a TOML file in which every entry is checked."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.actuator import BRIDGES, LAWS, ControlLaw, command_path_parameters, motor_parameters
+from core.errors import ModelError
+from core.friction import friction_parameters
+from core.parameters import ParameterSet
+
+SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
+"""Of any servo, SI units."""
+MOST_TURNS = 1e4
+"""Of a position range, on either side [rad]."""
+LONGEST_SHOWN = 60
+"""Characters of a wrong value that an error repeats."""
+NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")
+ALIAS = re.compile(r"[a-z0-9][a-z0-9_.()+-]{0,39}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServoSpec:
+    """One servo of the catalogue."""
+
+    name: str
+    title: str
+    vendor: str
+    aliases: tuple[str, ...]
+    model_number: int
+    control: ControlLaw
+    default_kp: float
+    supply_voltage: float
+    """Nominal [V]"""
+    supply_range: tuple[float, float]
+    """[V]"""
+    stall_torque: float
+    """[N·m]"""
+    no_load_speed: float
+    """[rad/s]"""
+    max_current: float
+    """[A]"""
+    max_temperature: float
+    """[°C]"""
+    encoder_counts_per_turn: int
+    position_range: tuple[float, float]
+    """[rad]"""
+    motor: Mapping[str, tuple[float, float, float]]
+    """kt [N·m/A], R [Ω], armature [kg·m²]: start, lowest, highest."""
+    buses: Mapping[str, Mapping[str, Any]]
+    """Bus to what its driver has to know, as the file says it under [bus.NAME]; the driver reads it."""
+    sources: Mapping[str, str]
+    file: str = field(default="", repr=False)
+    """Text of the file of a servo that is not shipped, which its models carry along; empty for a shipped one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name and its aliases."""
+        return (self.name, *self.aliases)
+
+    @property
+    def encoder_step(self) -> float:
+        """[rad]"""
+        return 2.0 * math.pi / self.encoder_counts_per_turn
+
+    def parameters(self, friction: str, command_path: tuple[str, ...] = (), contact: str = "rigid") -> ParameterSet:
+        """Parameters of a model of this servo with start values and bounds from its ratings."""
+        return ParameterSet(
+            [
+                *motor_parameters(self.motor, self.control.bridge),
+                *friction_parameters(friction, self.stall_torque, self.no_load_speed, contact),
+                *command_path_parameters(command_path, self.no_load_speed),
+            ]
+        )
+
+
+def parse_servo(text: str, source: str = "servo file") -> ServoSpec:
+    """Read one servo from TOML text.
+
+    Raises ModelError with one line: source, table, entry, its value and what it must be.
+    """
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"{source}: not TOML: {error}") from None
+    top = _Table(source, "", data)
+    control, ratings, motor = (top.table(name) for name in ("control", "ratings", "motor"))
+    name, supply, allowed = top.name(), ratings.number("supply_voltage"), ratings.pair("supply_range", 0.0)
+    if not allowed[0] <= supply <= allowed[1]:
+        raise ratings.wrong("supply_voltage", supply, f"within supply_range, {allowed[0]:g} to {allowed[1]:g}")
+    spec = ServoSpec(
+        name=name,
+        title=top.text("title"),
+        vendor=top.text("vendor", ""),
+        aliases=top.aliases(name),
+        model_number=top.whole("model_number", 0, default=0),
+        control=_law(control),
+        default_kp=control.number("default_kp"),
+        supply_voltage=supply,
+        supply_range=allowed,
+        stall_torque=ratings.number("stall_torque"),
+        no_load_speed=ratings.number("no_load_speed"),
+        max_current=ratings.number("max_current"),
+        max_temperature=ratings.number("max_temperature", 1.0, 1000.0),
+        encoder_counts_per_turn=ratings.whole("encoder_counts_per_turn", 2),
+        position_range=ratings.pair("position_range", -MOST_TURNS, MOST_TURNS),
+        motor={name: motor.start_and_bounds(name) for name in ("kt", "R", "armature")},
+        buses={bus: dict(entries) for bus, entries in top.tables("bus").items()},
+        sources=top.texts("sources"),
+    )
+    for table in (top, control, ratings, motor):
+        table.require_nothing_left()
+    return spec
+
+
+def _law(control: _Table) -> ControlLaw:
+    """A file may state the limits of both laws; the one that is not its own is checked and left aside."""
+    law = control.text("law", among=LAWS)
+    limits = {
+        "voltage": control.number("max_duty", SMALLEST_RATING, 1.0, default=None if law == "voltage" else 1.0),
+        "current": control.number("max_current", default=None if law == "current" else 1.0),
+    }
+    bridge = control.text("bridge", "brake", among=BRIDGES)
+    if bridge == "coast" and law != "voltage":
+        raise control.wrong("bridge", bridge, "'brake' with the current law")
+    return ControlLaw(
+        law=law,
+        bridge=bridge,
+        error_gain=control.number("error_gain"),
+        integral_ratio=control.number("integral_ratio", 0.0, default=0.0),
+        derivative_ratio=control.number("derivative_ratio", 0.0, default=0.0),
+        output_limit=limits[law],
+        damping=control.number("damping", 0.0, default=0.0),
+    )
+
+
+class _Table:
+    """A table of a servo file, whose entries are taken out one by one."""
+
+    def __init__(self, source: str, title: str, entries: Mapping[str, Any]) -> None:
+        self._source, self._title = source, title
+        self._left, self._known = dict(entries), list[str]()
+
+    def wrong(self, name: str, value: Any, wanted: str) -> ModelError:
+        shown = repr(value)
+        if len(shown) > LONGEST_SHOWN:
+            shown = shown[:LONGEST_SHOWN] + "…"
+        return ModelError(f"{self._source}: {self._title}{name} = {shown} must be {wanted}")
+
+    def require_nothing_left(self) -> None:
+        for name in self._left:
+            known = ", ".join(self._known)
+            raise ModelError(
+                f"{self._source}: {self._title}there is no entry {name[:LONGEST_SHOWN]!r}; there are {known}"
+            )
+
+    def text(self, name: str, default: str | None = None, among: tuple[str, ...] = ()) -> str:
+        value = self._take(name, default)
+        if among and value not in among:
+            raise self.wrong(name, value, f"one of {', '.join(among)}")
+        if not isinstance(value, str) or not value.isprintable() or (not value and default is None):
+            raise self.wrong(name, value, "a text on one line")
+        return value
+
+    def number(
+        self, name: str, low: float = SMALLEST_RATING, high: float = LARGEST_RATING, default: float | None = None
+    ) -> float:
+        value = self._take(name, default)
+        if not _is_number(value, low, high):
+            raise self.wrong(name, value, f"a number from {low:g} to {high:g}")
+        return float(value)
+
+    def whole(self, name: str, low: int, high: int = 2**32, default: int | None = None) -> int:
+        value = self._take(name, default)
+        if not isinstance(value, int) or not _is_number(value, low, high):
+            raise self.wrong(name, value, f"a whole number from {low} to {high}")
+        return value
+
+    def pair(self, name: str, low: float, high: float = LARGEST_RATING) -> tuple[float, float]:
+        return self._numbers(name, 2, low, high, lambda v: v[0] < v[1], "[lowest, highest] with lowest < highest")
+
+    def start_and_bounds(self, name: str) -> tuple[float, float, float]:
+        wanted = "[start, lowest, highest] with lowest ≤ start ≤ highest and lowest < highest"
+        fits = lambda v: v[1] <= v[0] <= v[2] and v[1] < v[2]  # noqa: E731
+        return self._numbers(name, 3, SMALLEST_RATING, LARGEST_RATING, fits, wanted)
+
+    def name(self) -> str:
+        value = self._take("name", None)
+        if not isinstance(value, str) or not NAME.fullmatch(value):
+            raise self.wrong("name", value, "1 to 40 of a-z, 0-9 and _, e.g. 'my_servo'")
+        return value
+
+    def aliases(self, name: str) -> tuple[str, ...]:
+        values = self._take("aliases", [])
+        if not isinstance(values, list) or not all(isinstance(v, str) and ALIAS.fullmatch(v) for v in values):
+            raise self.wrong("aliases", values, "a list of texts of a-z, 0-9 and _.()+-, e.g. ['my-servo']")
+        if len({name, *values}) <= len(values):
+            raise self.wrong("aliases", values, f"different from each other and from the name {name!r}")
+        return tuple(values)
+
+    def table(self, name: str) -> _Table:
+        value = self._take(name, None)
+        if not isinstance(value, dict):
+            raise self.wrong(name, value, f"a table, [{name}]")
+        return _Table(self._source, f"[{name}] ", value)
+
+    def tables(self, name: str) -> dict[str, dict[str, Any]]:
+        value = self._take(name, {})
+        if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
+            raise self.wrong(name, value, f"a table of tables, [{name}.NAME]")
+        return value
+
+    def texts(self, name: str) -> dict[str, str]:
+        value = self._take(name, {})
+        if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+            raise self.wrong(name, value, f"a table of texts, [{name}]")
+        return value
+
+    def _take(self, name: str, default: Any) -> Any:
+        self._known.append(name)
+        value = self._left.pop(name, default)
+        if value is None:
+            raise ModelError(f"{self._source}: {self._title}entry {name!r} is missing")
+        return value
+
+    def _numbers(self, name: str, count: int, low: float, high: float, fits: Any, wanted: str) -> Any:
+        value = self._take(name, None)
+        good = isinstance(value, list) and len(value) == count and all(_is_number(v, low, high) for v in value)
+        if not good or not fits(value):
+            raise self.wrong(name, value, f"{wanted}, numbers from {low:g} to {high:g}")
+        return tuple(float(v) for v in value)
+
+
+def _is_number(value: Any, low: float, high: float) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high

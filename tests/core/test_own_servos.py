@@ -1,0 +1,224 @@
+"""One's own servos: their folder, what is wrong with a file in one line, and files that models carry."""
+
+import json
+import os
+import pickle
+
+import pytest
+
+from core import catalogue
+from core.catalogue import (
+    LARGEST_SERVO_FILE,
+    SERVOS_VARIABLE,
+    add_servo,
+    broken_servos,
+    load_servo,
+    new_servo_text,
+    nominal_model,
+    own_folder,
+    own_servo,
+    read_servo_file,
+    servos,
+)
+from core.errors import ModelError
+from core.model import ServoModel, build_model
+
+TEXT = new_servo_text("hexa")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "servos"))
+    return tmp_path / "servos"
+
+
+def written(folder, name, text):
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.toml").write_text(text, "utf-8")
+
+
+def test_the_template_is_a_servo_with_a_plausible_motor():
+    spec = own_servo(new_servo_text())
+    assert spec.name == "my_servo"
+    kt, resistance = spec.motor["kt"][0], spec.motor["R"][0]
+    assert kt * spec.supply_voltage / resistance == pytest.approx(spec.stall_torque)
+    assert spec.supply_voltage / kt > spec.no_load_speed
+    with_bus = "\n".join(
+        line.removeprefix("# ") if "=" in line or "[bus" in line else line for line in TEXT.split("\n")
+    )
+    assert set(own_servo(with_bus).buses["dynamixel"]) >= {"table", "protocol", "model_numbers", "current_unit"}
+
+
+@pytest.mark.parametrize(
+    ("system", "variables", "place"),
+    [
+        ("linux", {"XDG_DATA_HOME": "/data"}, "/data/servobench/servos"),
+        ("linux", {}, "/home/ada/.local/share/servobench/servos"),
+        ("darwin", {}, "/home/ada/Library/Application Support/ServoBench/servos"),
+        ("win32", {"APPDATA": "/roaming"}, "/roaming/ServoBench/servos"),
+    ],
+)
+def test_the_folder_is_where_the_platform_keeps_data(monkeypatch, system, variables, place):
+    for name in (SERVOS_VARIABLE, "XDG_DATA_HOME", "APPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"HOME": "/home/ada", **variables}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(catalogue.sys, "platform", system)
+    assert str(own_folder()) == place
+
+
+def test_an_added_servo_is_known_at_once_and_a_new_version_replaces_it(folder, caplog):
+    with pytest.raises(ModelError, match="no servo 'hexa'"):
+        load_servo("hexa")
+    add_servo(own_servo(TEXT))
+    assert load_servo("HEXA").stall_torque == 3.0
+    assert list(servos())[-1] == "hexa"
+    assert "kept in" in caplog.messages[-1]
+
+    add_servo(own_servo(TEXT.replace("stall_torque = 3.0", "stall_torque = 4.0")))
+    assert load_servo("hexa").stall_torque == 4.0
+    assert "replaced the earlier version" in caplog.messages[-1]
+
+    os.unlink(folder / "hexa.toml")
+    assert "hexa" not in servos()
+
+
+def test_a_broken_file_costs_its_servo_only(folder):
+    add_servo(own_servo(TEXT))
+    written(folder, "bad", TEXT.replace('"hexa"', '"bad"').replace("stall_torque = 3.0", "stall_torque = -3"))
+    written(folder, "other_name", TEXT)
+    written(folder, "twin", TEXT.replace('"hexa"', '"twin"').replace("aliases = []", 'aliases = ["hexa"]'))
+
+    assert set(broken_servos()) == {"bad", "other_name", "twin"}
+    assert {"hexa", "mx106"} <= set(servos())
+    with pytest.raises(
+        ModelError, match=r"bad.toml: \[ratings\] stall_torque = -3 must be a number from 1e-09 to 1e\+09"
+    ):
+        load_servo("bad")
+    with pytest.raises(ModelError, match="must be that of the file"):
+        load_servo("other_name")
+    with pytest.raises(ModelError, match="'hexa' is a name of your servo hexa"):
+        load_servo("twin")
+
+
+WRONG = [
+    ("title = ", "titel = ", r"entry 'title' is missing"),
+    ("stall_torque = 3.0 ", "", r"\[ratings\] entry 'stall_torque' is missing"),
+    ("[motor]", "[engine]", r"entry 'motor' is missing"),
+    (
+        "stall_torque = 3.0",
+        'stall_torque = "strong"',
+        r"\[ratings\] stall_torque = 'strong' must be a number from 1e-09",
+    ),
+    ("stall_torque = 3.0", "stall_torque = nan", r"\[ratings\] stall_torque = nan must be a number"),
+    ("error_gain = 0.16", "error_gain = -1", r"\[control\] error_gain = -1 must be a number"),
+    ("error_gain = 0.16", "error_gain = true", r"\[control\] error_gain = True must be a number"),
+    ("max_duty = 1.0", "max_duty = 85", r"\[control\] max_duty = 85 must be a number from 1e-09 to 1"),
+    ("[9.0, 14.0]", "[14.0, 9.0]", r"\[ratings\] supply_range = \[14.0, 9.0\] must be \[lowest, highest\]"),
+    (
+        "supply_voltage = 12.0",
+        "supply_voltage = 24.0",
+        r"\[ratings\] supply_voltage = 24.0 must be within supply_range, 9",
+    ),
+    ("[1.2, 0.4, 3.6]", "[0.1, 0.4, 3.6]", r"\[motor\] kt = \[0.1, 0.4, 3.6\] must be \[start, lowest, highest\]"),
+    ("[1.2, 0.4, 3.6]", "1.2", r"\[motor\] kt = 1.2 must be"),
+    ("= 4096", "= 0", r"\[ratings\] encoder_counts_per_turn = 0 must be a whole number from 2"),
+    ("= 4096", "= 4096.5", r"\[ratings\] encoder_counts_per_turn = 4096.5 must be a whole number"),
+    ('law = "voltage"', 'law = "torque"', r"\[control\] law = 'torque' must be one of voltage, current"),
+    ('bridge = "brake"', 'bridge = "none"', r"\[control\] bridge = 'none' must be one of brake, coast"),
+    ('"hexa"', '"my servo"', r"name = 'my servo' must be 1 to 40 of a-z"),
+    ('"hexa"', '"../hexa"', r"name = '../hexa' must be"),
+    ('"hexa"', '"Hexa"', r"name = 'Hexa' must be"),
+    ('"hexa"', '"mx106"', r"'mx106' is a name of the shipped servo mx106; choose another"),
+    ("aliases = []", 'aliases = ["sts3215_12v"]', r"'sts3215_12v' is a name of the shipped servo sts3215"),
+    ("aliases = []", 'aliases = ["h", "h"]', r"aliases = \['h', 'h'\] must be different"),
+    ("aliases = []", 'aliases = "h"', r"aliases = 'h' must be a list"),
+    ("integral_ratio", "integral_ration", r"\[control\] there is no entry 'integral_ration'; there are law, "),
+    ("[sources]", "[sources", r"not TOML: "),
+    ("position_range = [-3.14159, 3.14159]", "position_range = []", r"\[ratings\] position_range = \[\] must be"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "line"), WRONG)
+def test_what_is_wrong_is_one_line(tmp_path, old, new, line):
+    assert old in TEXT
+    path = tmp_path / "my.toml"
+    path.write_text(TEXT.replace(old, new, 1), "utf-8")
+    with pytest.raises(ModelError, match=f"my.toml: {line}") as caught:
+        read_servo_file(path)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < len(str(path)) + 300
+
+
+@pytest.mark.parametrize(
+    ("make", "line"),
+    [
+        (lambda path: None, "does not exist; bench models --new .*my.toml writes a template"),
+        (lambda path: path.mkdir(), "is no file"),
+        (lambda path: os.mkfifo(path), "is no file"),
+        (lambda path: path.write_bytes(b"\x89PNG\xff\x00"), "not a text file"),
+        (lambda path: path.write_text(TEXT + "# " + "x" * LARGEST_SERVO_FILE), "larger than 30 kB"),
+        (lambda path: path.write_text("a = " + "[" * 20_000), "not TOML"),
+    ],
+)
+def test_what_is_no_servo_file_is_one_line(tmp_path, make, line):
+    make(tmp_path / "my.toml")
+    with pytest.raises(ModelError, match=f"my.toml: {line}"):
+        read_servo_file(tmp_path / "my.toml")
+
+
+def test_an_unknown_servo_comes_with_close_names_and_the_way_to_an_own_one():
+    with pytest.raises(ModelError, match=r"no servo 'mx-105'; close to it: mx-106.* bench models --new my.toml, then"):
+        load_servo("mx-105")
+    with pytest.raises(ModelError, match=r"no servo '☃'; bench models lists them; .* bench models --new my.toml"):
+        load_servo("☃")
+
+
+def test_a_model_of_a_shipped_servo_carries_no_file():
+    assert "servo_file" not in build_model("mx106", "m1").to_json()
+
+
+def test_a_model_makes_its_servo_known_where_it_is_not(folder, monkeypatch, tmp_path):
+    add_servo(own_servo(TEXT))
+    model = nominal_model(load_servo("hexa"), "m2")
+    text = model.to_json_text()
+    monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "elsewhere"))
+    assert "hexa" not in servos()
+
+    # A process that was handed the model needs no folder.
+    assert pickle.loads(pickle.dumps(model)).spec.stall_torque == 3.0
+    assert "hexa" not in servos()
+
+    there = ServoModel.from_json_text(text)
+    assert (there, there.to_json_text()) == (model, text)
+    assert load_servo("hexa") == model.spec
+    assert (tmp_path / "elsewhere" / "hexa.toml").read_text("utf-8") == TEXT
+
+
+def test_a_models_own_facts_win_for_it_and_change_nothing_here():
+    add_servo(own_servo(TEXT))
+    text = build_model("hexa", "m6").to_json_text()
+    add_servo(own_servo(TEXT.replace("stall_torque = 3.0", "stall_torque = 4.0")))
+    assert ServoModel.from_json_text(text).spec.stall_torque == 3.0
+    assert load_servo("hexa").stall_torque == build_model("hexa", "m6").spec.stall_torque == 4.0
+
+
+def test_a_model_is_read_where_the_folder_cannot_be_written(tmp_path, monkeypatch, caplog):
+    add_servo(own_servo(TEXT))
+    text = build_model("hexa", "m1").to_json_text()
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "file" / "servos"))
+    assert ServoModel.from_json_text(text).spec.stall_torque == 3.0
+    assert f"set {SERVOS_VARIABLE} to a folder" in caplog.messages[-1]
+
+
+@pytest.mark.parametrize(
+    ("file", "line"),
+    [("gibberish", "not TOML"), (new_servo_text("other"), "one of other, not of hexa"), (7, "not TOML|missing")],
+)
+def test_a_model_with_a_wrong_servo_file_is_refused(file, line):
+    add_servo(own_servo(TEXT))
+    data = json.loads(build_model("hexa", "m1").to_json_text()) | {"servo_file": file}
+    with pytest.raises(ModelError, match=f"^model: .*({line})"):
+        ServoModel.from_json(data)
+    assert list(servos())[-1] == "hexa"
