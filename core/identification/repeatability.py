@@ -40,6 +40,10 @@ SHIFT_STEPS = (0.005, 0.001)
 SAME_COMMANDS = 0.02
 """Goals that differ by more on average are not repetitions [rad]."""
 
+PARTNERS = 50
+"""In a set of more than twice as many runs, each is compared with this many on either side of it in the set: all pairs
+of 2,000 runs would be two million."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Repetitions:
@@ -50,11 +54,11 @@ class Repetitions:
     floor: float
     """Mean absolute deviation from the median motion, see this module's docstring."""
     distances: tuple[tuple[str, str, float], ...]
-    """Two of them and the mean absolute difference of their positions, every pair once."""
+    """Two of them and the mean absolute difference of their positions, every pair of `pairs_of` once."""
 
     @property
     def difference(self) -> float:
-        """Mean absolute difference of two of them."""
+        """Mean absolute difference of two of them, over all pairs compared."""
         return float(np.mean([distance for _, _, distance in self.distances]))
 
 
@@ -68,7 +72,7 @@ class FloorRow:
     """Sets of runs."""
     runs: int
     pairs: int
-    """Of runs of one set."""
+    """Of runs of one set that were compared, see PARTNERS."""
     floor: float
     """Every run counts the same."""
     difference: float
@@ -175,10 +179,16 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
         trajectory=runs[0].trajectory,
         floor=float(np.abs(motions - np.median(motions, axis=0)).mean()),
         distances=tuple(
-            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean()))
-            for i, k in combinations(range(len(runs)), 2)
+            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean())) for i, k in pairs_of(len(runs))
         ),
     )
+
+
+def pairs_of(count: int) -> list[tuple[int, int]]:
+    """Places of the runs of a set that are compared: all pairs, or of a large set those within PARTNERS on a ring."""
+    if count <= 2 * PARTNERS + 1:
+        return list(combinations(range(count), 2))
+    return [(i, (i + step) % count) for i in range(count) for step in range(1, PARTNERS + 1)]
 
 
 def _shift(first: Recording, other: Recording) -> tuple[float, float]:
