@@ -197,6 +197,9 @@ def _shift(first: Recording, other: Recording) -> tuple[float, float]:
     inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
     if int(inner.sum()) < 2:
         return 0.0, np.inf
+    same = ((ours, theirs), (first.goal_position, other.goal_position), (first.torque_enable, other.torque_enable))
+    if all(np.array_equal(one, another) for one, another in same):
+        return 0.0, 0.0
     moments = ours[inner]
     driven, released = first.goal_position[inner], ~first.torque_enable[inner]
 

@@ -12,11 +12,12 @@ from core.recording import Recording, ServoSettings
 
 
 def run(number: int, trajectory: str, kp: float, mass: float) -> Recording:
+    # Each with content of its own.
     channels = {
         "time": np.array([0.0, 0.005]),
         "goal_position": np.zeros(2),
         "torque_enable": np.ones(2),
-        "position": np.zeros(2),
+        "position": np.full(2, float(number)),
     }
     return Recording(
         id=str(number),
