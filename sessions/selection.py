@@ -74,6 +74,7 @@ class Selection:
         """Plain data; runs that were merely not chosen are counted."""
         return {
             "text": self.text,
+            "complete": self.complete,
             "runs": list(self.runs),
             "left_out": [dict(out.__dict__) for out in self.left_out],
             "not_chosen": len(self.not_chosen),
@@ -123,6 +124,12 @@ def selection_text(data: Mapping[str, Any]) -> str:
     kept = data.get("selection")
     text = kept.get("text") if isinstance(kept, Mapping) else None
     return text if isinstance(text, str) else ""
+
+
+def selection_note(data: Mapping[str, Any]) -> str:
+    """As `selection_text`; empty also where there is nothing to say, see `Selection.complete`."""
+    text = selection_text(data)
+    return "" if text and data["selection"].get("complete") is True else text
 
 
 def number(identity: str) -> str:

@@ -22,11 +22,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     from bench_gui.report.of_session import newest_result_folder, report_of
     from bench_gui.results import load_identification
-    from sessions import selection_text
+    from sessions import selection_note
 
     session = Path(arguments.session)
     folder = Path(arguments.result) if arguments.result else newest_result_folder(session)
     path = Path(arguments.output) if arguments.output else folder / "report.html"
     print(report_of(session, folder, path))
-    say_selection(selection_text(load_identification(folder).recommended.model.provenance))
+    say_selection(selection_note(load_identification(folder).recommended.model.provenance))
     return 0
