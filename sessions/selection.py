@@ -58,7 +58,8 @@ class Selection:
     def text(self) -> str:
         """One sentence, such as "9 of 12 runs: 0003 damaged, 0004 excluded (slipped), 0007 aborted"."""
         total = len(self.runs) + len(self.left_out) + len(self.not_chosen)
-        count = f"{len(self.runs)} of {total} runs" if total > len(self.runs) else f"all {total} runs"
+        used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
+        count = f"{used}{total} run{'' if total == 1 else 's'}"
         parts = [f"{number(out.run)} {out.why}{_brief(out)}" for out in self.left_out[:MOST_NAMED]]
         if len(self.left_out) > MOST_NAMED:
             parts.append(f"{len(self.left_out) - MOST_NAMED} more excluded, unfinished or damaged")

@@ -55,7 +55,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench",
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
-        epilog="bench COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 wrong usage.",
+        epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "
+        "Exit codes: 0 done, 1 failed, 2 wrong usage.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument(

@@ -252,7 +252,9 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     if not usable and any(run.exit_status == "success" for run in session.runs()):
         raise InputError(f"{place}: all finished runs are excluded; bench annotate SESSION RUN… --include changes that")
     if not usable:
-        raise InputError(f"{place}: the session has no finished runs; record or import some")
+        nothing = session.selection(())
+        others = "" if nothing.complete else f" ({nothing.text})"
+        raise InputError(f"{place}: the session has no finished runs{others}; record or import some")
     if not tags:
         return usable
     chosen = [identity for identity in usable if identity in noted and not set(tags).isdisjoint(noted[identity].tags)]
