@@ -40,6 +40,10 @@ SHIFT_STEPS = (0.005, 0.001)
 SAME_COMMANDS = 0.02
 """Goals that differ by more on average are not repetitions [rad]."""
 
+MOST_COMMANDS = 50
+"""Different commands under one header, such as random motions, that a run is compared with: to compare each run with
+all would take hours for 2,000."""
+
 PARTNERS = 50
 """In a set of more than twice as many runs, each is compared with this many on either side of it in the set: all pairs
 of 2,000 runs would be two million."""
@@ -147,10 +151,13 @@ def _header(recording: Recording) -> tuple[Value, ...]:
 
 
 def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, float]]]:
-    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s]."""
+    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s].
+
+    Of more different commands than MOST_COMMANDS, a run is compared with those that came last.
+    """
     sets: list[list[tuple[Recording, float]]] = []
     for recording in group:
-        for members in sets:
+        for members in sets[-MOST_COMMANDS:]:
             shift, apart = _shift(members[0][0], recording)
             if apart <= SAME_COMMANDS:
                 members.append((recording, shift))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.bench import Bench
 from core.identification.coverage.repeats import odd_repetitions
-from core.identification.repeatability import PARTNERS, FloorRow, pairs_of, repeatability
+from core.identification.repeatability import MOST_COMMANDS, PARTNERS, FloorRow, pairs_of, repeatability
 from core.recording import Recording, ServoSettings
 
 STEP = 0.005
@@ -122,6 +122,26 @@ def test_the_pairs_compared_grow_with_the_runs_not_with_their_square() -> None:
         pairs = pairs_of(count)
         assert len(pairs) == len({frozenset(pair) for pair in pairs}) == count * PARTNERS
         assert set(Counter(place for pair in pairs for place in pair).values()) == {2 * PARTNERS}
+
+
+def test_runs_with_commands_of_their_own_are_compared_with_as_many_others_each(monkeypatch) -> None:
+    """Twice the runs, twice the comparisons; a repetition of a recent run is found."""
+    calls = Counter()
+
+    def counted(first: Recording, other: Recording) -> tuple[float, float]:
+        calls[other.id] += 1
+        return 0.0, abs(float(first.goal_position[0] - other.goal_position[0]))
+
+    monkeypatch.setattr("core.identification.repeatability._shift", counted)
+    first = run("0")
+    runs = [
+        replace(first, id=f"{number}", channels={**first.channels, "goal_position": first.goal_position + number})
+        for number in range(3 * MOST_COMMANDS)
+    ]
+    assert repeatability(runs).sets == ()
+    assert max(calls.values()) == MOST_COMMANDS
+    (found,) = repeatability([*runs, replace(runs[-2], id="again")]).sets
+    assert found.runs == (runs[-2].id, "again")
 
 
 def test_an_odd_run_of_a_large_set_is_named() -> None:
