@@ -53,12 +53,17 @@ def main() -> None:
     parser.add_argument("--runs", default=",".join(map(str, RUNS)), metavar="N,…", help="(%(default)s)")
     counts = [int(text) for text in parser.parse_args().runs.split(",")]
     recordings = repetitions(max(counts))
-    before = float("nan")
+    coverage(recordings[:2])
+    before = 0.0
     for count in counts:
         begin = time.perf_counter()
         coverage(recordings[:count])
         took = time.perf_counter() - begin
-        line(f"coverage of {count} runs of one condition", f"{took:.2f} s", f"{BAR}; {took / before:.2f} × the last")
+        line(
+            f"coverage of {count} runs of one condition",
+            f"{took:.2f} s",
+            f"{took / before:.2f} × the last; {BAR}" if before else BAR,
+        )
         before = took
 
 
