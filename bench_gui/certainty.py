@@ -123,7 +123,7 @@ def _computed(
     from core.identification.bootstrap import bootstrap
     from core.identification.certainty import certainty
     from core.identification.profile import Optimum, profile
-    from sessions import Session
+    from sessions import Session, selection_text
 
     opened = Session.open(question.session)
     runs = [run.id for run in opened.runs() if run.id in found.split.train]
@@ -176,7 +176,7 @@ def _computed(
         drawn,
         moved=optimum.moved,
         stopped=not complete,
-        notes=_notes(changed, bool(found.request.points)),
+        notes=_notes(changed, bool(found.request.points), selection_text(result.model.provenance)),
     )
 
 
@@ -189,8 +189,8 @@ def _prior(found: Identification, result: ModelResult) -> Prior:
     return Prior.about(result.model.with_parameters(began), found.request.prior)
 
 
-def _notes(changed: bool, with_points: bool) -> list[str]:
-    notes = []
+def _notes(changed: bool, with_points: bool, selection: str) -> list[str]:
+    notes = [f"identified from {selection}"] if selection else []
     if changed:
         notes.append("the runs have changed since the fit (trimmed, replaced or other settings): identify again")
     if with_points:

@@ -171,7 +171,8 @@ class Controller(QObject):
         """Identify from the chosen runs; those of the servo most of them are of."""
         library = self.library
         path, results = library.path, library.results_place
-        chosen, left_out = library.for_fit(), library.left_out()
+        chosen = library.for_fit()
+        left_out = library.left_out(chosen)
         if path is None or results is None or not chosen:
             self._fail(f"no recordings to identify from; {left_out or 'record or import some'}")
             return

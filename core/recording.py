@@ -6,6 +6,8 @@ This module also names the protocol by which the recorder hands samples to whoev
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -47,6 +49,12 @@ CHANNELS = (
 """Every channel a run may hold; the first four are always there, NaN marks a value the servo did not give."""
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
+
+FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
+"""All an identification looks at; recordings need no other channel for it."""
+
+STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
+"""How a run can end, as it is stored, to the word a person uses."""
 
 TRIM_TOLERANCE = 1e-9
 """What arithmetic may add to a time without moving it past a sample [s]."""
@@ -151,6 +159,17 @@ class Recording:
     def duration(self) -> float:
         """First to last sample [s]."""
         return float(self.time[-1] - self.time[0])
+
+    @property
+    def content_sha256(self) -> str:
+        """Hash of all a fit reads: the FIT_CHANNELS there are, trajectory, bench and settings; not id or provenance."""
+        header = json.dumps([self.trajectory, self.bench.to_json(), self.settings.to_json()], sort_keys=True)
+        digest = hashlib.sha256(header.encode())
+        for name in FIT_CHANNELS:
+            if name in self.channels:
+                digest.update(name.encode())
+                digest.update(np.ascontiguousarray(self.channels[name], dtype=np.float64).data)
+        return digest.hexdigest()
 
     def conditions(self) -> dict[str, str | float]:
         """What a split or a table may group runs by; actuator and preset only where there are such."""

@@ -9,6 +9,7 @@ from sessions.errors import EmptyRunError, SessionError, UnreadableError
 from sessions.exporters import export_bam, export_csv
 from sessions.importers import ImportEvent, import_paths
 from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
+from sessions.selection import LeftOut, Selection, fit_runs, selection_note, selection_of, selection_text
 from sessions.single_file import export_single, import_single
 from sessions.store import Session
 from sessions.summary import RunSummary
@@ -19,10 +20,12 @@ __all__ = [
     "DamagedPart",
     "EmptyRunError",
     "ImportEvent",
+    "LeftOut",
     "RecoveredRun",
     "RecoveryReport",
     "RunSummary",
     "RunWriter",
+    "Selection",
     "Session",
     "SessionError",
     "SessionSink",
@@ -30,6 +33,10 @@ __all__ = [
     "export_bam",
     "export_csv",
     "export_single",
+    "fit_runs",
     "import_paths",
     "import_single",
+    "selection_note",
+    "selection_of",
+    "selection_text",
 ]

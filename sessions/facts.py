@@ -16,10 +16,10 @@ import numpy as np
 from core.bench import Bench
 from core.errors import InputError
 from core.finite import is_finite
-from core.recording import Recording, RunHeader, ServoSettings
+from core.recording import STATUS_WORDS, Recording, RunHeader, ServoSettings
 from sessions.errors import shown
 
-EXIT_STATUSES = ("success", "abort", "fail", "crashed")
+EXIT_STATUSES = tuple(STATUS_WORDS)
 MAX_TEXT = 2000
 """Longest text kept as an attribute; HDF5 limits all of them together."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ class Listing:
     """The runs of a session at one moment, in the order of their numbers."""
 
     runs: tuple[RunSummary, ...]
-    problems: tuple[str, ...]
-    """One line for each file that should be a run and cannot be read."""
+    damaged: Mapping[str, str]
+    """Id of each run whose file cannot be read to the reason, one line."""
 
 
 class RunIndex:
@@ -74,10 +74,10 @@ class RunIndex:
             self._entries = entries if len(entries) == len(current) else {**known, **entries}
             if self._unsaved * READS_PER_WRITE >= len(entries) and self._unsaved:
                 self._save()
-        found = [entry for _, entry in entries.values()]
+        found = {name: entry for name, (_, entry) in entries.items()}
         return Listing(
-            tuple(item for item in found if isinstance(item, RunSummary)),
-            tuple(item for item in found if isinstance(item, str)),
+            tuple(item for item in found.values() if isinstance(item, RunSummary)),
+            {name.removesuffix(".h5"): item for name, item in found.items() if isinstance(item, str)},
         )
 
     def forget(self) -> None:

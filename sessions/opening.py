@@ -92,7 +92,7 @@ def exported_facts(path: Path) -> dict[str, Any]:
 def exported_listing(path: Path) -> Listing:
     """The runs in an exported file; raises SessionError."""
     found: list[RunSummary] = []
-    problems: list[str] = []
+    damaged: dict[str, str] = {}
     with opened(path, checked=False) as file:
         runs = hard_member(file, "runs", h5py.Group)
         for name in sorted(runs, key=lambda name: (len(name.split("_")[0]), name)):
@@ -103,8 +103,8 @@ def exported_listing(path: Path) -> Listing:
                         raise UnreadableError(f"{shown(name)} holds run {summary.id}")
                     found.append(summary)
             except SessionError as error:
-                problems.append(str(error))
-    return Listing(tuple(found), tuple(problems))
+                damaged[name] = str(error)
+    return Listing(tuple(found), damaged)
 
 
 def exported_document(path: Path, name: str) -> Any | None:

@@ -17,7 +17,7 @@ import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -51,6 +51,7 @@ from sessions.schema import (
     read_recording,
 )
 from sessions.sealing import write_run
+from sessions.selection import Selection, fit_runs, selection_of
 from sessions.summary import RunSummary
 from sessions.writer import SessionSink
 
@@ -131,9 +132,13 @@ class Session:
             self._index.forget()
         self._listing = None
 
+    def damaged(self) -> dict[str, str]:
+        """Return the id of each run whose file cannot be read, and why in one line."""
+        return dict(self._refreshed().damaged)
+
     def problems(self) -> list[str]:
         """One line for each file that should be a run or a document and cannot be read."""
-        found = list(self._refreshed().problems)
+        found = list(self.damaged().values())
         for name in documents.DOCUMENT_NAMES:
             try:
                 self.document(name)
@@ -213,13 +218,15 @@ class Session:
 
     def fit_ids(self, ids: Iterable[str] | None = None) -> list[str]:
         """Runs a fit uses: of all, those that ended well; of these, all; never excluded ones. Raises SessionError."""
-        noted = self.annotations()
         if ids is None:
-            chosen = [run.id for run in self.runs() if run.exit_status == "success"]
-        else:
-            chosen = self._chosen(ids)
-            self._require_runs(chosen)
-        return [identity for identity in chosen if not noted.get(identity, Annotation()).excluded]
+            return fit_runs(self.runs(), self.annotations())
+        chosen = self._chosen(ids)
+        self._require_runs(chosen)
+        return fit_runs((), self.annotations(), chosen)
+
+    def selection(self, used: Sequence[Recording]) -> Selection:
+        """Say which runs of the session these recordings are, and what became of the others; raises SessionError."""
+        return selection_of(used, self.runs(), self.damaged(), self.annotations())
 
     def load_for_fit(self, ids: Iterable[str] | None = None, channels: Container[str] | None = None) -> list[Recording]:
         """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.

@@ -11,7 +11,7 @@ import os
 import sys
 from importlib import import_module
 
-from bench_gui.cli.arguments import add_servo_files
+from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
 from core.errors import ServoBenchError
 
 COMMANDS: dict[str, str] = {
@@ -55,10 +55,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="bench",
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
-        epilog="bench COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 wrong usage.",
+        epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "
+        "Exit codes: 0 done, 1 failed, 2 wrong usage.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and end")
-    parser.add_argument("--session", metavar="SESSION", help="session to open in the window")
+    parser.add_argument(
+        "--session", metavar="SESSION", type=session_place, help=f"session to open in the window{OR_EXAMPLE}"
+    )
     parser.add_argument(
         "--servo", metavar="ADDRESS", default="simulated:mx106", help="servo to offer in the window (%(default)s)"
     )
@@ -75,8 +78,9 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
     parser = build_parser()
-    arguments = parser.parse_args(argv)
+    arguments = argparse.Namespace(command=None)
     try:
+        arguments = parser.parse_args(argv)
         if arguments.version:
             return _print_version()
         add_servo_files(arguments)
@@ -91,7 +95,7 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        return _fail(f"{error.filename or arguments.command}: {error.strerror or error}")
+        return _fail(f"{error.filename or arguments.command or parser.prog}: {error.strerror or error}")
     except Exception as error:
         if os.environ.get(TRACEBACK_VARIABLE):
             raise

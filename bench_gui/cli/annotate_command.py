@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import comma_list
+from bench_gui.cli.arguments import add_session, comma_list
 from bench_gui.cli.runs_command import print_runs, runs_json
 from bench_gui.cli.terminal import add_json, print_json
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench annotate`."""
-    parser.add_argument("session", metavar="SESSION", help="session folder")
+    add_session(parser, "session folder")
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run id; several get the same annotation")
     parser.add_argument("--note", metavar="TEXT", help='replace the note; "" removes it')
     parser.add_argument("--tag", type=comma_list, default=[], metavar="T,…", help="add these tags")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
+from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from core.bench import Bench
     from core.model import ServoModel
     from core.recording import Recording
-    from sessions import Session
+    from sessions import Selection, Session
 
 INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
 CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
@@ -19,6 +21,8 @@ SERVO_ARGUMENTS = ("servo", "emulator")
 """Arguments of any command whose text is a servo's name or address."""
 _SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
 """A path as a whole text or as a part of an address, also one with a drive letter."""
+EXAMPLE_NAME = "example"
+OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (a folder of that name here comes first)'
 FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
@@ -120,9 +124,26 @@ def add_simulation(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def session_place(text: str) -> str:
+    """Path of a session as it is named on the command line: itself, or a copy of the example session for EXAMPLE_NAME.
+
+    A file or folder of that name in the working directory comes first.
+    """
+    if text != EXAMPLE_NAME or Path(text).exists():
+        return text
+    from bench_gui.examples import example_session
+
+    return str(example_session())
+
+
+def add_session(parser: argparse.ArgumentParser, what: str = "session folder or exported session file") -> None:
+    """Offer SESSION."""
+    parser.add_argument("session", metavar="SESSION", type=session_place, help=f"{what}{OR_EXAMPLE}")
+
+
 def add_recordings(parser: argparse.ArgumentParser) -> None:
     """Offer a session and how its recordings are used."""
-    parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
+    add_session(parser)
     parser.add_argument(
         "--runs",
         type=comma_list,
@@ -218,13 +239,23 @@ def model_from(text: str, integrator: str | None = None, substeps: int | None = 
     return with_integration(model, integrator, substeps)
 
 
-def recordings_from(session_path: str, arguments: argparse.Namespace) -> tuple[list[Recording], str]:
-    """Recordings of `runs_from`, each the part it is trimmed to, and their hash."""
-    from sessions import Session
+def recordings_from(
+    session: Session, arguments: argparse.Namespace, channels: Container[str] | None = None
+) -> tuple[list[Recording], Selection]:
+    """Recordings of `runs_from`, each the part it is trimmed to, and what became of the session's other runs.
 
-    session = Session.open(session_path)
-    chosen = runs_from(session, arguments)
-    return session.load_for_fit(chosen), session.data_hash(chosen)
+    Unless every run is used, that is one line on standard error. channels: as `Session.load_for_fit`.
+    """
+    recordings = session.load_for_fit(runs_from(session, arguments), channels)
+    selection = session.selection(recordings)
+    say_selection("" if selection.complete else selection.text)
+    return recordings, selection
+
+
+def say_selection(text: str) -> None:
+    """Print a selection's sentence on standard error; nothing for an empty one."""
+    if text:
+        print(f"note: {text}", file=sys.stderr)
 
 
 def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
@@ -258,7 +289,9 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     if not usable and any(run.exit_status == "success" for run in session.runs()):
         raise InputError(f"{place}: all finished runs are excluded; bench annotate SESSION RUN… --include changes that")
     if not usable:
-        raise InputError(f"{place}: the session has no finished runs; record or import some")
+        nothing = session.selection(())
+        others = "" if nothing.complete else f" ({nothing.text})"
+        raise InputError(f"{place}: the session has no finished runs{others}; record or import some")
     if not tags:
         return usable
     chosen = [identity for identity in usable if identity in noted and not set(tags).isdisjoint(noted[identity].tags)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.certainty import DRAWS, PROFILED, SUMMARY
-from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_int
+from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench certainty`."""
-    parser.add_argument("session", metavar="SESSION", help="session the identification was made from")
+    add_session(parser, "session the identification was made from")
     parser.add_argument(
         "--result", metavar="ID", help="its folder, or its name in the session's results; default: the newest"
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_sample, add_tag, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import add_sample, add_session, add_tag, comma_list, positive_float, positive_int
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 
@@ -25,7 +25,7 @@ ACTUATOR_FILE, RESULT_FILE = "actuator.json", "result.json"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench compliant identify`."""
-    parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
+    add_session(parser)
     parser.add_argument(
         "--actuator",
         type=actuator_name,
@@ -73,8 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
     from core.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.compliant.modes import Mode
     from core.compliant.unknowns import LINK, MOTOR, SPRINGS
+    from sessions import Session
 
-    recordings, data_hash = recordings_from(arguments.session, arguments)
+    session = Session.open(arguments.session)
+    recordings, selection = recordings_from(session, arguments)
+    data_hash = session.data_hash(selection.runs)
     start = _start(arguments.actuator, recordings[0].settings.actuator)
     request = CompliantRequest(
         start=start,

@@ -27,9 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Look and print."""
     from core.identification.coverage.report import coverage
+    from sessions import Session
 
     model = model_from(arguments.model) if arguments.model else None
-    recordings, _ = recordings_from(arguments.session, arguments)
+    recordings, selection = recordings_from(Session.open(arguments.session), arguments)
     seen = coverage(recordings, model=model, threads=arguments.jobs)
     audited: HeaderAudit | None = None
     if model is not None:
@@ -37,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
     if arguments.json:
-        print_json(seen.to_json() | ({} if audited is None else audited.to_json()))
+        print_json(seen.to_json() | {"selection": selection.to_json()} | ({} if audited is None else audited.to_json()))
         return 0
     _print(seen)
     if audited is not None:

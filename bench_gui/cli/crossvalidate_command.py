@@ -14,7 +14,7 @@ from bench_gui.cli.arguments import (
     comma_list,
     friction_models,
     positive_int,
-    runs_from,
+    recordings_from,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from bench_gui.identify.crossvalidation import COMMAND_PATHS, CONDITIONS, SUMMARY
@@ -75,8 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from sessions import Session
 
     session = Session.open(arguments.session)
-    runs = runs_from(session, arguments)
-    recordings = session.load_for_fit(runs)
+    recordings, selection = recordings_from(session, arguments)
     request = IdentificationRequest(
         servo=recordings[0].settings.servo,
         models=arguments.model,
@@ -88,7 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
         dt=arguments.dt,
         supply=arguments.supply,
         threads=arguments.jobs,
-        data_hash=session.data_hash(runs),
+        data_hash=session.data_hash(selection.runs),
     )
     question = Question(
         request=request,
@@ -105,6 +104,7 @@ def run(arguments: argparse.Namespace) -> int:
             question,
             recordings,
             folder,
+            selection=selection,
             told=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
             should_stop=lambda: interrupt.asked,
         )

@@ -40,16 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
     """Evaluate and print."""
     from core.identification.evaluate import evaluate
     from core.identification.grouping import group_runs
+    from sessions import Session
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
-    recordings, _ = recordings_from(arguments.session, arguments)
+    recordings, selection = recordings_from(Session.open(arguments.session), arguments)
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
     if arguments.plot:
         _plot(arguments, model, recordings, result)
     if arguments.json:
-        print_json(result.to_json() | (_grouped(arguments.by, groups, result) if arguments.by else {}))
+        grouped = _grouped(arguments.by, groups, result) if arguments.by else {}
+        print_json(result.to_json() | grouped | {"selection": selection.to_json()})
         return 0
     if arguments.by:
         rows = _grouped(arguments.by, groups, result)["groups"]

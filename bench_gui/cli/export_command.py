@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, model_from, positive_float
+from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, session_place
 from bench_gui.cli.terminal import add_json, print_json
 
 MODEL_TARGETS = (
@@ -33,7 +33,9 @@ WORDS = ("syntax", "friction", "drive")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench export`."""
-    parser.add_argument("source", metavar="FILE|SERVO:VARIANT|SESSION", help="a model, or a session")
+    parser.add_argument(
+        "source", metavar="FILE|SERVO:VARIANT|SESSION", type=session_place, help=f"a model, or a session{OR_EXAMPLE}"
+    )
     parser.add_argument("--to", required=True, choices=dict.fromkeys(MODEL_TARGETS + SESSION_TARGETS), help="target")
     parser.add_argument(
         "--kp", type=float, metavar="P", help="gain written into a simulator's actuator; default: the catalogue's"

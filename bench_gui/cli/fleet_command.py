@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int
+from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int, session_place
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sessions",
         nargs="*",
         metavar="SESSION",
+        type=session_place,
         help="one a unit, or with units that told their serial number; none: show what the folder holds",
     )
     parser.add_argument(

@@ -15,7 +15,7 @@ from bench_gui.cli.arguments import (
     friction_models,
     model_from,
     positive_int,
-    runs_from,
+    recordings_from,
 )
 from bench_gui.cli.terminal import (
     ProgressBar,
@@ -146,13 +146,12 @@ def run(arguments: argparse.Namespace) -> int:
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
-    from core.identification.objective import FIT_CHANNELS
     from core.placement import points_from_json
+    from core.recording import FIT_CHANNELS
     from sessions import Session
 
     session = Session.open(arguments.session)
-    runs = runs_from(session, arguments)
-    recordings = session.load_for_fit(runs, FIT_CHANNELS)
+    recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
     terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
@@ -181,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
         bounds=tuple(_bounds(text) for text in arguments.bounds),
         start=_start(arguments.start, servo),
         threads=arguments.jobs,
-        data_hash=session.data_hash(runs),
+        data_hash=session.data_hash(selection.runs),
     )
     if arguments.points:
         placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
@@ -201,7 +200,13 @@ def run(arguments: argparse.Namespace) -> int:
     with Interrupt() as interrupt:
         watch = Watch(progressed=progress, should_stop=lambda: interrupt.asked)
         finding = run_identification(
-            recordings, request, folder, watch, resume=arguments.resume, storage=arguments.storage
+            recordings,
+            request,
+            folder,
+            watch,
+            selection=selection,
+            resume=arguments.resume,
+            storage=arguments.storage,
         )
     bar.clear()
     if finding.problem:

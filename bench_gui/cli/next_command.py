@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, runs_from
+from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, recordings_from
 from bench_gui.cli.record_command import numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from core.model import ServoModel
     from core.plan import GridPlan
     from core.recording import Recording
-    from sessions import Session
+    from sessions import Selection, Session
 
 QUICK_TRIALS = 150
 """Evaluations per parameter of the fit that stands in for a model; what helps depends little on the last percent."""
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     from sessions import Session
 
     session = Session.open(arguments.session)
-    recordings = _recordings(arguments, session)
+    recordings, selection = _recordings(arguments, session)
     model = _model(arguments, recordings)
     found = next_recordings(
         model,
@@ -73,17 +73,17 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.jobs,
     )
     if arguments.json:
-        print_json(found.to_json())
+        print_json(found.to_json() | ({} if selection is None else {"selection": selection.to_json()}))
         return 0
     _show(arguments, found)
     return 0
 
 
-def _recordings(arguments: argparse.Namespace, session: Session) -> list[Recording]:
+def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[Recording], Selection | None]:
     """Those that --runs and --tag choose; none for a session that has none yet."""
     if not (arguments.runs or arguments.tag or session.runs()):
-        return []
-    return session.load_for_fit(runs_from(session, arguments))
+        return [], None
+    return recordings_from(session, arguments)
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:

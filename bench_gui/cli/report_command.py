@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 
+from bench_gui.cli.arguments import add_session, say_selection
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench report`."""
-    parser.add_argument("session", metavar="SESSION", help="session the identification was made from")
+    add_session(parser, "session the identification was made from")
     parser.add_argument(
         "result", metavar="RESULT", nargs="?", help="folder of the identification; default: the session's newest"
     )
@@ -19,9 +21,12 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from bench_gui.report.of_session import newest_result_folder, report_of
+    from bench_gui.results import load_identification
+    from sessions import selection_note
 
     session = Path(arguments.session)
     folder = Path(arguments.result) if arguments.result else newest_result_folder(session)
     path = Path(arguments.output) if arguments.output else folder / "report.html"
     print(report_of(session, folder, path))
+    say_selection(selection_note(load_identification(folder).recommended.model.provenance))
     return 0

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_tag
+from bench_gui.cli.arguments import add_session, add_tag
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NOTE_WIDTH = 48
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench runs`."""
-    parser.add_argument("session", metavar="SESSION", help="session folder or exported session file")
+    add_session(parser)
     add_tag(parser)
     add_json(parser)
 

@@ -21,14 +21,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Simulate and write."""
     from bench_gui.cli.motion_files import write_motion
     from core.simulation import on_grid, simulate_recording
+    from sessions import Session
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
-    recordings, _ = recordings_from(arguments.session, arguments)
+    recordings, selection = recordings_from(Session.open(arguments.session), arguments)
     motions = {r.id: simulate_recording(model, r, arguments.dt, arguments.supply) for r in recordings}
     measured = {r.id: on_grid(r, arguments.dt)[0].position for r in recordings}
     path = write_motion(arguments.output, motions, measured)
     if arguments.json:
-        print_json({"file": str(path), "model": model.title, "runs": list(motions)})
+        print_json({"file": str(path), "model": model.title, "runs": list(motions), "selection": selection.to_json()})
     else:
         print(f"{len(motions)} runs of {model.title} ({model.integrator}) written to {path}")
     return 0

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
     FRICTION_CHOICES,
+    OR_EXAMPLE,
     add_sample,
     add_tag,
     bench_from,
@@ -25,6 +26,7 @@ from bench_gui.cli.arguments import (
     positive_float,
     positive_int,
     recordings_from,
+    session_place,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 
@@ -69,7 +71,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     program.set_defaults(run_task=_run)
 
     fit = tasks.add_parser("fit", help="fit a node to a model or a session and say what it loses against M1–M6")
-    fit.add_argument("source", metavar="MODEL|SESSION", help="a model file, SERVO:VARIANT, or a session")
+    fit.add_argument(
+        "source",
+        metavar="MODEL|SESSION",
+        type=session_place,
+        help=f"a model file, SERVO:VARIANT, or a session{OR_EXAMPLE}",
+    )
     fit.add_argument(
         "--models",
         type=comma_list,
@@ -251,10 +258,11 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
 def _fit(arguments: argparse.Namespace) -> int:
     from core.export.webots_servo_export import node_text
     from core.webots.loss import loss_on_model, loss_on_recordings
+    from sessions import Session
 
     bar = ProgressBar(arguments.quiet or arguments.json)
     if _is_session(arguments.source):
-        recordings, _ = recordings_from(arguments.source, arguments)
+        recordings, _ = recordings_from(Session.open(arguments.source), arguments)
         found = loss_on_recordings(
             recordings,
             _models(arguments.models, recordings[0].settings.servo),

@@ -399,6 +399,8 @@ class CompareView(TaskPage):
             text = "Simulating…"
         elif judging:
             text = f"{known} of {all_of_them} errors known"
+        else:
+            text = self._controller.library.left_out(comparison.runs)
         self.note.setText(text)
 
     # Models.

@@ -172,7 +172,13 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
             line.tell(Share(done, text))
 
     run_crossvalidation(
-        question, recordings, folder, told=told, should_stop=line.stop_asked, should_yield=line.courtesy_asked
+        question,
+        recordings,
+        folder,
+        selection=session.selection(recordings),
+        told=told,
+        should_stop=line.stop_asked,
+        should_yield=line.courtesy_asked,
     )
     return folder
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.identification.repeatability import Repeatability
     from core.identification.request import IdentificationRequest
     from core.recording import Recording
+    from sessions import Selection
 
 SUMMARY = "crossvalidation.json"
 ASKED = "crossvalidation_request.json"
@@ -66,6 +67,8 @@ class CrossValidated:
     terms: Mapping[str, Any] | None
     """As `TermCosts.to_json` makes it."""
     repeated: Repeatability
+    selection: Selection | None = None
+    """What became of the session's other runs, where it is known."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what there is beside the `CrossValidation` under names of its own."""
@@ -76,6 +79,7 @@ class CrossValidated:
             "terms": self.terms,
             "repeatability": [row.to_json() for row in self.repeated.table(errors)],
             "repeatability_text": self.repeated.text(errors),
+            **({} if self.selection is None else {"selection": self.selection.to_json()}),
         }
 
 
@@ -84,6 +88,7 @@ def run_crossvalidation(
     recordings: Sequence[Recording],
     folder: Path | None,
     *,
+    selection: Selection | None = None,
     told: Told = lambda share, text: None,
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
@@ -91,8 +96,8 @@ def run_crossvalidation(
     """Cross-validate and keep the result in a folder, whose searches on record are not repeated; None: keep nothing.
 
     Transfer tables and terms that are kept there stay, as long as they are of the same searches and the same choice.
-    What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
-    InputError.
+    selection: kept with the result. What is complete when should_stop says so is kept; should_yield: as `identify`.
+    Raises IdentificationError, InputError.
     """
     from bench_gui.identify.record import working_on
 
@@ -102,6 +107,7 @@ def run_crossvalidation(
             kept = _kept(question, folder)
             _write(folder, ASKED, question.searches())
         made = _cross_validate(question, recordings, folder, kept, told, should_stop, should_yield)
+        made = replace(made, selection=selection)
         if folder is not None:
             _write(folder, SUMMARY, made.to_json())
     return made

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from bench_gui.identify.record import (
     RECORD,
@@ -17,12 +18,11 @@ from bench_gui.identify.record import (
 from bench_gui.results import save_identification
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
-from core.identification.objective import FIT_CHANNELS
 from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL
-from core.recording import Recording
-from sessions import Session
+from core.recording import FIT_CHANNELS, Recording
+from sessions import Selection, Session
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,14 +53,15 @@ def run_identification(
     folder: Path,
     watch: Watch,
     *,
+    selection: Selection | None = None,
     resume: bool = False,
     storage: str = "",
 ) -> Finding:
     """Identify from recordings and keep everything in a folder.
 
-    request: with the hash of the recordings' data; resume: go on with what the folder holds, raises
-    IdentificationError if that was another request or if the runs have changed since; storage: of the studies, see
-    `identify`.
+    request: with the hash of the recordings' data; selection: kept in the provenance of every model; resume: go on
+    with what the folder holds, raises IdentificationError if that was another request or if the runs have changed
+    since; storage: of the studies, see `identify`.
     """
     runs = tuple(recording.id for recording in recordings)
     # A split that is not possible leaves no folder behind.
@@ -83,12 +84,23 @@ def run_identification(
         except ServoBenchError:
             record.ended("failed")
             raise
+        if selection is not None:
+            found = _with_provenance(found, {"selection": selection.to_json()})
         try:
             files = tuple(save_identification(found, folder))
             record.ended("stopped" if found.stopped else "finished")
         except ServoBenchError as error:
             return Finding(found, (), str(error))
     return Finding(found, files)
+
+
+def _with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
+    """The same with more in the provenance of every model."""
+    results = [
+        replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
+        for result in found.results
+    ]
+    return replace(found, results=tuple(results))
 
 
 def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest, resume: bool) -> IdentificationRecord:

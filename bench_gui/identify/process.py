@@ -66,7 +66,7 @@ def _identify(job: FitJob, line: Line) -> FitResult:
 
     from bench_gui.identify.job import Watch, load_again, run_identification
     from bench_gui.identify.record import read_record
-    from core.identification.objective import FIT_CHANNELS
+    from core.recording import FIT_CHANNELS
     from sessions import Session
 
     session = Session.open(job.session)
@@ -83,7 +83,9 @@ def _identify(job: FitJob, line: Line) -> FitResult:
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )
-    finding = run_identification(recordings, request, job.folder, watch, resume=job.resume)
+    finding = run_identification(
+        recordings, request, job.folder, watch, selection=session.selection(recordings), resume=job.resume
+    )
     return FitResult.of(finding.identification, job.folder if finding.files else None, finding.problem)
 
 

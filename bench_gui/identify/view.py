@@ -141,6 +141,9 @@ class IdentifyView(TaskPage):
         self.summary: QLabel = label("", "muted")
         self.summary.setWordWrap(True)
         self.summary.hide()
+        self.selection_note: QLabel = label("", "muted")
+        self.selection_note.setWordWrap(True)
+        self.selection_note.setToolTip("Select a run in the session to use it though it did not end well")
         self.obstacle = ProblemCard(QBoxLayout.Direction.TopToBottom)
         self.resume_note: QLabel = label("", "muted")
         self.resume_note.setWordWrap(True)
@@ -169,6 +172,7 @@ class IdentifyView(TaskPage):
         self.actions_column.addWidget(self.summary)
         self.actions_column.addWidget(self.obstacle)
         self.actions_column.addLayout(resume)
+        self.actions_column.addWidget(self.selection_note)
         self.actions_column.addWidget(self.check_button)
         self.actions_column.addLayout(row)
 
@@ -550,6 +554,9 @@ class IdentifyView(TaskPage):
         beside = self.panels.under_way
         self.start_button.setEnabled(not fitting.active and not beside and count > 0 and wrong is None)
         self.start_button.setText("Identify" if count == 0 else f"Identify from {count} run{'s' if count != 1 else ''}")
+        left_out = self._controller.library.left_out(runs)
+        self.selection_note.setText(left_out)
+        self.selection_note.setVisible(bool(left_out))
         tip = "Search for the parameters of the checked models" if wrong is None else f"Not possible: {wrong.message}"
         self.start_button.setToolTip(f"Not possible: {beside}" if beside else tip)
         self.check_button.setEnabled(count > 0)

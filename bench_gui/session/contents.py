@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,8 @@ class Contents:
     annotations: dict[str, Annotation]
     troubles: list[str]
     models: list[ServoModel]
+    damaged: Mapping[str, str] = field(default_factory=dict)
+    """Run id to why it cannot be read."""
 
 
 def read_contents(
@@ -57,7 +59,7 @@ def read_contents(
     except SessionError:
         # `problems` has named it.
         annotations = {}
-    return Contents(session, runs, annotations, troubles, models or [])
+    return Contents(session, runs, annotations, troubles, models or [], session.damaged())
 
 
 def recovery_of(contents: Contents) -> Recovery | None:

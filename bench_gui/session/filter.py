@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench_gui.session.wording import STATUS_WORDS, number_of, status_word
+from bench_gui.session.wording import number_of, status_word
+from core.recording import STATUS_WORDS
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary

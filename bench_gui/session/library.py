@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,8 @@ class Library(QObject):
         self._session: Session | None = None
         self.title = ""
         self.runs: list[RunSummary] = []
+        self.damaged: Mapping[str, str] = {}
+        """Id of each run that cannot be read to the reason."""
         self.annotations: dict[str, Annotation] = {}
         """What is noted about runs; see `annotation`."""
         self._blank: Annotation | None = None
@@ -117,19 +119,18 @@ class Library(QObject):
     def for_fit(self) -> list[RunSummary]:
         """The selected runs, or all that ended well when none is selected; never an excluded one.
 
-        The rule of `Session.fit_ids`, applied to what is on the screen.
+        The rule of `sessions.fit_runs`, applied to what is on the screen.
         """
         return list(self._choice().for_fit)
 
-    def left_out(self) -> str:
-        """What `for_fit` leaves out of the selected runs, or of all, in words; empty when it takes them all."""
-        wanted = set(self.selected)
-        runs = [run for run in self.runs if not wanted or run.id in wanted]
-        excluded = sum(self._excluded(run) for run in runs)
-        unfit = len(runs) - excluded - len(self.for_fit())
-        parts = [f"{excluded} excluded"] if excluded else []
-        parts += [f"{unfit} that did not end well (select them to use them)"] if unfit else []
-        return f"left out of the fit: {' and '.join(parts)}" if parts else ""
+    def left_out(self, used: Sequence[RunSummary]) -> str:
+        """What became of the session's other runs when these are used, in one sentence; empty when all are."""
+        if not (self.runs or self.damaged):
+            return ""
+        from sessions import selection_of
+
+        selection = selection_of(used, self.runs, self.damaged, self.annotations)
+        return "" if selection.complete else selection.text
 
     def select(self, ids: Iterable[str]) -> None:
         """Choose runs by id; none stands for all."""
@@ -221,11 +222,14 @@ class Library(QObject):
         if session is None:
             return
 
-        def done(runs: list[RunSummary]) -> None:
-            if session is self._session:
-                self._take_runs(runs)
+        def work() -> tuple[list[RunSummary], dict[str, str]]:
+            return session.runs(), session.damaged()
 
-        self._background.submit("session", session.runs, done=done, failed=self.problem.emit)
+        def done(found: tuple[list[RunSummary], dict[str, str]]) -> None:
+            if session is self._session:
+                self._take_runs(*found)
+
+        self._background.submit("session", work, done=done, failed=self.problem.emit)
 
     def sink_for(self, servo: str, done: Callable[[SinkDescription], None], failed: Callable[[str], None]) -> None:
         """Where runs of a servo go: the open session, or a new one if it holds runs of another servo."""
@@ -318,10 +322,18 @@ class Library(QObject):
             wanted = set(self.selected)
             used = [run for run in self.runs if not self._excluded(run)]
             chosen = [run for run in self.runs if run.id in wanted] if wanted else used
-            fit = [run for run in used if run.id in wanted or (not wanted and run.exit_status == "success")]
+            fit = self._fit(chosen)
             servos = Counter(run.servo for run in chosen)
             self._chosen = _Choice(of, chosen, fit, servos.most_common(1)[0][0] if servos else "")
         return self._chosen
+
+    def _fit(self, chosen: Sequence[RunSummary]) -> list[RunSummary]:
+        if not chosen:
+            return []
+        from sessions import fit_runs
+
+        ids = set(fit_runs(chosen, self.annotations, [run.id for run in chosen] if self.selected else None))
+        return [run for run in chosen if run.id in ids]
 
     def _excluded(self, run: RunSummary) -> bool:
         noted = self.annotations.get(run.id)
@@ -362,7 +374,7 @@ class Library(QObject):
             self.selected = ()
             self.opened.emit()
             self.models_found.emit(contents.models)
-        self._take_runs(runs)
+        self._take_runs(runs, contents.damaged)
         self.annotations_changed.emit()
         if overtaken:
             # Something was noted while the session was being read.
@@ -374,8 +386,8 @@ class Library(QObject):
             if recovery is not None:
                 self.recovered.emit(recovery)
 
-    def _take_runs(self, runs: list[RunSummary]) -> None:
-        self.runs = runs
+    def _take_runs(self, runs: list[RunSummary], damaged: Mapping[str, str]) -> None:
+        self.runs, self.damaged = runs, damaged
         known = {run.id for run in runs}
         kept = tuple(identity for identity in self.selected if identity in known)
         changed = kept != self.selected

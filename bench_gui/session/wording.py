@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.recording import STATUS_WORDS
+
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
-
-STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
-"""Exit status to how a person calls it."""
 
 
 def number_of(run: RunSummary) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from core.errors import IdentificationError
 from core.identification.grouping import CONDITIONS, Value, group_runs, named
+from core.identification.split import without_equals
 from core.recording import Recording
 
 UNIT = "unit"
@@ -80,7 +81,8 @@ class Folds:
 def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
     """One fold per value of each condition in `by`, see FOLD_CONDITIONS.
 
-    Raises InputError for a condition that does not exist, IdentificationError when no condition takes two values.
+    A run with the same content as one held out, e.g. a copy said to be of another unit, is not trained on. Raises
+    InputError for a condition that does not exist, IdentificationError when no condition takes two values.
     """
     found: list[Fold] = []
     skipped: list[tuple[str, str]] = []
@@ -90,8 +92,7 @@ def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
             skipped.append((condition, _why_skipped(condition, values)))
             continue
         for value, held in values.items():
-            out = set(held)
-            train = tuple(r.id for r in recordings if r.id not in out)
+            train = without_equals(recordings, set(held))
             found.append(Fold(condition=condition, value=value, train=train, held_out=held))
     if not found:
         reasons = "; ".join(reason for _, reason in skipped) or "no condition was named"

@@ -89,10 +89,6 @@ def _joined(parts: list[NDArray[Any]]) -> Array:
     return whole
 
 
-FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
-"""All an identification looks at; recordings need no other channel for it."""
-
-
 class Batch:
     """Recordings ready to be simulated for many candidates at once."""
 

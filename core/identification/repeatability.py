@@ -40,6 +40,14 @@ SHIFT_STEPS = (0.005, 0.001)
 SAME_COMMANDS = 0.02
 """Goals that differ by more on average are not repetitions [rad]."""
 
+MOST_COMMANDS = 50
+"""Different commands under one header, such as random motions, that a run is compared with: to compare each run with
+all would take hours for 2,000."""
+
+PARTNERS = 50
+"""In a set of more than twice as many runs, each is compared with this many on either side of it in the set: all pairs
+of 2,000 runs would be two million."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Repetitions:
@@ -50,11 +58,11 @@ class Repetitions:
     floor: float
     """Mean absolute deviation from the median motion, see this module's docstring."""
     distances: tuple[tuple[str, str, float], ...]
-    """Two of them and the mean absolute difference of their positions, every pair once."""
+    """Two of them and the mean absolute difference of their positions, every pair of `pairs_of` once."""
 
     @property
     def difference(self) -> float:
-        """Mean absolute difference of two of them."""
+        """Mean absolute difference of two of them, over all pairs compared."""
         return float(np.mean([distance for _, _, distance in self.distances]))
 
 
@@ -68,7 +76,7 @@ class FloorRow:
     """Sets of runs."""
     runs: int
     pairs: int
-    """Of runs of one set."""
+    """Of runs of one set that were compared, see PARTNERS."""
     floor: float
     """Every run counts the same."""
     difference: float
@@ -143,10 +151,13 @@ def _header(recording: Recording) -> tuple[Value, ...]:
 
 
 def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, float]]]:
-    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s]."""
+    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s].
+
+    Of more different commands than MOST_COMMANDS, a run is compared with those that came last.
+    """
     sets: list[list[tuple[Recording, float]]] = []
     for recording in group:
-        for members in sets:
+        for members in sets[-MOST_COMMANDS:]:
             shift, apart = _shift(members[0][0], recording)
             if apart <= SAME_COMMANDS:
                 members.append((recording, shift))
@@ -175,10 +186,16 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
         trajectory=runs[0].trajectory,
         floor=float(np.abs(motions - np.median(motions, axis=0)).mean()),
         distances=tuple(
-            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean()))
-            for i, k in combinations(range(len(runs)), 2)
+            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean())) for i, k in pairs_of(len(runs))
         ),
     )
+
+
+def pairs_of(count: int) -> list[tuple[int, int]]:
+    """Places of the runs of a set that are compared: all pairs, or of a large set those within PARTNERS on a ring."""
+    if count <= 2 * PARTNERS + 1:
+        return list(combinations(range(count), 2))
+    return [(i, (i + step) % count) for i in range(count) for step in range(1, PARTNERS + 1)]
 
 
 def _shift(first: Recording, other: Recording) -> tuple[float, float]:
@@ -187,6 +204,9 @@ def _shift(first: Recording, other: Recording) -> tuple[float, float]:
     inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
     if int(inner.sum()) < 2:
         return 0.0, np.inf
+    same = ((ours, theirs), (first.goal_position, other.goal_position), (first.torque_enable, other.torque_enable))
+    if all(np.array_equal(one, another) for one, another in same):
+        return 0.0, 0.0
     moments = ours[inner]
     driven, released = first.goal_position[inner], ~first.torque_enable[inner]
 

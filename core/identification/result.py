@@ -120,6 +120,7 @@ class ModelResult:
             "integrator": self.model.integrator,
             "step": self.model.step,
             "discretisation_error": step_cost(self.model),
+            "selection": self.model.provenance.get("selection"),
             "file": None if file is None else str(file),
         }
 

@@ -150,7 +150,7 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
     assert (result / "study.journal").exists()
     model = found[1]["file"]
     held = json.loads(run(capsys, "evaluate", session, "--model", model, "--json"))
-    assert set(held) == {"mean_mae", "mean_rmse", "runs"}
+    assert set(held) == {"mean_mae", "mean_rmse", "runs", "selection"}
     by_id = {entry["id"]: entry["mae"] for entry in held["runs"]}
     kp400 = [mae for name, mae in by_id.items() if name.endswith("kp400")]
     assert sum(kp400) / len(kp400) == pytest.approx(found[1]["validation_mae"], rel=1e-12)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -11,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.identification.repeatability import FloorRow, repeatability
+from core.identification.coverage.repeats import odd_repetitions
+from core.identification.repeatability import MOST_COMMANDS, PARTNERS, FloorRow, pairs_of, repeatability
 from core.recording import Recording, ServoSettings
 
 STEP = 0.005
@@ -110,3 +113,40 @@ def test_a_model_is_held_against_the_floor_by_trajectory_and_overall() -> None:
     assert rows[1].ratio == pytest.approx(2.0)
     assert (rows[2].repetitions, rows[2].runs) == (3, 6)
     assert "scatter by 2.7 mrad" in found.text()
+
+
+def test_the_pairs_compared_grow_with_the_runs_not_with_their_square() -> None:
+    """Every run of a large set has as many partners as any other, and no pair comes twice."""
+    assert pairs_of(2 * PARTNERS + 1) == list(combinations(range(2 * PARTNERS + 1), 2))
+    for count in (2 * PARTNERS + 2, 1000, 2000):
+        pairs = pairs_of(count)
+        assert len(pairs) == len({frozenset(pair) for pair in pairs}) == count * PARTNERS
+        assert set(Counter(place for pair in pairs for place in pair).values()) == {2 * PARTNERS}
+
+
+def test_runs_with_commands_of_their_own_are_compared_with_as_many_others_each(monkeypatch) -> None:
+    """Twice the runs, twice the comparisons; a repetition of a recent run is found."""
+    calls = Counter()
+
+    def counted(first: Recording, other: Recording) -> tuple[float, float]:
+        calls[other.id] += 1
+        return 0.0, abs(float(first.goal_position[0] - other.goal_position[0]))
+
+    monkeypatch.setattr("core.identification.repeatability._shift", counted)
+    first = run("0")
+    runs = [
+        replace(first, id=f"{number}", channels={**first.channels, "goal_position": first.goal_position + number})
+        for number in range(3 * MOST_COMMANDS)
+    ]
+    assert repeatability(runs).sets == ()
+    assert max(calls.values()) == MOST_COMMANDS
+    (found,) = repeatability([*runs, replace(runs[-2], id="again")]).sets
+    assert found.runs == (runs[-2].id, "again")
+
+
+def test_an_odd_run_of_a_large_set_is_named() -> None:
+    """Runs compared with part of the others only: the one that is 50 mrad off, and no other."""
+    runs = [run(f"{number:03d}", 0.05 if number == 70 else 1e-4 * (number % 3)) for number in range(2 * PARTNERS + 20)]
+    (found,) = (repeated := repeatability(runs)).sets
+    assert len(found.distances) == len(runs) * PARTNERS
+    assert [finding.runs for finding in odd_repetitions(repeated, runs)] == [("070",)]

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.split import split_recordings
+from core.identification.folds import folds
+from core.identification.split import equal_runs, split_recordings
 from core.recording import Recording, ServoSettings
 
 
 def run(number: int, trajectory: str, kp: float, mass: float) -> Recording:
+    # Each with content of its own.
     channels = {
         "time": np.array([0.0, 0.005]),
         "goal_position": np.zeros(2),
         "torque_enable": np.ones(2),
-        "position": np.zeros(2),
+        "position": np.full(2, float(number)),
     }
     return Recording(
         id=str(number),
@@ -82,3 +86,29 @@ def test_rules_that_make_no_sense_say_why(rule: str, message: str) -> None:
 def test_one_recording_cannot_be_split() -> None:
     with pytest.raises(IdentificationError, match="leaves none"):
         split_recordings(RUNS[:1], "25%")
+
+
+def test_equal_recordings_stay_on_one_side_and_others_are_split_as_ever() -> None:
+    """Copies under other names, whatever the seed; without copies each run is a group, and the split is the old one."""
+    copies = [*RUNS, replace(RUNS[2], id="8"), replace(RUNS[2], id="9"), replace(RUNS[5], id="10")]
+    assert equal_runs(copies) == (("2", "8", "9"), ("5", "10"))
+    assert equal_runs(RUNS) == ()
+    for seed in range(20):
+        split = split_recordings(copies, "25%", seed=seed)
+        assert len(split.validation) >= 3
+        assert len(split.train) + len(split.validation) == len(copies)
+        for group in equal_runs(copies):
+            assert set(group) <= set(split.train) or set(group) <= set(split.validation)
+        order = np.random.default_rng(seed).permutation(len(RUNS))
+        assert set(split_recordings(RUNS, "25%", seed=seed).validation) == {str(i) for i in order[:2]}
+    with pytest.raises(IdentificationError, match="leaves none"):
+        split_recordings([RUNS[0], replace(RUNS[0], id="copy")], "25%")
+
+
+def test_a_copy_said_to_be_of_another_unit_is_not_trained_on_where_the_original_is_held_out() -> None:
+    units = [replace(run, provenance={"unit": "ab"[place % 2]}) for place, run in enumerate(RUNS)]
+    copy = replace(units[0], id="copy", provenance={"unit": "b"})
+    first, second = folds([*units, copy], ["unit"]).folds
+    assert "copy" in second.held_out
+    assert "copy" not in first.train
+    assert "0" not in second.train

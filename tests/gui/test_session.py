@@ -456,7 +456,9 @@ def test_a_run_is_excluded_for_a_reason(person, session):
     # Selected, it is compared, but never fitted; by itself it is neither.
     assert [run.id for run in library.chosen()] == [first]
     assert library.for_fit() == []
-    assert library.left_out() == "left out of the fit: 1 excluded"
+    assert library.left_out(library.for_fit()).startswith(
+        f"0 of {len(library.runs)} runs: 0001 excluded (the load slipped), "
+    )
     panel(person).select([])
     assert [run.id for run in library.chosen()] == others == [run.id for run in library.for_fit()]
     assert [r.id for r in library.for_fit()] == Session.open(session).fit_ids()
@@ -475,10 +477,10 @@ def test_runs_that_did_not_end_well_are_fitted_only_when_selected(person, tmp_pa
     library = person.controller.library
     good, crashed = ids(person)
     assert [run.id for run in library.for_fit()] == [good] == session.fit_ids()
-    assert "1 that did not end well" in library.left_out()
+    assert library.left_out(library.for_fit()) == "1 of 2 runs: 0002 recovered"
     panel(person).select([crashed])
     assert [run.id for run in library.for_fit()] == [crashed] == session.fit_ids([crashed])
-    assert library.left_out() == ""
+    assert library.left_out(library.for_fit()) == "1 of 2 runs: 0001 not chosen"
 
 
 def drawn(dialog):

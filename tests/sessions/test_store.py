@@ -14,7 +14,17 @@ import pytest
 
 from core.errors import InputError
 from core.recording import CHANNELS, SampleSink, SinkDescription
-from sessions import EmptyRunError, Session, SessionError, UnreadableError
+from sessions import (
+    Annotation,
+    EmptyRunError,
+    LeftOut,
+    Selection,
+    Session,
+    SessionError,
+    UnreadableError,
+    selection_note,
+    selection_text,
+)
 from sessions.schema import channels_sha256
 
 
@@ -394,3 +404,27 @@ def test_a_read_only_session_can_be_read(session, recording, write_log):
     assert result.stderr == ""
     assert result.stdout.count("Permission denied") == 3
     assert sorted(os.listdir(session.path)) == ["runs", "session.json"]
+
+
+def test_a_selection_says_what_became_of_every_run(session, recording):
+    """One of each kind, more of a kind than a sentence names, and old or foreign data under "selection"."""
+    good, copy, third, excluded, damaged, spare = session.add_all([recording(seed=s) for s in (1, 1, 2, 3, 4, 5)])
+    aborted = session.add(recording(seed=6), "abort")
+    session.annotate(excluded, Annotation(excluded=True, reason="a long story of how the horn slipped on the shaft"))
+    path = session.path / "runs" / f"{damaged}.h5"
+    path.write_bytes(path.read_bytes()[:-3000])
+    made = session.selection(session.load_all([good, copy, third]))
+    assert made.text == (
+        "3 of 7 runs: 0005 damaged, 0004 excluded (a long story of how the horn slipped …), 0007 aborted, "
+        "0006 not chosen; 0002 repeats 0001 byte for byte (kept together)"
+    )
+    assert made.left_out[0].reason == session.damaged()[damaged]
+    assert [out.run for out in made.left_out] == [damaged, excluded, aborted]
+    assert made.not_chosen == (spare,)
+    assert selection_text({"selection": json.loads(json.dumps(made.to_json()))}) == made.text
+    for data in ({}, {"selection": None}, {"selection": "?"}, {"selection": {"text": 3}}):
+        assert selection_text(data) == selection_note(data) == ""
+    many = Selection(runs=(good,), left_out=tuple(LeftOut(f"{n:04d}_x", "aborted") for n in range(2, 12)))
+    assert many.text.endswith("0007 aborted, 4 more excluded, unfinished or damaged")
+    assert Selection(runs=(good,)).text == "1 run"
+    assert selection_note({"selection": Selection(runs=(good, spare)).to_json()}) == ""

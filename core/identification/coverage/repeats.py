@@ -27,13 +27,17 @@ def odd_repetitions(repeated: Repeatability, recordings: Sequence[Recording]) ->
     by_trajectory: dict[str, list[float]] = {}
     for found in repeated.sets:
         by_trajectory.setdefault(found.trajectory, []).extend(distance for _, _, distance in found.distances)
+    usually = {trajectory: _usual(distances) for trajectory, distances in by_trajectory.items()}
     odd: list[Finding] = []
     for found in repeated.sets:
-        usual = _usual(by_trajectory[found.trajectory])
+        usual = usually[found.trajectory]
         most = UNLIKE * max(usual, 0.5 * COUNTS * count[found.runs[0]])
         if len(found.runs) > 2:
             # The nearest repetition decides: a run is not to blame for one that is odd.
-            nearest = {run: min(d for *pair, d in found.distances if run in pair) for run in found.runs}
+            nearest = dict.fromkeys(found.runs, np.inf)
+            for *pair, distance in found.distances:
+                for run in pair:
+                    nearest[run] = min(nearest[run], distance)
             odd += [_unlike(run, distance, usual) for run, distance in nearest.items() if distance > most]
         elif len(by_trajectory[found.trajectory]) >= 3 and found.difference > most:
             odd.append(_one_of_two(found, usual))

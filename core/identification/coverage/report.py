@@ -103,8 +103,8 @@ def coverage(
     if wanted.servo != servos[0]:
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
-        each = tuple(pool.map(excitation_of, recordings))
-        timing = tuple(pool.map(timing_of, recordings))
+        # Both of one run after the other: they share its signals, which are not kept for thousands of runs.
+        each, timing = zip(*pool.map(lambda run: (excitation_of(run), timing_of(run)), recordings), strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
     terms = term_verdicts(wanted.parameters, total, grid)
     repeated = repeatability(recordings)

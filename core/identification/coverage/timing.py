@@ -124,7 +124,8 @@ def _velocity_lag(recording: Recording) -> float:
 def timing_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) -> list[Finding]:
     """What is wrong with clock, sign, encoder and supply."""
     found = [_gap_finding(t) for t in timings if t.gaps]
-    swapped = [run.id for run in recordings if swapped_sign(run)]
+    against = [run for run, timing in zip(recordings, timings, strict=True) if timing.agreement < -AGREED]
+    swapped = [run.id for run in against if swapped_sign(run)]
     if swapped:
         verb = "moves" if len(swapped) == 1 else "move"
         found.append(

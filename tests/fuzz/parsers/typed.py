@@ -88,6 +88,7 @@ def _console(data: bytes) -> None:
 class _Run:
     id: str
     kp: float
+    content_sha256: str = ""
 
     def conditions(self) -> dict[str, str | float]:
         return {"kp": self.kp, "mass": 0.5, "trajectory": "sin_sin"}

@@ -1,0 +1,144 @@
+"""The runs of a session that a result is made from, and what it leaves out for which reason.
+
+`fit_runs` is the one rule by which runs are chosen, in the window and on the command line; `selection_of` says what
+became of the others.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.identification.split import Divisible, equal_runs
+from core.recording import STATUS_WORDS
+from sessions.annotations import Annotation
+from sessions.errors import shown
+from sessions.locks import number_of
+from sessions.summary import RunSummary
+
+MOST_NAMED = 6
+"""Runs of one kind that a sentence names; it counts the others."""
+
+MOST_REASON = 40
+"""Characters of a reason in a sentence."""
+
+BLANK = Annotation()
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A run that could not be used, or was not to be."""
+
+    run: str
+    why: str
+    """"damaged", "excluded", or how it ended: "aborted", "failed", "recovered"."""
+    reason: str = ""
+    """What is known of it, one line; may be empty."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """The runs of a result, and the session's other ones."""
+
+    runs: tuple[str, ...]
+    left_out: tuple[LeftOut, ...] = ()
+    not_chosen: tuple[str, ...] = ()
+    """Runs that could be used and were not asked for, by id, tag, sample or servo."""
+    equal: tuple[tuple[str, ...], ...] = ()
+    """Runs with the same content, each set in the order of the runs."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether there is nothing to say: every run of the session is used, and each is another one."""
+        return not (self.left_out or self.not_chosen or self.equal)
+
+    @property
+    def text(self) -> str:
+        """One sentence, such as "9 of 12 runs: 0003 damaged, 0004 excluded (slipped), 0007 aborted"."""
+        total = len(self.runs) + len(self.left_out) + len(self.not_chosen)
+        used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
+        count = f"{used}{total} run{'' if total == 1 else 's'}"
+        parts = [f"{number(out.run)} {out.why}{_brief(out)}" for out in self.left_out[:MOST_NAMED]]
+        if len(self.left_out) > MOST_NAMED:
+            parts.append(f"{len(self.left_out) - MOST_NAMED} more excluded, unfinished or damaged")
+        if self.not_chosen:
+            few = len(self.not_chosen) <= MOST_NAMED
+            parts.append(f"{', '.join(map(number, self.not_chosen)) if few else len(self.not_chosen)} not chosen")
+        repeats = [f"{number(run)} repeats {number(first)}" for first, *others in self.equal for run in others]
+        more = f" and {len(repeats) - MOST_NAMED} more alike" if len(repeats) > MOST_NAMED else ""
+        same = f"; {', '.join(repeats[:MOST_NAMED])}{more} byte for byte (kept together)" if repeats else ""
+        return count + (f": {', '.join(parts)}" if parts else "") + same
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; runs that were merely not chosen are counted."""
+        return {
+            "text": self.text,
+            "complete": self.complete,
+            "runs": list(self.runs),
+            "left_out": [dict(out.__dict__) for out in self.left_out],
+            "not_chosen": len(self.not_chosen),
+            "equal": [list(runs) for runs in self.equal],
+        }
+
+
+def fit_runs(
+    runs: Sequence[RunSummary], noted: Mapping[str, Annotation], ids: Iterable[str] | None = None
+) -> list[str]:
+    """Ids of the runs a fit uses: of all, those that ended well; of these, all; never excluded ones."""
+    chosen = [run.id for run in runs if run.exit_status == "success"] if ids is None else ids
+    return [identity for identity in chosen if not noted.get(identity, BLANK).excluded]
+
+
+def selection_of(
+    used: Sequence[Divisible], runs: Sequence[RunSummary], damaged: Mapping[str, str], noted: Mapping[str, Annotation]
+) -> Selection:
+    """Say what became of every run of a session.
+
+    used: recordings, or the summaries of runs; runs: all that can be read; damaged: run id to why a run cannot be
+    read; noted: annotations by run id.
+    """
+    chosen = {run.id for run in used}
+    left_out = [LeftOut(identity, "damaged", why) for identity, why in damaged.items() if identity not in chosen]
+    not_chosen: list[str] = []
+    for run in runs:
+        note = noted.get(run.id, BLANK)
+        if run.id in chosen:
+            continue
+        if note.excluded:
+            left_out.append(LeftOut(run.id, "excluded", note.reason))
+        elif run.exit_status != "success":
+            left_out.append(LeftOut(run.id, STATUS_WORDS.get(run.exit_status, run.exit_status), run.reason))
+        else:
+            not_chosen.append(run.id)
+    return Selection(
+        runs=tuple(run.id for run in used),
+        left_out=tuple(left_out),
+        not_chosen=tuple(not_chosen),
+        equal=equal_runs(used),
+    )
+
+
+def selection_text(data: Mapping[str, Any]) -> str:
+    """Sentence of a `Selection.to_json` under "selection" in a model's provenance or a result; empty without one."""
+    kept = data.get("selection")
+    text = kept.get("text") if isinstance(kept, Mapping) else None
+    return text if isinstance(text, str) else ""
+
+
+def selection_note(data: Mapping[str, Any]) -> str:
+    """As `selection_text`; empty also where there is nothing to say, see `Selection.complete`."""
+    text = selection_text(data)
+    return "" if text and data["selection"].get("complete") is True else text
+
+
+def number(identity: str) -> str:
+    """Number of a run as it stands in its id, e.g. "0012"; the id itself where it has none."""
+    return identity.split("_")[0] if number_of(identity) is not None else identity
+
+
+def _brief(out: LeftOut) -> str:
+    """A person's reason; what is known of the others is in `to_json`."""
+    reason = textwrap.shorten(shown(out.reason), MOST_REASON, placeholder=" …") if out.why == "excluded" else ""
+    return f" ({reason})" if reason else ""

@@ -1,0 +1,118 @@
+"""Every result counts the runs it leaves out and names them; equal runs are never split."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.results import load_identification
+from sessions import Annotation, Session, selection_text
+
+SENTENCE = "6 of 9 runs: 0003 damaged, 0004 excluded (slipped), 0007 not chosen; 0009 repeats 0002 byte for byte"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example with one run damaged, one excluded, and 0002 once more as 0009."""
+    path = example_session(tmp_path_factory.mktemp("home"))
+    session = Session.open(path)
+    session.annotate("0004_sin_sin_kp400", Annotation(excluded=True, reason="slipped"))
+    session.annotate("0007_up_and_down_kp100", Annotation(note="not of interest"))
+    for run in session.runs():
+        if run.id != "0007_up_and_down_kp100":
+            note = session.annotations().get(run.id, Annotation())
+            session.annotate(run.id, Annotation(excluded=note.excluded, reason=note.reason, tags=("used",)))
+    copy = session.add(session.load("0002_lift_and_drop_kp400"))
+    session.annotate(copy, Annotation(tags=("used",)))
+    damaged = path / "runs" / "0003_sin_sin_kp100.h5"
+    damaged.write_bytes(damaged.read_bytes()[:3000])
+    return path
+
+
+@pytest.fixture(scope="module")
+def result(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "result"
+    assert main(["identify", str(place), "--tag", "used", *QUICK, "--validation", "40%", "-o", str(folder)]) == 0
+    return folder
+
+
+QUICK = ("--model", "m1", "--trials", "32", "--jobs", "1")
+MODEL = ("--model", "xl330:m4")
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[str, str]:
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    assert code == 0, captured.err
+    return captured.out, captured.err
+
+
+@pytest.mark.parametrize("command", [("evaluate", *MODEL), ("coverage",), ("simulate", *MODEL, "-o", "out.npz")])
+def test_people_and_scripts_read_which_runs_were_used(capsys, tmp_path, monkeypatch, place, command) -> None:
+    monkeypatch.chdir(tmp_path)
+    name, *options = command
+    out, err = bench(capsys, name, place, *options, "--tag", "used")
+    assert SENTENCE in err
+    assert SENTENCE not in out
+    selection = json.loads(bench(capsys, name, place, *options, "--tag", "used", "--json")[0])["selection"]
+    assert SENTENCE in selection["text"]
+    assert [run[:4] for run in selection["runs"]] == ["0001", "0002", "0005", "0006", "0008", "0009"]
+    assert [(out["run"][:4], out["why"]) for out in selection["left_out"]] == [
+        ("0003", "damaged"),
+        ("0004", "excluded"),
+    ]
+    assert "truncated" in selection["left_out"][0]["reason"]
+    assert [[run[:4] for run in runs] for runs in selection["equal"]] == [["0002", "0009"]]
+
+
+def test_a_session_without_anything_to_say_says_nothing(capsys, tmp_path) -> None:
+    path = example_session(tmp_path)
+    assert bench(capsys, "evaluate", path, *MODEL)[1] == ""
+    selection = json.loads(bench(capsys, "evaluate", path, *MODEL, "--json")[0])["selection"]
+    assert (selection["text"], selection["left_out"], selection["equal"]) == ("all 8 runs", [], [])
+
+
+def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, tmp_path, place, result) -> None:
+    rows = json.loads((result / "result.json").read_text())
+    assert [SENTENCE in selection_text(row) for row in rows] == [True]
+    found = load_identification(result)
+    assert SENTENCE in selection_text(found.recommended.model.provenance)
+    copies = {"0002_lift_and_drop_kp400", "0009_lift_and_drop_kp400"}
+    assert copies <= set(found.split.train) or copies <= set(found.split.validation)
+    page = tmp_path / "report.html"
+    assert SENTENCE in bench(capsys, "report", place, result, "-o", page)[1]
+    assert SENTENCE in page.read_text()
+    made = json.loads(
+        bench(capsys, "certainty", place, "--result", result, "--bootstrap", "0", "--profile", "kt", "--json")[0]
+    )
+    assert SENTENCE in made["notes"][0]
+
+
+def test_a_result_without_it_is_read_as_before(capsys, tmp_path, place, result) -> None:
+    for file in result.iterdir():
+        if file.suffix == ".json":
+            (tmp_path / file.name).write_text(json.dumps(_without(json.loads(file.read_text()), "selection")))
+    found = load_identification(tmp_path)
+    assert selection_text(found.recommended.model.provenance) == ""
+    assert bench(capsys, "report", place, tmp_path)[1] == ""
+
+
+def test_a_crossvalidation_keeps_it_and_holds_equal_runs_out_together(capsys, tmp_path, place) -> None:
+    common = ("crossvalidate", place, "--tag", "used", "--by", "kp", *QUICK, "--command-path", "off")
+    out, err = bench(capsys, *common, "--json", "-o", tmp_path)
+    assert SENTENCE in err
+    data = json.loads(out)
+    assert SENTENCE in selection_text(data)
+    assert data == json.loads((tmp_path / "crossvalidation.json").read_text())
+    for fold in data["folds"]:
+        assert len({run in fold["held_out"] for run in ("0002_lift_and_drop_kp400", "0009_lift_and_drop_kp400")}) == 1
+
+
+def _without(data: object, name: str) -> object:
+    if isinstance(data, dict):
+        return {key: _without(value, name) for key, value in data.items() if key != name}
+    return [_without(value, name) for value in data] if isinstance(data, list) else data
