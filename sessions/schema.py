@@ -101,6 +101,12 @@ def content_sha256(facts: RunFacts, channels_hash: str) -> str:
     return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
 
 
+def recording_sha256(recording: Recording) -> str:
+    """`content_sha256` that a recording will have once it is stored; raises SessionError for what cannot be."""
+    facts = RunFacts.from_recording(recording.id, recording, None)
+    return content_sha256(facts, channels_sha256(canonical_channels(recording.channels, recording.id)))
+
+
 def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(value) if isinstance(value, (int, float)) else value for name, value in data.items()}
 

@@ -11,6 +11,7 @@ from core.arm.links import read_arm_parameters
 from core.arm.recording import read_arm_csv
 from core.compliant.references import read_reference
 from core.recording import Recording
+from sessions.contents import Contents
 from sessions.facts import RunFacts
 from sessions.importers.bam_json import read_bam
 from sessions.importers.own_csv import read_csv
@@ -41,7 +42,7 @@ def _csv(data: bytes) -> None:
 
 def _zipped(data: bytes) -> None:
     found = from_file("log.json.gz", lambda path: read_source(Source(path, named=True)))(data)
-    if not isinstance(found, str):
+    if isinstance(found, Contents):
         for recording in found.recordings:
             _stored(recording)
 
