@@ -93,17 +93,17 @@ def _check_goal(goal: NDArray[Any], position: NDArray[Any], columns: Mapping[str
         return
     seen = f"the goal spans {spans['goal_position']:.3g} rad, the position {spans['position']:.3g} rad"
     tries = [
-        (abs(math.log(value / spans[other])), channel, unit, value)
+        (round(abs(math.log(value / spans[other])), 2), -value, channel, unit)
         for channel, other in ((large, small), (small, large))
         for unit, value in _in_units(spans[channel], columns[channel], channel, servo).items()
         if value <= 7.0
     ]
-    apart, channel, unit, value = min(tries, default=(math.inf, large, "", 0.0))
+    apart, value, channel, unit = min(tries, default=(math.inf, 0.0, large, ""))
     if apart > math.log(ALIKE):
         raise InputError(f"{seen}; check the units of both in --columns")
     name = columns[channel].name
     raise InputError(
-        f"{seen}; with {name} in {unit} it would be {value:.3g} rad: {channel.removesuffix('_position')}={name}:{unit}"
+        f"{seen}; with {name} in {unit} it would be {-value:.3g} rad: {channel.removesuffix('_position')}={name}:{unit}"
     )
 
 

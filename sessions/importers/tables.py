@@ -233,9 +233,12 @@ def _array(content: bytes) -> NDArray[Any] | None:
     `numpy.load` would allocate whatever a damaged header claims.
     """
     stream = io.BytesIO(content)
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    shape, _, dtype = read(stream)
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, _, dtype = read(stream)
+    except Exception as error:  # numpy parses the header as Python, which fails in a dozen ways
+        raise ValueError(cause(error)) from None
     if dtype.hasobject or dtype.itemsize == 0 or len(shape) != 1:
         return None
     if shape[0] < 0 or shape[0] * dtype.itemsize > len(content) - stream.tell():
@@ -245,8 +248,8 @@ def _array(content: bytes) -> NDArray[Any] | None:
 
 def _open_parquet(content: bytes) -> ArrayTable:
     try:
-        import pyarrow
-        import pyarrow.parquet
+        import pyarrow  # pyright: ignore[reportMissingImports]
+        import pyarrow.parquet  # pyright: ignore[reportMissingImports]
     except ImportError:
         raise InputError("Parquet files need pyarrow: pip install 'servobench[parquet]'") from None
     try:
