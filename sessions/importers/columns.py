@@ -36,33 +36,31 @@ from sessions.strict_json import MAX_MAGNITUDE, name, number
 SI_UNITS = {channel.name: channel.unit for channel in CHANNELS}
 
 _COUNTS = ("count", "counts", "tick", "ticks")
-UNITS: dict[str, tuple[str, float]] = {
-    unit: (si, factor)
-    for si, factor, units in (
-        ("s", 1.0, "s sec second seconds"),
-        ("s", 1e-3, "ms msec millis"),
-        ("s", 1e-6, "us µs usec micros"),
-        ("s", 1e-9, "ns nsec nanos"),
-        ("rad", 1.0, "rad radian radians"),
-        ("rad", 1e-3, "mrad"),
-        ("rad", math.pi / 180.0, "deg ° degree degrees"),
-        ("rad", 2.0 * math.pi, "rev turn turns"),
-        ("rad", math.nan, " ".join(_COUNTS)),
-        ("rad/s", 1.0, "rad/s"),
-        ("rad/s", math.pi / 180.0, "deg/s °/s dps"),
-        ("rad/s", 2.0 * math.pi, "rev/s turn/s"),
-        ("rad/s", 2.0 * math.pi / 60.0, "rpm"),
-        ("A", 1.0, "a amp amps"),
-        ("A", 1e-3, "ma"),
-        ("V", 1.0, "v volt volts"),
-        ("V", 1e-3, "mv"),
-        ("1", 1.0, "1"),
-        ("1", 0.01, "% percent"),
-        ("degC", 1.0, "degc °c c celsius"),
-    )
-    for unit in units.split()
-}
-"""Unit in lower case to its SI unit, which is its dimension, and the factor; a count's is the encoder's."""
+_SPELLINGS = (
+    ("s", 1.0, "s sec second seconds"),
+    ("s", 1e-3, "ms msec millis"),
+    ("s", 1e-6, "us µs usec micros"),
+    ("s", 1e-9, "ns nsec nanos"),
+    ("rad", 1.0, "rad radian radians"),
+    ("rad", 1e-3, "mrad"),
+    ("rad", math.pi / 180.0, "deg ° degree degrees"),
+    ("rad", 2.0 * math.pi, "rev turn turns"),
+    ("rad", math.nan, "counts count ticks tick"),
+    ("rad/s", 1.0, "rad/s"),
+    ("rad/s", math.pi / 180.0, "deg/s °/s dps"),
+    ("rad/s", 2.0 * math.pi, "rev/s turn/s"),
+    ("rad/s", 2.0 * math.pi / 60.0, "rpm"),
+    ("A", 1.0, "A amp amps"),
+    ("A", 1e-3, "mA"),
+    ("V", 1.0, "V volt volts"),
+    ("V", 1e-3, "mV"),
+    ("1", 1.0, "1"),
+    ("1", 0.01, "% percent"),
+    ("degC", 1.0, "degC °C C celsius"),
+)
+"""SI unit, factor and spellings of each unit; the factor of a count is the encoder's."""
+UNITS = {unit.lower(): (si, factor) for si, factor, units in _SPELLINGS for unit in units.split()}
+"""Unit in lower case to its SI unit, which is its dimension, and its factor."""
 
 WORDS = (
     ("velocity", "velocity vel speed omega dq"),
@@ -112,8 +110,7 @@ class Column:
         unit, _, counts = self.unit.lower().partition(":")
         si, factor = UNITS[unit] if unit else (SI_UNITS[channel], 1.0)
         if si != SI_UNITS[channel]:
-            possible = ", ".join(known for known, (dimension, _) in UNITS.items() if dimension == SI_UNITS[channel])
-            raise InputError(f"{channel} cannot be in {self.unit}; its units are {possible}")
+            raise InputError(f"{channel} cannot be in {self.unit}; its units are {', '.join(units_of(channel))}")
         if math.isnan(factor):
             return 2.0 * math.pi / (int(counts) if counts else servo.encoder_counts_per_turn)
         return factor
@@ -130,11 +127,24 @@ class TableImport:
     name_pattern: str = ""
     """Of file names without their endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
-    def missing(self) -> list[str]:
-        """Channels and facts that are needed and not given."""
-        channels = [channel for channel in REQUIRED_CHANNELS if channel not in (*self.columns, "torque_enable")]
-        fields = _FIELD.findall(self.name_pattern)
-        return channels + [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in fields]
+    def trouble(self, path: Path | None = None) -> str:
+        """Return in one line what is still needed before tables can be read; empty when nothing is.
+
+        path: a file, whose name is held against the pattern.
+        """
+        used = [column.name for column in self.columns.values()]
+        for channel in REQUIRED_CHANNELS:
+            if channel not in self.columns and channel != "torque_enable":
+                return f"choose the column of {channel}"
+        for column in used:
+            if used.count(column) > 1:
+                return f"column {shown(column)} is chosen twice"
+        try:
+            told = facts_from_name(stem(path), self.name_pattern) if path is not None else {}
+        except InputError as error:
+            return str(error)
+        missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in told]
+        return f"missing: {', '.join(missing)}" if missing else ""
 
 
 # The columns as text
@@ -164,6 +174,11 @@ def columns_text(columns: Mapping[str, Column]) -> str:
     return ",".join(entries)
 
 
+def units_of(channel: str) -> list[str]:
+    """Units that a channel can be in, the SI unit first."""
+    return [spellings.split()[0] for si, _, spellings in _SPELLINGS if si == SI_UNITS[channel]]
+
+
 def channel_named(text: str) -> str:
     """The channel of a name or a word for it; raises InputError."""
     channel = text if text in SI_UNITS else _channel_of(text)
@@ -179,10 +194,11 @@ def _column(text: str, channel: str) -> Column:
     unit, counts = match["unit"], match["counts"]
     if unit is None:
         return Column(text)
-    if unit.lower() not in UNITS or (counts is not None and (unit.lower() not in _COUNTS or not int(counts))):
+    known = UNITS.get(unit.lower())
+    if known is None or (counts is not None and not (math.isnan(known[1]) and int(counts))):
         raise InputError(
             f"--columns: {shown(text)!r} ends in no unit; write {shown(text)}:{SI_UNITS[channel]} if the colon is part "
-            f"of the name; units are {', '.join(UNITS)}, counts:4096"
+            f"of the name; units of {channel} are {', '.join(units_of(channel))}"
         )
     return Column(match["column"], unit if counts is None else f"{unit}:{counts}")
 
