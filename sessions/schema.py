@@ -101,10 +101,11 @@ def content_sha256(facts: RunFacts, channels_hash: str) -> str:
     return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
 
 
-def recording_sha256(recording: Recording) -> str:
-    """`content_sha256` that a recording will have once it is stored; raises SessionError for what cannot be."""
+def recording_sha256(recording: Recording) -> tuple[str, str]:
+    """`channels_sha256` and `content_sha256` of a recording once stored; raises SessionError for what cannot be."""
     facts = RunFacts.from_recording(recording.id, recording, None)
-    return content_sha256(facts, channels_sha256(canonical_channels(recording.channels, recording.id)))
+    channels_hash = channels_sha256(canonical_channels(recording.channels, recording.id))
+    return channels_hash, content_sha256(facts, channels_hash)
 
 
 def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:

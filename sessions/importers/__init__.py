@@ -68,7 +68,7 @@ def import_paths(
     sources = find_sources(given, _home(session))
     contents: list[Contents] = []
     passed_over: list[Exception] = []
-    known = _known(target)
+    known = _Known(target)
     duplicates = 0
     for done, source in enumerate(sources, start=1):
         try:
@@ -79,7 +79,7 @@ def import_paths(
             for name in _left_out(found, contents, target):
                 place = str(source.path / f"{name}.json")
                 tell(ImportEvent(done - 1, len(sources), place, f"the session has its own {name.replace('_', ' ')}"))
-            fresh, skipped = _without_known(found.recordings, known, source.path.name)
+            fresh, skipped = known.take(found.recordings, source.path.name)
             for reason in skipped:
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)
@@ -112,25 +112,31 @@ def _with_remedy(error: UnknownTableError, paths: list[Path], tables: TableImpor
     return error
 
 
-def _known(target: Session | None) -> dict[str, str]:
-    """Hash of the content of each run a session has, and what to call the run."""
-    return {run.content_sha256: f"run {run.id}" for run in target.runs()} if target is not None else {}
+class _Known:
+    """Recordings that are there already, by their content; what the motion was called makes no other content."""
 
+    def __init__(self, session: Session | None) -> None:
+        self._labels: dict[str, str] = {}
+        self._trajectories: dict[str, set[str]] = {}
+        for run in session.runs() if session is not None else ():
+            self._labels[run.content_sha256] = f"run {run.id}"
+            self._trajectories.setdefault(run.sha256, set()).add(run.trajectory)
 
-def _without_known(
-    recordings: Iterable[Recording], known: dict[str, str], file: str
-) -> tuple[list[Recording], list[str]]:
-    """Recordings of a file whose content is new, which is then known, and a line for each of the others."""
-    fresh: list[Recording] = []
-    skipped: list[str] = []
-    for recording in recordings:
-        content = recording_sha256(recording)
-        if content in known:
-            skipped.append(f"same content as {known[content]}")
-        else:
-            known[content] = file
-            fresh.append(recording)
-    return fresh, skipped
+    def take(self, recordings: Iterable[Recording], file: str) -> tuple[list[Recording], list[str]]:
+        """Return the recordings of a file that are new, from now on known, and a line for each of the others."""
+        fresh: list[Recording] = []
+        skipped: list[str] = []
+        for recording in recordings:
+            names = self._trajectories.setdefault(recording_sha256(recording)[0], set())
+            contents = [recording_sha256(replace(recording, trajectory=name))[1] for name in names]
+            label = next((self._labels[content] for content in contents if content in self._labels), None)
+            if label is None:
+                names.add(recording.trajectory)
+                self._labels[recording_sha256(recording)[1]] = file
+                fresh.append(recording)
+            else:
+                skipped.append(f"same content as {label}")
+        return fresh, skipped
 
 
 def _left_out(found: Contents, before: list[Contents], target: Session | None) -> list[str]:

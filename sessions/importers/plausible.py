@@ -22,7 +22,7 @@ SUSTAINED = 95.0
 """Percentile of the speeds that is judged: a glitch of the encoder is no wrong unit."""
 SMOOTHED = 5
 """Samples over which positions are averaged before their speed is taken."""
-MOST_TURNS = 4.0
+MOST_TURNS = 2.0
 """A pendulum on a bench does not wind up further."""
 ALIKE = 5.0
 """Times that the spans of goal and position may differ in the unit that is suggested."""

@@ -338,7 +338,7 @@ def test_arrays_that_lie_about_their_size_are_refused(write):
 
 def test_equal_content_is_skipped_and_said(write):
     a, b, c = write(text(SOUND), "a.csv"), write(text(SOUND, ";"), "b.csv"), write(text(SOUND), "c.csv")
-    request = TableImport(columns=parse_columns(COLUMNS), facts={**FACTS, "trajectory": "x"})
+    request = TableImport(columns=parse_columns(COLUMNS), facts=FACTS)
     home, events = a.parent / "home", []
     [identity] = import_paths([a, b], home, events.append, request)
     assert [event.skipped for event in events if event.skipped] == ["same content as a.csv"]
