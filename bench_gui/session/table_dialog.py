@@ -119,7 +119,7 @@ class TableDialog(RunDialog):
 
     def _bench(self, servo: str) -> QWidget:
         section = Section("Bench")
-        entries = [("choose", ""), *((spec.title, name) for name, spec in servos().items())]
+        entries: list[tuple[str, object]] = [("choose", ""), *((spec.title, name) for name, spec in servos().items())]
         self.servo: QComboBox = choice("Servo", "Servo of the catalogue", entries)
         self.servo.setFixedWidth(FIELD_WIDTH + 40)
         self.servo.setCurrentIndex(max(0, self.servo.findData(servo)))

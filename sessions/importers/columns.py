@@ -27,7 +27,7 @@ from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording, ServoSettings
 from core.trajectories import canonical_name
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
-from sessions.importers.kinds import UnknownTableError
+from sessions.importers.kinds import NotARecordingError, UnknownTableError
 from sessions.importers.plausible import check_plausible
 from sessions.importers.tables import OPENERS, Table, open_table
 from sessions.schema import CHANNEL_DTYPES
@@ -277,8 +277,12 @@ def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDA
     return ""
 
 
-def unknown_table(table: Table) -> UnknownTableError:
-    """The error for a table of which nobody said what its columns mean."""
+def unknown_table(content: bytes, ending: str) -> NotARecordingError:
+    """The error for a file of which nobody said what its columns mean."""
+    try:
+        table = open_table(content, ending)
+    except InputError as error:
+        return NotARecordingError(f"not a recording: {error}")
     return UnknownTableError(
         f"not a recording: a table that ServoBench did not write, with the columns {listed(table.names)}",
         table.names,
@@ -317,10 +321,10 @@ def listed(names: Sequence[str]) -> str:
 
 
 def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> Recording:
-    """Read a table as a recording; raises UnknownTableError without columns and InputError for a bad one."""
-    table = open_table(content, ending)
+    """Read a table as a recording; raises NotARecordingError without columns and InputError for a bad one."""
     if not request.columns:
-        raise unknown_table(table)
+        raise unknown_table(content, ending)
+    table = open_table(content, ending)
     facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
     for fact, value in REQUIRED_FACTS.items():
         if fact not in facts:

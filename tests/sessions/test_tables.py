@@ -221,6 +221,20 @@ def test_a_folder_of_unknown_tables_gives_the_command_for_the_folder(write):
         import_paths([folder], folder / "s")
 
 
+def test_foreign_tables_in_a_folder_do_not_stop_an_import(write, write_log):
+    folder = write_log("in/log.json").parent
+    for name, content in (
+        ("empty.csv", b""),
+        ("junk.npz", b"PK"),
+        ("a.parquet", b"?"),
+        ("t.tsv", text(SOUND).encode()),
+    ):
+        (folder / name).write_bytes(content)
+    events = []
+    assert len(import_paths([folder], folder / "s", events.append)) == 1
+    assert len([event for event in events if event.skipped]) == 4
+
+
 # What cannot be
 
 BROKEN = {

@@ -17,7 +17,7 @@ from sessions.contents import Contents
 from sessions.facts import RunFacts
 from sessions.importers.bam_json import read_bam
 from sessions.importers.columns import TableImport, columns_text, parse_columns, read_run
-from sessions.importers.kinds import UnknownTableError
+from sessions.importers.kinds import NotARecordingError
 from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
 from sessions.schema import canonical_channels, content_sha256
@@ -55,7 +55,7 @@ def _table(ending: str) -> Callable[[bytes], None]:
 
     def parse(data: bytes) -> None:
         path = Path("run" + ending)
-        with suppress(UnknownTableError):
+        with suppress(NotARecordingError):
             read_run(data, path, ending, TableImport())
         _stored(read_run(data, path, ending, _MEANING))
 
