@@ -97,7 +97,8 @@ class TableDialog(RunDialog):
         return view
 
     def _channels(self) -> QWidget:
-        from sessions.importers.columns import REQUIRED_CHANNELS, units_of
+        from core.recording import REQUIRED_CHANNELS
+        from sessions.importers.columns import units_of
 
         holder = QWidget()
         grid = QGridLayout(holder)

@@ -18,9 +18,9 @@ from typing import Literal
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, missing_documents, store_contents
-from sessions.importers.columns import TableImport, suggested_command
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.sources import NO_TABLES, find_sources, read_source
+from sessions.importers.table_runs import TableImport, suggested_command
 from sessions.opening import check_creatable
 from sessions.schema import recording_sha256
 from sessions.store import Session

@@ -23,9 +23,9 @@ from core.recording import Recording
 from sessions.contents import Contents, contents_of
 from sessions.errors import cause, shown
 from sessions.importers.bam_json import read_bam
-from sessions.importers.columns import TableImport, read_run
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
+from sessions.importers.table_runs import TableImport, read_run
 from sessions.importers.tables import OPENERS
 from sessions.opening import SESSION_NAME
 from sessions.schema import RUN_FORMAT, opened, read_recording, text_attribute

@@ -18,10 +18,10 @@ from sessions.importers.columns import (
     UNITS,
     Column,
     columns_text,
-    facts_from_name,
     guess_columns,
     parse_columns,
 )
+from sessions.importers.table_runs import facts_from_name
 from sessions.importers.tables import open_table
 
 FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
@@ -145,6 +145,13 @@ def test_other_channels_come_along_with_their_gaps(write):
     np.testing.assert_allclose(run.channels["supply_voltage"], 7.4)
     assert run.torque_enable.tolist() == (TIME > 1.0).tolist()
     np.testing.assert_allclose(run.command_time, TIME - 0.002, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "trajectory"), [("run (1).csv", "run _1_"), ("-.csv", "recording"), ("é" * 70, "é" * 64)]
+)
+def test_any_file_name_will_do(write, name, trajectory):
+    assert read(write(text(SOUND), name if name.endswith(".csv") else f"{name}.csv")).trajectory == trajectory
 
 
 def test_a_file_name_tells_of_its_run(write):

@@ -16,10 +16,11 @@ from core.recording import Recording
 from sessions.contents import Contents
 from sessions.facts import RunFacts
 from sessions.importers.bam_json import read_bam
-from sessions.importers.columns import TableImport, columns_text, parse_columns, read_run
+from sessions.importers.columns import columns_text, parse_columns
 from sessions.importers.kinds import NotARecordingError
 from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
+from sessions.importers.table_runs import TableImport, read_run
 from sessions.schema import canonical_channels, content_sha256
 from tests.fuzz.mutation import changed_bytes, changed_json, changed_text, either
 from tests.fuzz.parser import Parser, from_file
