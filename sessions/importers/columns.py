@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from core.catalogue import ServoSpec
 from core.errors import InputError
 from core.recording import CHANNELS
-from sessions.errors import shown
+from sessions.errors import cause, shown
 from sessions.importers.tables import Table
 
 SI_UNITS = {channel.name: channel.unit for channel in CHANNELS}
@@ -97,7 +97,11 @@ class Column:
 def parse_columns(text: str) -> dict[str, Column]:
     """Columns by channel from `time=t,goal=goal_deg:deg`; raises InputError."""
     found: dict[str, Column] = {}
-    for entry in next(csv.reader([" ".join(text.split("\n"))], skipinitialspace=True), []):
+    try:
+        entries = next(csv.reader([re.sub(r"[\r\n\0]", " ", text)], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise InputError(f"--columns: {cause(error)}") from None
+    for entry in entries:
         word, equals, right = entry.strip().partition("=")
         if not equals or not right.strip():
             raise InputError(f"--columns: {shown(entry)!r} is no CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
