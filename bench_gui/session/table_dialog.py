@@ -176,8 +176,10 @@ class TableDialog(RunDialog):
 
     def _check(self) -> None:
         """Offer the import once nothing is missing, else say what is."""
+        from sessions.importers.table_runs import stem
+
         answer, _ = self._answer()
-        trouble = answer.trouble(next((path for path in self._files if path.suffix), None))
+        trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
         for channel, unit in self.units.items():
             unit.setEnabled(bool(self.columns[channel].currentData()))
         trouble = trouble[:1].upper() + trouble[1:]

@@ -56,7 +56,7 @@ class TableImport:
     def trouble(self, path: Path | None = None) -> str:
         """Return in one line what is still needed before tables can be read; empty when nothing is.
 
-        path: a file, whose name is held against the pattern.
+        path: a file, whose name is held against the pattern; None where none is known, as in a folder.
         """
         used = [column.name for column in self.columns.values()]
         for channel in REQUIRED_CHANNELS:
@@ -66,7 +66,7 @@ class TableImport:
             if used.count(column) > 1:
                 return f"column {shown(column)} is chosen twice"
         try:
-            told = facts_from_name(stem(path), self.name_pattern) if path is not None else {}
+            told = facts_from_name(stem(path), self.name_pattern) if path else _FIELD.findall(self.name_pattern)
         except InputError as error:
             return str(error)
         missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in told]

@@ -4,6 +4,8 @@ import io
 import math
 import shlex
 import zipfile
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -337,6 +339,17 @@ def test_a_fact_that_nobody_gave_is_asked_for(write):
             path.parent / "s",
             tables=TableImport(columns=parse_columns(COLUMNS), facts={"servo": "xl330", "mass": 1}),
         )
+
+
+def test_what_is_missing_is_said_one_thing_at_a_time():
+    facts = {"servo": "xl330", "length": 0.1}
+    answer = TableImport(columns=parse_columns(COLUMNS), facts=facts, name_pattern="m{mass}_kp{kp}")
+    assert answer.trouble() == "", "the names of files in a folder are not known yet"
+    assert answer.trouble(Path("m1_kp2.csv")) == ""
+    assert "does not fit" in answer.trouble(Path("x.csv"))
+    assert replace(answer, name_pattern="kp{kp}").trouble() == "missing: mass"
+    assert replace(answer, columns=parse_columns("time=t,goal=g")).trouble() == "choose the column of position"
+    assert replace(answer, columns=parse_columns("time=t,goal=g,position=g")).trouble() == "column g is chosen twice"
 
 
 def test_arrays_that_lie_about_their_size_are_refused(write):
