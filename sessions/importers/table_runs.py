@@ -161,14 +161,14 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
             hint = f", do you mean {shown(near[0])}?" if near else ""
             raise InputError(f"there is no column {shown(column.name)}{hint}; there are {listed(table.names)}")
     raw = table.columns([column.name for column in columns.values()])
-    first: Any = raw[columns["time"].name][:1]
+    first, clock = raw[columns["time"].name][:1], columns["time"].factor("time", servo)
     if len(raw[columns["time"].name]) < 2:
         raise InputError(f"{len(first)} samples below the names are too few, at least 2 are needed")
     channels: dict[str, NDArray[Any]] = {}
     for channel, column in columns.items():
         values = raw[column.name]
         if SI_UNITS[channel] == "s" and channel != "read_duration":
-            channels[channel] = _seconds(values, first, column.factor(channel, servo), channel)
+            channels[channel] = _seconds(values, first, column.factor(channel, servo), clock, channel)
         elif values.dtype.kind == "M":
             raise InputError(f"column {shown(column.name)} holds dates, which {channel} is not")
         else:
@@ -185,17 +185,19 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
     return {"torque_enable": np.ones(len(time), np.uint8), **channels}
 
 
-def _seconds(values: NDArray[Any], first: NDArray[Any], factor: float, channel: str) -> NDArray[np.float64]:
-    """Seconds since the first sample."""
+def _seconds(
+    values: NDArray[Any], first: NDArray[Any], factor: float, clock: float, channel: str
+) -> NDArray[np.float64]:
+    """Seconds since the first sample; factor, clock: seconds that a unit of the values, of the first time is."""
     if (values.dtype.kind == "M") != (first.dtype.kind == "M"):
         raise InputError(f"{channel} and time must both be dates or both be numbers")
     if values.dtype.kind == "M":
         return (values - first) / np.timedelta64(1, "s")
-    return (values - first) * factor
+    return (values - first * (clock / factor)) * factor
 
 
 def _check(channel: str, values: NDArray[Any], column: Column, table: Table) -> None:
-    """Raise InputError naming the row of a value that a channel cannot hold; put flags and counts into their type."""
+    """Raise InputError naming the row of a value that a channel cannot hold."""
     with np.errstate(invalid="ignore"):
         wrong = np.isinf(values) | (np.abs(values) > MAX_MAGNITUDE)
         if CHANNEL_DTYPES[channel].kind == "u":

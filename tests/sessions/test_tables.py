@@ -128,6 +128,13 @@ def test_any_unit_and_clock_gives_the_same_run(tmp_path_factory, unit, clock, si
     np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-12)
 
 
+def test_goals_may_be_timed_in_another_unit_than_samples(write):
+    table = {**SOUND, "t": 1.7e12 + 1e3 * TIME, "sent": 1.7e9 + TIME - 0.002}
+    run = read(write(npz(**table), "run.npz"), COLUMNS.replace("time=t", "time=t:ms,command_time=sent:s"))
+    np.testing.assert_allclose(run.time, TIME, atol=1e-6)
+    np.testing.assert_allclose(run.command_time, TIME - 0.002, atol=1e-6)
+
+
 def test_counts_are_the_servos_own_or_those_given(write):
     step = load_servo("xl330").encoder_step
     table = {"t": TIME, "goal": np.round(GOAL * 10), "pos": np.round(POSITION * 10)}
