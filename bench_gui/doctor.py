@@ -24,6 +24,7 @@ PACKAGES = ("numpy", "scipy", "numba", "cmaes", "optuna", "h5py", "PySide6-Essen
 EXTRAS = {
     "mujoco": ("mujoco", "lets exports be checked in MuJoCo"),
     "distributed": ("cluster", "lets fleets use several processes or machines"),
+    "pyarrow": ("parquet", "reads recordings in Parquet files"),
 }
 """Optional package → extra that brings it, and what for."""
 CACHE_VARIABLE = "NUMBA_CACHE_DIR"

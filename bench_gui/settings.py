@@ -39,6 +39,10 @@ def _texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
+def _texts_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(item, str) for pair in value.items() for item in pair)
+
+
 def _seconds(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0.0 <= value <= 60.0
 
@@ -65,6 +69,8 @@ class Values:
     """"seen" once the guided tour was shown."""
     countdown: float = 3.0
     """Before a servo that can move something real begins to move [s]."""
+    tables: dict[str, str] = field(default_factory=dict)
+    """Meaning of the columns of tables imported last, as `--columns` takes it, by the names of all their columns."""
 
 
 _FITS: dict[str, Callable[[Any], bool]] = {
@@ -73,6 +79,7 @@ _FITS: dict[str, Callable[[Any], bool]] = {
     "recent": _texts,
     "tour": _one_of("", "seen"),
     "countdown": _seconds,
+    "tables": _texts_by_name,
 }
 """What a value has to be to be taken over; a text where nothing is said."""
 

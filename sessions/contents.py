@@ -54,21 +54,24 @@ def store_contents(
 
     A document the session has already stays as it is. stored: as in `Session.add_all`.
     """
-    documents = missing_documents(session, sources)
-    ids = session.add_all((recording for source in sources for recording in source.recordings), stored=stored)
+    recordings = [recording for source in sources for recording in source.recordings]
     noted = [source.annotations.get(recording.id) for source in sources for recording in source.recordings]
-    annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
-    try:
-        if annotations:
-            session.revise(annotations, lambda identity, _: annotations[identity])
-        for name, data in documents.items():
-            session.set_document(name, data)
-    except BaseException:
-        with contextlib.suppress(SessionError):
-            session.revise(annotations, lambda _run, _old: Annotation())
-        for name in documents:
+    for recording, note in zip(recordings, noted, strict=True):
+        if note is not None:
+            recording.trimmed(note.trim_begin, note.trim_end)
+    documents = missing_documents(session, sources)
+    with session.adding(recordings, stored=stored) as ids:
+        annotations = {identity: note for identity, note in zip(ids, noted, strict=True) if note is not None}
+        try:
+            # Before the runs appear: a note on a run that never came is harmless, a run without its note is not.
+            session.annotate_added(annotations)
+            for name, data in documents.items():
+                session.set_document(name, data)
+        except BaseException:
             with contextlib.suppress(SessionError):
-                session.set_document(name, None)
-        session.discard(ids)
-        raise
+                session.annotate_added(dict.fromkeys(annotations, Annotation()))
+            for name in documents:
+                with contextlib.suppress(SessionError):
+                    session.set_document(name, None)
+            raise
     return ids

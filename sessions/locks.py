@@ -19,7 +19,10 @@ from pathlib import Path
 POLL_PERIOD = 0.01
 """Between two attempts to get a lock that is held for moments only [s]."""
 
-_NUMBER = re.compile(r"\.?(\d{4,9})(?:\.lock$|_|\.h5)", re.ASCII)
+STAGED, COMMITTED = ".staged", ".committed"
+"""Endings of folders `.NNNN.staged` of runs that are being added together, named by the first of their numbers."""
+
+_NUMBER = re.compile(r"\.?(\d{4,9})(?:\.(?:lock|staged|committed)$|_|\.h5)", re.ASCII)
 
 
 def number_of(name: str) -> int | None:
@@ -131,9 +134,10 @@ def claim_numbers(runs: Path, count: int, spoken_for: Collection[int] = ()) -> l
 
 
 def _numbers(runs: Path, locks: bool = True) -> set[int]:
-    """Numbers in use in a runs folder, its damaged runs included."""
+    """Numbers in use in a runs folder, those of damaged runs and of runs being added included."""
     numbers: set[int] = set()
-    for folder in (runs, runs / "damaged"):
+    # Runs being added move from their folder into `runs`, which is looked at after it.
+    for folder in (runs / "damaged", *runs.glob(f".*{STAGED}"), *runs.glob(f".*{COMMITTED}"), runs):
         with contextlib.suppress(FileNotFoundError), os.scandir(folder) as entries:
             names = [entry.name for entry in entries if locks or not entry.name.endswith(".lock")]
             numbers.update(number for name in names if (number := number_of(name)) is not None)

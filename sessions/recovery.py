@@ -19,13 +19,16 @@ import numpy as np
 from core.errors import ServoBenchError
 from sessions.errors import EmptyRunError, SessionError, UnreadableError, cause, shown
 from sessions.facts import RunFacts, is_run_id
-from sessions.locks import RunLock, number_of
+from sessions.locks import COMMITTED, STAGED, RunLock, number_of
 from sessions.part import ASIDE, FRESH, PART, part_opened, read_part
 from sessions.schema import opened, read_facts, read_recording
 from sessions.sealing import seal
+from sessions.staging import finish
 from sessions.summary import read_summary
 
 LOG = logging.getLogger(__name__)
+ENDINGS = (PART, FRESH, ASIDE, STAGED, COMMITTED, ".lock")
+"""Of what a process leaves behind when it dies."""
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
 
@@ -106,6 +109,8 @@ def recover(runs: Path) -> RecoveryReport:
             recording.append(number)
             continue
         try:
+            with contextlib.suppress(OSError):
+                finish(runs, number)
             for part in _files_of(runs, number, PART):
                 _recover_part(part, recovered, damaged, postponed)
             for ending in (FRESH, ASIDE):
@@ -123,7 +128,7 @@ def recover(runs: Path) -> RecoveryReport:
 def _left_behind(runs: Path) -> list[int]:
     try:
         with os.scandir(runs) as entries:
-            names = [entry.name for entry in entries if entry.name.endswith((PART, FRESH, ASIDE, ".lock"))]
+            names = [entry.name for entry in entries if entry.name.endswith(ENDINGS)]
     except OSError:
         return []
     return sorted({number for name in names if (number := number_of(name)) is not None})

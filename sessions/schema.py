@@ -102,6 +102,13 @@ def content_sha256(facts: RunFacts, channels_hash: str) -> str:
     return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
 
 
+def recording_sha256(recording: Recording) -> tuple[str, str]:
+    """`channels_sha256` and `content_sha256` of a recording once stored; raises SessionError for what cannot be."""
+    facts = RunFacts.from_recording(recording.id, recording, None)
+    channels_hash = channels_sha256(canonical_channels(recording.channels, recording.id))
+    return channels_hash, content_sha256(facts, channels_hash)
+
+
 def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: float(value) if isinstance(value, (int, float)) else value for name, value in data.items()}
 

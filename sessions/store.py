@@ -52,6 +52,7 @@ from sessions.schema import (
 )
 from sessions.sealing import write_run
 from sessions.selection import Selection, fit_runs, selection_of
+from sessions.staging import publish, stage, unstage
 from sessions.summary import RunSummary
 from sessions.writer import SessionSink
 
@@ -207,12 +208,20 @@ class Session:
                 self.load(identity).trimmed(new.trim_begin, new.trim_end)
             return new
 
+        self._revise(chosen, checked)
+
+    def annotate_added(self, noted: Mapping[str, Annotation]) -> None:
+        """Note this about runs within `adding`, by their ids; raises SessionError."""
+        if noted:
+            self._revise(list(noted), lambda identity, _: noted[identity])
+
+    def _revise(self, chosen: list[str], change: Callable[[str, Annotation], Annotation]) -> None:
         with documents.writing(self.path):
             try:
                 document = self.document("annotations")
             except UnreadableError:
                 document = documents.salvaged_document(self.path, "annotations")
-            document = revised(document, chosen, checked)
+            document = revised(document, chosen, change)
             content = documents.encoded("annotations", document, self.path) if document else None
             documents.replace_document(self.path, "annotations", content)
 
@@ -263,43 +272,56 @@ class Session:
 
         stored: called after each run with the number of runs stored so far and its id.
         """
+        with self.adding(recordings, exit_status, stored) as ids:
+            return ids
+
+    @contextlib.contextmanager
+    def adding(
+        self,
+        recordings: Iterable[Recording],
+        exit_status: str | None = None,
+        stored: Callable[[int, str], None] | None = None,
+    ) -> Iterator[list[str]]:
+        """Write runs that appear together when the block ends, or never if it raises or the process dies in it.
+
+        Yields their ids. Arguments and errors as for `add_all`.
+        """
         self._require_folder()
         if exit_status is not None and exit_status not in EXIT_STATUSES:
             raise SessionError(f"exit status {exit_status!r} is none of {', '.join(EXIT_STATUSES)}")
         chosen = list(recordings)
         added: list[str] = []
         locks: list[RunLock] = []
+        owner: RunLock | None = None
+        staged: Path | None = None
         try:
             for number, recording in enumerate(chosen):
                 if not locks:
                     count = min(CLAIM_BLOCK, len(chosen) - number)
                     locks = claim_numbers(self._runs_folder, count, documents.noted_numbers(self.path))
                 lock = locks.pop(0)
+                if staged is None:
+                    owner, staged = lock, stage(self._runs_folder, lock.number)
                 try:
                     identity = run_id(lock.number, recording.trajectory, recording.settings.kp)
                     facts = RunFacts.from_recording(identity, recording, exit_status)
-                    write_run(self._runs_folder / f"{identity}.h5", facts, dict(recording.channels))
+                    write_run(staged / f"{identity}.h5", facts, dict(recording.channels))
                     added.append(identity)
                     if stored is not None:
                         stored(len(added), identity)
                 finally:
-                    lock.release()
-        except BaseException as error:
-            self.discard(added)
-            if isinstance(error, OSError):
-                message = f"{shown(self.path)}: the runs cannot be added ({cause(error)})"
-                raise SessionError(message) from None
-            raise
+                    if lock is not owner:
+                        lock.release()
+            yield added
+            if staged is not None:
+                publish(staged)
+        except OSError as error:
+            raise SessionError(f"{shown(self.path)}: the runs cannot be added ({cause(error)})") from None
         finally:
-            for lock in locks:
+            if staged is not None:
+                unstage(staged)
+            for lock in (*locks, *([owner] if owner is not None else [])):
                 lock.release()
-        return added
-
-    def discard(self, ids: Iterable[str]) -> None:
-        """Take back runs that were added a moment ago by an operation that then failed."""
-        for identity in ids:
-            with contextlib.suppress(OSError):
-                (self._runs_folder / f"{identity}.h5").unlink(missing_ok=True)
 
     def sink(self) -> SessionSink:
         """Return a picklable description of where a recorder's samples go; raises SessionError."""

@@ -1,10 +1,17 @@
-"""Import recordings into a session: Rhoban/bam logs (.json, .json.gz), CSV files of ours, whole folders."""
+"""Import recordings into a session: Rhoban/bam logs, files of ServoBench, your own CSV, TSV, NPZ and Parquet."""
 
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+
+if TYPE_CHECKING:
+    from sessions.importers import TableImport
+
+FACTS = ("servo", "mass", "length", "arm_mass", "angle_offset", "kp", "ki", "kd", "supply_voltage", "trajectory")
+"""What options say of all tables of an import."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -13,6 +20,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", required=True, metavar="SESSION", help="session folder, made if it is not there"
     )
+    table = parser.add_argument_group(
+        "tables of your own", "Without --columns the error shows the columns found and a command to copy."
+    )
+    table.add_argument(
+        "--columns",
+        metavar="CHANNEL=COLUMN[:UNIT],…",
+        help="what the columns mean, e.g. time=t:ms,goal=target:deg,position=angle:deg (default unit: SI)",
+    )
+    table.add_argument(
+        "--from-name",
+        default="",
+        metavar="PATTERN",
+        help="what file names say of each run, e.g. {trajectory}_m{mass}_l{length}_kp{kp}",
+    )
+    table.add_argument("--servo", metavar="NAME|FILE", help="catalogue name (bench models) or my.toml")
+    table.add_argument("--mass", type=float, metavar="KG", help="load")
+    table.add_argument("--length", type=float, metavar="M", help="shaft to load")
+    table.add_argument("--arm-mass", type=float, metavar="KG", help="of the uniform rod (default: 0)")
+    table.add_argument(
+        "--angle-offset", type=float, metavar="RAD", help="added to the angle, so that 0 hangs down (default: 0)"
+    )
+    table.add_argument("--kp", type=float, metavar="P", help="proportional gain in the servo's unit")
+    table.add_argument("--ki", type=float, metavar="I", help="integral gain in the servo's unit (default: 0)")
+    table.add_argument("--kd", type=float, metavar="D", help="derivative gain in the servo's unit (default: 0)")
+    table.add_argument(
+        "--supply-voltage", "--vin", type=float, metavar="V", help="nominal supply (default: the catalogue's)"
+    )
+    table.add_argument("--trajectory", metavar="NAME", help="name of the motion (default: the file's name)")
     add_json(parser)
     add_progress(parser)
 
@@ -23,19 +58,31 @@ def run(arguments: argparse.Namespace) -> int:
     from sessions.importers import ImportEvent, import_paths
 
     bar = ProgressBar(arguments.quiet or arguments.json)
-    skipped: list[str] = []
+    skipped: dict[str, list[str]] = {}
 
     def progress(event: ImportEvent) -> None:
         bar.show(event.done / max(event.total, 1), event.file)
         if event.skipped:
-            skipped.append(f"{event.file}: {event.skipped}")
+            skipped.setdefault(event.skipped, []).append(event.file)
 
-    ids = import_paths(arguments.paths, arguments.output, progress)
+    ids = import_paths(arguments.paths, arguments.output, progress, _tables(arguments))
     bar.clear()
     if arguments.json:
-        print_json({"session": arguments.output, "runs": ids, "skipped": skipped})
+        lines = [f"{file}: {reason}" for reason, files in skipped.items() for file in files]
+        print_json({"session": arguments.output, "runs": ids, "skipped": lines})
         return 0
     print(f"{len(ids)} runs imported into {arguments.output}, {len(Session.open(arguments.output).runs())} in all")
-    for line in skipped:
-        print(f"skipped {line}")
+    for reason, files in skipped.items():
+        print(f"skipped {files[0]}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
     return 0
+
+
+def _tables(arguments: argparse.Namespace) -> TableImport:
+    from sessions.importers import TableImport
+    from sessions.importers.columns import parse_columns
+
+    return TableImport(
+        columns=parse_columns(arguments.columns or ""),
+        facts={fact: value for fact in FACTS if (value := getattr(arguments, fact)) is not None},
+        name_pattern=arguments.from_name,
+    )

@@ -44,6 +44,7 @@ DIALOGS = {
     "UnfinishedDialog": "sessions#while-recording",
     "TrimDialog": "sessions#notes-tags-exclusion-and-trims",
     "ExcludeDialog": "sessions#notes-tags-exclusion-and-trims",
+    "TableDialog": "own_recordings#in-the-window",
     "TagsDialog": "sessions#notes-tags-exclusion-and-trims",
 }
 """By class name."""

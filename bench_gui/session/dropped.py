@@ -14,7 +14,7 @@ from pathlib import Path
 SESSION_FILE = "session.json"
 """What makes a folder a session."""
 SINGLE = ".h5"
-ENDINGS = (".json", ".json.gz", ".csv", ".csv.gz", SINGLE)
+ENDINGS = (".json", ".json.gz", ".csv", ".csv.gz", ".tsv", ".npz", ".parquet", SINGLE)
 """Of files that can be imported or opened."""
 
 

@@ -21,6 +21,7 @@ from core.errors import InputError
 if TYPE_CHECKING:
     from core.recording import Recording, SinkDescription
     from sessions import Annotation, RunSummary, Session
+    from sessions.importers import TableImport, UnknownTableError
 
 MOST_NAMED = 3
 """Of several things that went wrong so many are named."""
@@ -52,6 +53,8 @@ class Library(QObject):
     """A Recovery: the session just opened had been left by a crash."""
     models_found = Signal(object)
     """Models identified earlier, list[ServoModel]."""
+    table_found = Signal(object, object)
+    """Paths that were to be imported, list[Path], and the UnknownTableError of a table among them."""
     problem = Signal(str)
     notice = Signal(str)
 
@@ -187,12 +190,16 @@ class Library(QObject):
 
         self._background.submit("session", classify, paths, done=done, failed=self.problem.emit)
 
-    def import_files(self, paths: list[Path]) -> None:
-        """Import logs of other tools into the open session, or into a new one."""
+    def import_files(self, paths: list[Path], tables: TableImport | None = None) -> None:
+        """Import logs of other tools into the open session, or into a new one.
+
+        tables: what the columns of tables mean; where that is needed and None, `table_found` is emitted.
+        """
         current = self._session
 
-        def work() -> tuple[Contents, int, list[str]]:
+        def work() -> tuple[Contents, int, list[str]] | UnknownTableError:
             from sessions import ImportEvent, Session, import_paths
+            from sessions.importers import TableImport, UnknownTableError
 
             passed_over: list[str] = []
 
@@ -203,11 +210,19 @@ class Library(QObject):
             target: Any = current
             if current is None or current.read_only:
                 target = new_session_folder("imported")
-            added = import_paths(paths, target, note)
+            try:
+                added = import_paths(paths, target, note, tables or TableImport())
+            except UnknownTableError as error:
+                return error
             session = target if isinstance(target, Session) else Session.open(target)
             return read_contents(session), len(added), passed_over
 
-        def done(found: tuple[Contents, int, list[str]]) -> None:
+        def done(found: tuple[Contents, int, list[str]] | UnknownTableError) -> None:
+            if not isinstance(found, tuple):
+                self.loading = False
+                self.runs_changed.emit()
+                self.table_found.emit(paths, found)
+                return
             contents, count, passed_over = found
             self._take(contents)
             text = f"{runs_in_words(count)} imported into {self.title}"

@@ -25,7 +25,7 @@ from bench_gui.session.wording import runs_in_words
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
 
-IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.h5);;All files (*)"
+IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.tsv *.npz *.parquet *.h5);;All files (*)"
 SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
 LEAST = 48
 """Height of the table, at least [px]."""
@@ -71,6 +71,7 @@ class SessionPanel(QFrame):
         library.annotations_changed.connect(self._show_annotations)
         library.selection_changed.connect(self._count)
         library.recovered.connect(self._tell_recovery)
+        library.table_found.connect(self.questions.ask_columns)
         self._progress = QTimer(self)
         self._progress.setInterval(PROGRESS_PERIOD)
         self._progress.timeout.connect(self._show_progress)

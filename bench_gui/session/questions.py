@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
@@ -9,11 +10,16 @@ from PySide6.QtWidgets import QWidget
 from bench_gui.controller import Controller
 from bench_gui.session.dialogs import ExcludeDialog, RunDialog, TagsDialog
 from bench_gui.session.editing import RunEditing
+from bench_gui.session.table_dialog import TableDialog
 from bench_gui.session.trim_dialog import TrimDialog
 from bench_gui.theme import Theme, load_theme
 
 if TYPE_CHECKING:
     from core.recording import Recording
+    from sessions.importers import TableImport, UnknownTableError
+
+MOST_TABLES = 50
+"""Kinds of tables whose columns are remembered."""
 
 
 class Questions:
@@ -85,6 +91,18 @@ class Questions:
                 dialog.show_recording(recordings[0])
 
         self._library.load([run.id], loaded)
+
+    def ask_columns(self, paths: list[Path], table: UnknownTableError) -> None:
+        """Ask what the columns of a table mean, then import these paths; the answer is kept for tables like it."""
+        settings, key = self._controller.settings, "\t".join(table.names)
+
+        def answered(tables: TableImport, columns: str) -> None:
+            others = {names: text for names, text in settings.tables.items() if names != key}
+            settings.set("tables", dict([*others.items(), (key, columns)][-MOST_TABLES:]))
+            self._library.import_files(paths, tables)
+
+        columns, servo = settings.tables.get(key, table.guess), self._library.main_servo()
+        self._ask(TableDialog(self._owner.window(), paths, table, columns, servo, answered))
 
     def _ask(self, dialog: RunDialog) -> None:
         self._withdraw()

@@ -11,6 +11,20 @@ class NotARecordingError(InputError):
     """A file is sound but of another kind."""
 
 
+class UnknownTableError(NotARecordingError):
+    """A table of another program: somebody has to say what its columns mean."""
+
+    def __init__(self, message: str, names: tuple[str, ...], rows: list[list[str]], guess: str) -> None:
+        """message: what the file is, without the remedy, which depends on where it is read."""
+        super().__init__(message)
+        self.names = names
+        """Of the columns."""
+        self.rows = rows
+        """The first ones, as texts."""
+        self.guess = guess
+        """What the columns may be, as `--columns` takes it; lacks what could not be guessed."""
+
+
 @dataclass(frozen=True)
 class RunList:
     """A file that names recordings beside it."""

@@ -2,11 +2,13 @@
 
 A new format is one reader in READERS. A reader gets a file's content, already bounded, and returns recordings;
 it raises NotARecordingError for a file of another kind (passed over in a folder, refused when named) and
-InputError for a bad one.
+InputError for a bad one. What no reader knows and is a table (`sessions.importers.tables`) is read by the columns
+somebody names.
 """
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import os
@@ -24,6 +26,8 @@ from sessions.errors import cause, shown
 from sessions.importers.bam_json import read_bam
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.importers.own_csv import read_csv
+from sessions.importers.table_runs import TableImport, read_run
+from sessions.importers.tables import OPENERS
 from sessions.opening import SESSION_NAME
 from sessions.schema import RUN_FORMAT, opened, read_recording, text_attribute
 from sessions.store import Session
@@ -34,7 +38,11 @@ MAX_BYTES = 256 * 1024 * 1024
 READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read_bam, ".csv": read_csv}
 """Ending (also with .gz behind it) to reader of (content, file name)."""
 
+ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
+"""Of files of one recording; each also with .gz behind it."""
+
 HDF5_ENDING = ".h5"
+NO_TABLES = TableImport()
 
 
 @dataclass(frozen=True)
@@ -66,23 +74,23 @@ def find_sources(paths: list[Path], target: Path) -> list[Source]:
     return sources
 
 
-def read_source(source: Source) -> Contents | str:
-    """Read what a source brings, or say why it is passed over; raises ServoBenchError."""
+def read_source(source: Source, tables: TableImport = NO_TABLES) -> Contents | NotARecordingError:
+    """Read what a source brings, or return why it is passed over; raises ServoBenchError."""
     path = source.path
     try:
         if path.is_dir():
             return contents_of(Session.open(path))
         if path.suffix == HDF5_ENDING:
             return _read_hdf5(path)
-        found = _read_file(path)
+        found = _read_file(path, tables)
         if isinstance(found, RunList):
             if not source.named:
-                return "a list of recordings, not a recording"
-            return Contents([_read_listed(path, name) for name in found.names])
+                return NotARecordingError("a list of recordings, not a recording")
+            return Contents([_read_listed(path, name, tables) for name in found.names])
     except NotARecordingError as error:
         if source.named:
-            raise InputError(f"{shown(path)}: {error}") from None
-        return str(error)
+            raise _of_file(error, path) from None
+        return error
     return Contents([found])
 
 
@@ -113,7 +121,7 @@ def _ending(path: Path) -> str | None:
     if name.endswith(HDF5_ENDING):
         return HDF5_ENDING
     name = name.removesuffix(".gz")
-    return next((ending for ending in READERS if name.endswith(ending)), None)
+    return next((ending for ending in ENDINGS if name.endswith(ending)), None)
 
 
 def _read_hdf5(path: Path) -> Contents:
@@ -123,13 +131,13 @@ def _read_hdf5(path: Path) -> Contents:
     return contents_of(Session.open(path))
 
 
-def _read_listed(path: Path, name: str) -> Recording:
+def _read_listed(path: Path, name: str, tables: TableImport) -> Recording:
     """Read a recording that a list names relative to itself."""
     place = PurePosixPath(name)
     if place.is_absolute() or ".." in place.parts or "\\" in name or "\0" in name:
         raise InputError(f"{shown(path)}: {shown(name)!r} must name a file beside the list or below it")
     try:
-        found = _read_file(path.parent / place)
+        found = _read_file(path.parent / place, tables)
     except NotARecordingError as error:
         raise InputError(f"{shown(path)}: {shown(name)}: {error}") from None
     if isinstance(found, RunList):
@@ -137,14 +145,14 @@ def _read_listed(path: Path, name: str) -> Recording:
     return found
 
 
-def _read_file(path: Path) -> Recording | RunList:
+def _read_file(path: Path, tables: TableImport) -> Recording | RunList:
     ending = _ending(path)
     if ending is None or ending == HDF5_ENDING:
-        known = ", ".join((*READERS, *(f"{known}.gz" for known in READERS), HDF5_ENDING))
+        known = ", ".join((*ENDINGS, *(f"{known}.gz" for known in ENDINGS), HDF5_ENDING))
         raise InputError(f"{shown(path)}: unknown kind of file; known endings are {known}")
     content = read_bounded(path)
     try:
-        found = READERS[ending](content, path.name)
+        found = _read_content(content, path, ending, tables)
     except NotARecordingError:
         raise
     except InputError as error:
@@ -154,6 +162,18 @@ def _read_file(path: Path) -> Recording | RunList:
         provenance = {"source_sha256": hashlib.sha256(content).hexdigest(), **carried, **found.provenance}
         return Recording(**{**found.__dict__, "provenance": provenance})
     return found
+
+
+def _read_content(content: bytes, path: Path, ending: str, tables: TableImport) -> Recording | RunList:
+    with contextlib.suppress(NotARecordingError) if ending in OPENERS else contextlib.nullcontext():
+        if ending in READERS:
+            return READERS[ending](content, path.name)
+    return read_run(content, path, ending, tables)
+
+
+def _of_file(error: NotARecordingError, path: Path) -> NotARecordingError:
+    error.args = (f"{shown(path)}: {error}",)
+    return error
 
 
 def read_bounded(path: Path) -> bytes:

@@ -50,6 +50,10 @@ def test_recipe(name, places, tmp_path):
     follow(BOOK / f"{name}.md", tmp_path, environment(tmp_path, *places))
 
 
+def test_own_recordings(tmp_path):
+    follow(BOOK.parent / "own_recordings.md", tmp_path, environment(tmp_path, ROOT))
+
+
 @pytest.mark.calm
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
 def test_erob_recipe(tmp_path):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import gzip
+import io
 import json
 import shutil
 import struct
@@ -102,6 +103,15 @@ def _recordings(folder: Path) -> None:
     _put("log_bam", "sound", text)
     _put("log_bam", "list", '["a.json", "b/c.json.gz"]')
     _put("log_gzip", "sound", gzip.compress(text.encode(), mtime=0))
+    table = {"t": [0.0, 10.0, 21.0], "goal": [0.0, 1.5, 2.0], "pos": [0.1, 1.0, 1.8], "i": [5.0, 6.0, 7.0]}
+    table["on"] = [1.0, 1.0, 0.0]
+    rows = "".join(";".join(map(str, row)) + "\n" for row in zip(*table.values(), strict=True))
+    _put("table_csv", "sound", (";".join(table) + "\n" + rows).replace(";", ","))
+    _put("table_csv", "european", "# a rig\n" + ";".join(table) + "\n" + rows.replace(".", ","))
+    stream = io.BytesIO()
+    np.savez(stream, **{name: np.array(values) for name, values in table.items()})
+    _put("table_npz", "sound", stream.getvalue())
+    _put("table_columns", "sound", 'time=t:ms,"goal=a, b:deg",position=x:y:ticks:4096,current=i')
     rows = "".join(f"{i / 100},0.1,0.2,0,0,0.5,{i},1,1\n" for i in range(5))
     _put("arm_csv", "ours", "time,q1,q2,v1,v2,tau1,tau2,goal1,goal2\n" + rows)
     _put("arm_csv", "theirs", "time,pos_meas1,pos_meas2,tau_con1,tau_con2\n0,1,2,3,4\n0.1,1,2,3,4\n0.2,1,2,3,4\n")

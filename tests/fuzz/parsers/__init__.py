@@ -24,7 +24,17 @@ MODULES = {
         "dynamixel_answers_2",
     ),
     "ethercat": ("ethercat_frames", "ethercat_mailbox", "ethercat_sii", "ethercat_answers"),
-    "logs": ("log_bam", "log_csv", "log_gzip", "arm_csv", "arm_links", "reference_csv"),
+    "logs": (
+        "log_bam",
+        "log_csv",
+        "log_gzip",
+        "table_csv",
+        "table_npz",
+        "table_columns",
+        "arm_csv",
+        "arm_links",
+        "reference_csv",
+    ),
     "models": ("model_ours", "model_bam", "servo_toml", "control_table", "compliant_unit"),
     "session_files": ("session_json", "index_json", "annotations", "placed_points", "plan", "presets", "settings"),
     "results": (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import zlib
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 
@@ -11,10 +13,14 @@ from core.arm.links import read_arm_parameters
 from core.arm.recording import read_arm_csv
 from core.compliant.references import read_reference
 from core.recording import Recording
+from sessions.contents import Contents
 from sessions.facts import RunFacts
 from sessions.importers.bam_json import read_bam
+from sessions.importers.columns import columns_text, parse_columns
+from sessions.importers.kinds import NotARecordingError
 from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
+from sessions.importers.table_runs import TableImport, read_run
 from sessions.schema import canonical_channels, content_sha256
 from tests.fuzz.mutation import changed_bytes, changed_json, changed_text, either
 from tests.fuzz.parser import Parser, from_file
@@ -39,9 +45,32 @@ def _csv(data: bytes) -> None:
     _stored(read_csv(data, "run.csv"))
 
 
+_MEANING = TableImport(
+    columns=parse_columns("time=t:ms,goal=goal:deg,position=pos:deg,current=i:mA,torque_enable=on"),
+    facts={"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400},
+)
+
+
+def _table(ending: str) -> Callable[[bytes], None]:
+    """Reads a table, once to guess what it means and once with all that is to be known."""
+
+    def parse(data: bytes) -> None:
+        path = Path("run" + ending)
+        with suppress(NotARecordingError):
+            read_run(data, path, ending, TableImport())
+        _stored(read_run(data, path, ending, _MEANING))
+
+    return parse
+
+
+def _columns(data: bytes) -> None:
+    columns = parse_columns(data.decode("utf-8", "replace"))
+    assert parse_columns(columns_text(columns)).keys() == columns.keys()
+
+
 def _zipped(data: bytes) -> None:
     found = from_file("log.json.gz", lambda path: read_source(Source(path, named=True)))(data)
-    if not isinstance(found, str):
+    if isinstance(found, Contents):
         for recording in found.recordings:
             _stored(recording)
 
@@ -68,6 +97,17 @@ PARSERS = (
     Parser(name="log_bam", parse=_bam, mutate=changed_json, longest=8192, words=_ENTRIES),
     Parser(
         name="log_csv", parse=_csv, mutate=either(changed_text, changed_bytes), longest=8192, words=(b"nan", b"inf")
+    ),
+    Parser(
+        name="table_csv",
+        parse=_table(".csv"),
+        mutate=either(changed_text, changed_bytes),
+        longest=4096,
+        words=(b"nan", b"inf", b";", b"\t", b"true", b"#"),
+    ),
+    Parser(name="table_npz", parse=_table(".npz"), longest=4096, words=(b"NUMPY", b"descr", b"shape", b"PK")),
+    Parser(
+        name="table_columns", parse=_columns, mutate=changed_text, longest=512, words=(b":", b'"', b"=", b"counts:")
     ),
     Parser(name="log_gzip", parse=_zipped, mutate=either(_changed_inside, changed_bytes), longest=4096),
     Parser(

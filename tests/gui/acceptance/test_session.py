@@ -122,13 +122,15 @@ def test_files(person, session, tmp_path):
     person.until(lambda: len(library.runs) == 1)
     made = library.path
     assert library.runs[0].source == log.name
-    # Into the open one go CSV, and folders.
+    # Into the open one go CSV, and folders; what it has already is passed over.
     drop(person, table)
     person.until(lambda: len(library.runs) == 2)
+    export_bam(source, [third], tmp_path / "bam")
     drop(person, tmp_path / "bam", tmp_path / "csv")
-    person.until(lambda: len(library.runs) == 4)
+    person.until(lambda: len(library.runs) == 3)
     assert library.path == made
     assert "imported" in person.message
+    assert f"same content as run {library.runs[0].id}" in person.message
     # A session, as a folder and as one file, is opened.
     drop(person, session)
     person.until(lambda: library.path == session and not library.loading)
@@ -145,7 +147,7 @@ def test_files(person, session, tmp_path):
     assert [action.text() for action in menu.actions()] == [session.name, made.name]
     menu.actions()[1].trigger()
     person.until(lambda: library.path == made and not library.loading)
-    assert len(library.runs) == 4
+    assert len(library.runs) == 3
 
 
 def drop(person, *paths):

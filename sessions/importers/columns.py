@@ -1,0 +1,225 @@
+"""What the columns of a table mean, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: said by a person, or guessed.
+
+Left of `=` stands a channel of `core.recording`, by its name or a word for it (WORDS); right of it the column's name,
+and behind the last colon its unit (UNITS), left out for SI units. An entry whose column's name holds a comma is put
+in double quotes.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.catalogue import ServoSpec
+from core.errors import InputError
+from core.recording import CHANNELS
+from sessions.errors import cause, shown
+from sessions.importers.tables import Table
+
+SI_UNITS = {channel.name: channel.unit for channel in CHANNELS}
+
+_SPELLINGS = (
+    ("s", 1.0, "s sec second seconds"),
+    ("s", 1e-3, "ms msec millis"),
+    ("s", 1e-6, "us µs usec micros"),
+    ("s", 1e-9, "ns nsec nanos"),
+    ("rad", 1.0, "rad radian radians"),
+    ("rad", 1e-3, "mrad"),
+    ("rad", math.pi / 180.0, "deg ° degree degrees"),
+    ("rad", 2.0 * math.pi, "rev turn turns"),
+    ("rad", math.nan, "counts count ticks tick"),
+    ("rad/s", 1.0, "rad/s"),
+    ("rad/s", math.pi / 180.0, "deg/s °/s dps"),
+    ("rad/s", 2.0 * math.pi, "rev/s turn/s"),
+    ("rad/s", 2.0 * math.pi / 60.0, "rpm"),
+    ("A", 1.0, "A amp amps"),
+    ("A", 1e-3, "mA"),
+    ("V", 1.0, "V volt volts"),
+    ("V", 1e-3, "mV"),
+    ("1", 1.0, "1"),
+    ("1", 0.01, "% percent"),
+    ("degC", 1.0, "degC °C C celsius"),
+)
+"""SI unit, factor and spellings of each unit; the factor of a count is the encoder's."""
+UNITS = {unit.lower(): (si, factor) for si, factor, units in _SPELLINGS for unit in units.split()}
+"""Unit in lower case to its SI unit, which is its dimension, and its factor."""
+
+WORDS = (
+    ("velocity", "velocity vel speed omega dq"),
+    ("duty_cycle", "duty pwm"),
+    ("supply_voltage", "voltage supply vin vbat volt volts"),
+    ("temperature", "temperature temp"),
+    ("torque_enable", "enable enabled"),
+    ("position", "position pos angle theta q encoder"),
+    ("time", "time t timestamp stamp elapsed clock"),
+    ("current", "current i amps"),
+    ("position", "measured actual"),
+)
+"""Words that a channel goes by, the most telling first."""
+GOAL_WORDS = frozenset(
+    ("goal", "target", "setpoint", "reference", "ref", "command", "commanded", "cmd", "desired", "des")
+)
+"""Turn a position into the goal, and a time into that of the command."""
+
+_ENTRY = re.compile(r"(?P<column>.+?)(?::(?P<unit>[^:]*?)(?::(?P<counts>\d{1,9}))?)?", re.DOTALL)
+PREVIEWED = 200
+"""Rows from which units are guessed."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table and the unit its numbers are in."""
+
+    name: str
+    unit: str = ""
+    """One of UNITS, a count with ":4096" behind it; empty: the channel's own."""
+
+    def factor(self, channel: str, servo: ServoSpec) -> float:
+        """What the numbers are multiplied with; raises InputError for a unit of another dimension."""
+        unit, _, counts = self.unit.lower().partition(":")
+        si, factor = UNITS[unit] if unit else (SI_UNITS[channel], 1.0)
+        if si != SI_UNITS[channel]:
+            raise InputError(f"{channel} cannot be in {self.unit}; its units are {', '.join(units_of(channel))}")
+        if math.isnan(factor):
+            return 2.0 * math.pi / (int(counts) if counts else servo.encoder_counts_per_turn)
+        return factor
+
+
+# The columns as text
+
+
+def parse_columns(text: str) -> dict[str, Column]:
+    """Columns by channel from `time=t,goal=goal_deg:deg`; raises InputError."""
+    found: dict[str, Column] = {}
+    try:
+        entries = next(csv.reader([re.sub(r"[\r\n\0]", " ", text)], skipinitialspace=True), [])
+    except csv.Error as error:
+        raise InputError(f"--columns: {cause(error)}") from None
+    for entry in entries:
+        word, equals, right = entry.strip().partition("=")
+        if not equals or not right.strip():
+            raise InputError(f"--columns: {shown(entry)!r} is no CHANNEL=COLUMN[:UNIT], e.g. position=pos:deg")
+        channel = channel_named(word.strip())
+        if channel in found:
+            raise InputError(f"--columns: {channel} stands there twice")
+        found[channel] = _column(right.strip(), channel)
+    return found
+
+
+def columns_text(columns: Mapping[str, Column]) -> str:
+    """Inverse of `parse_columns`."""
+    entries = []
+    for channel, column in columns.items():
+        unit = column.unit or (SI_UNITS[channel] if ":" in column.name else "")
+        entry = f"{channel.removesuffix('_position')}={column.name}{':' if unit else ''}{unit}"
+        entries.append('"{}"'.format(entry.replace('"', '""')) if "," in entry or '"' in entry else entry)
+    return ",".join(entries)
+
+
+def units_of(channel: str) -> list[str]:
+    """Units that a channel can be in, the SI unit first."""
+    return [spellings.split()[0] for si, _, spellings in _SPELLINGS if si == SI_UNITS[channel]]
+
+
+def channel_named(text: str) -> str:
+    """The channel of a name or a word for it; raises InputError."""
+    channel = text if text in SI_UNITS else _channel_of(text)
+    if channel is None:
+        raise InputError(f"--columns: there is no channel {shown(text)!r}; there are {', '.join(SI_UNITS)}")
+    return channel
+
+
+def _column(text: str, channel: str) -> Column:
+    match = _ENTRY.fullmatch(text)
+    if match is None:
+        raise InputError(f"--columns: {shown(text)!r} is no COLUMN[:UNIT]")
+    unit, counts = match["unit"], match["counts"]
+    if unit is None:
+        return Column(text)
+    known = UNITS.get(unit.lower())
+    if known is None or (counts is not None and not (math.isnan(known[1]) and int(counts))):
+        raise InputError(
+            f"--columns: {shown(text)!r} ends in no unit; write {shown(text)}:{SI_UNITS[channel]} if the colon is part "
+            f"of the name; units of {channel} are {', '.join(units_of(channel))}"
+        )
+    return Column(match["column"], unit if counts is None else f"{unit}:{counts}")
+
+
+# Guessing
+
+
+def guess_columns(table: Table) -> dict[str, Column]:
+    """What the columns may be, by their names, and their units, by their names or the size of their numbers."""
+    found: dict[str, Column] = {}
+    for column in sorted(table.names, key=len):
+        channel, unit = _meaning(column)
+        if channel is not None and channel not in found and table.names.count(column) == 1:
+            found[channel] = Column(column, unit)
+    rows = table.head(PREVIEWED)
+    values = {
+        channel: _numbers([row[table.names.index(column.name)] for row in rows if len(row) == len(table.names)])
+        for channel, column in found.items()
+    }
+    angles = [values[channel] for channel in ("goal_position", "position") if channel in values]
+    for channel, column in found.items():
+        if not column.unit:
+            found[channel] = Column(column.name, _likely_unit(channel, values[channel], angles))
+    return {channel: found[channel] for channel in SI_UNITS if channel in found}
+
+
+def _meaning(column: str) -> tuple[str | None, str]:
+    """Channel and unit that a column's name speaks of; None, "" where it does not."""
+    parts = [part for part in re.split(r"[^\w%°µ]+|_", column) if part]
+    for count in (2, 1):
+        unit = "/".join(parts[-count:])
+        rest = _channel_of("_".join(parts[:-count]))
+        if len(parts) > count and rest is not None and UNITS.get(unit.lower(), ("", 0))[0] == SI_UNITS[rest]:
+            return rest, unit
+    return _channel_of(column), ""
+
+
+def _channel_of(text: str) -> str | None:
+    words = re.split(r"[^\w]+|_", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text))
+    said = {word.lower() for word in words}
+    base = next((channel for channel, known in WORDS if said & set(known.split())), None)
+    if not said & GOAL_WORDS:
+        return base
+    return {None: "goal_position", "position": "goal_position", "time": "command_time"}.get(base)
+
+
+def _numbers(cells: Sequence[str]) -> NDArray[np.float64]:
+    found = []
+    for cell in cells:
+        try:
+            found.append(float(cell.replace(",", ".")))
+        except ValueError:
+            continue
+    return np.array([value for value in found if math.isfinite(value)])
+
+
+def _likely_unit(channel: str, values: NDArray[np.float64], angles: Sequence[NDArray[np.float64]]) -> str:
+    """A unit in which these numbers could be; empty for the SI unit."""
+    largest = float(np.abs(values).max(initial=0.0))
+    match SI_UNITS[channel]:
+        case "s":
+            step = float(np.median(np.abs(np.diff(values)))) if len(values) > 1 else 0.0
+            return "" if step < 0.5 else "ms" if step < 500.0 else "us" if step < 5e5 else "ns"
+        case "rad":
+            largest = max(float(np.abs(angle).max(initial=0.0)) for angle in angles) if angles else largest
+            whole = all(np.array_equal(angle, np.round(angle)) for angle in angles)
+            return "" if largest <= 7.0 else "counts" if whole and largest > 360.0 else "deg"
+        case "rad/s":
+            return "deg/s" if largest > 40.0 else ""
+        case "A":
+            return "mA" if largest > 50.0 else ""
+        case "V":
+            return "mV" if largest > 500.0 else ""
+        case "1":
+            return "%" if channel == "duty_cycle" and largest > 1.5 else ""
+    return ""

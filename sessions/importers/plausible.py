@@ -1,0 +1,150 @@
+"""Numbers that a servo and its pendulum cannot have: units that were taken for others, before anything is stored."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.catalogue import ServoSpec
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from sessions.importers.columns import Column
+
+MOST_OF_NO_LOAD = 1.5
+"""Times the no-load speed; a load that falls may drive the servo a little faster than that speed."""
+SUSTAINED = 95.0
+"""Percentile of the speeds that is judged: a glitch of the encoder is no wrong unit."""
+SMOOTHED = 5
+"""Samples over which positions are averaged before their speed is taken."""
+MOST_TURNS = 2.0
+"""A pendulum on a bench does not wind up further."""
+ALIKE = 5.0
+"""Times that the spans of goal and position may differ in the unit that is suggested."""
+LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
+"""Between samples, the median [s]."""
+
+_TIME_UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "s": 1.0}
+_ANGLE_UNITS = {"deg": math.pi / 180.0, "counts": math.nan, "rev": 2.0 * math.pi, "rad": 1.0}
+"""What is tried as the right unit, in this order; a count's size is the servo's."""
+
+
+def check_plausible(
+    channels: Mapping[str, NDArray[Any]], columns: Mapping[str, Column], bench: Bench, servo: ServoSpec
+) -> None:
+    """Raise InputError that says what was seen and which option would make it possible; channels are in SI units."""
+    _check_load(bench, servo)
+    _check_steps(channels["time"], columns, servo)
+    _check_goal(channels["goal_position"], channels["position"], columns, servo)
+    _check_motion(channels["time"], channels["position"], columns, servo)
+
+
+def _check_load(bench: Bench, servo: ServoSpec) -> None:
+    if bench.gravity_torque <= servo.stall_torque:
+        return
+    tries = (
+        ("mass", bench.mass / 1e3, "g"),
+        ("length", bench.length / 1e3, "mm"),
+        ("length", bench.length / 1e2, "cm"),
+    )
+    hints = [
+        f"; in {unit} it would be --{fact} {value:g}"
+        for fact, value, unit in tries
+        if getattr(bench, fact) >= 2.0 and _with(bench, fact, value).gravity_torque <= servo.stall_torque
+    ]
+    raise InputError(
+        f"a load of {bench.mass:g} kg at {bench.length:g} m pulls with {bench.gravity_torque:.3g} N·m at 90°, "
+        f"more than the {servo.stall_torque:g} N·m of a stalled {servo.name}{hints[0] if hints else ''}"
+        + ("" if hints else "; check --mass [kg], --length [m] and --servo")
+    )
+
+
+def _with(bench: Bench, fact: str, value: float) -> Bench:
+    return Bench(**{**bench.to_json(), fact: value})
+
+
+def _check_steps(time: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec) -> None:
+    step = float(np.median(np.diff(time)))
+    if SHORTEST_STEP <= step < LONGEST_STEP:
+        return
+    now = columns["time"].factor("time", servo)
+    fits = {unit: step / now * factor for unit, factor in _TIME_UNITS.items() if 2e-4 <= step / now * factor < 0.2}
+    raise InputError(
+        f"time: {step:.3g} s from sample to sample is not possible here"
+        + "".join(
+            f"; in {unit} it would be {value:.3g} s: time={columns['time'].name}:{unit}" for unit, value in fits.items()
+        )
+    )
+
+
+def _check_goal(goal: NDArray[Any], position: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec) -> None:
+    """A goal in degrees beside a position in rad is 57 times as large."""
+    spans = {"goal_position": float(np.ptp(goal)), "position": float(np.ptp(position))}
+    large, small = sorted(spans, key=lambda channel: -spans[channel])
+    if spans[small] == 0.0 or spans[large] / spans[small] < 10.0:
+        return
+    alike = 0.8 < spans[large] / spans[small] / math.degrees(1.0) < 1.25
+    if not alike and spans[large] <= 7.0:
+        return
+    seen = f"the goal spans {spans['goal_position']:.3g} rad, the position {spans['position']:.3g} rad"
+    tries = [
+        (round(abs(math.log(value / spans[other])), 2), -value, channel, unit)
+        for channel, other in ((large, small), (small, large))
+        for unit, value in _in_units(spans[channel], columns[channel], channel, servo).items()
+        if value <= 7.0
+    ]
+    apart, value, channel, unit = min(tries, default=(math.inf, 0.0, large, ""))
+    if apart > math.log(ALIKE):
+        raise InputError(f"{seen}; check the units of both in --columns")
+    name = columns[channel].name
+    raise InputError(
+        f"{seen}; with {name} in {unit} it would be {-value:.3g} rad: {channel.removesuffix('_position')}={name}:{unit}"
+    )
+
+
+def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[str, Column], servo: ServoSpec) -> None:
+    limit = MOST_OF_NO_LOAD * servo.no_load_speed
+    speed, span = _sustained_speed(time, position), float(np.ptp(position))
+    if speed <= limit and span <= 2.0 * math.pi * MOST_TURNS:
+        return
+    seen = (
+        f"position moves at {speed:.3g} rad/s, {servo.name} without a load at {servo.no_load_speed:.3g} rad/s"
+        if speed > limit
+        else f"position spans {span:.3g} rad, {span / 2.0 / math.pi:.0f} turns"
+    )
+    column = columns["position"]
+    whole = np.array_equal(np.round(position), position) and span > 360.0
+    for unit, value in _in_units(speed, column, "position", servo, counts_first=whole).items():
+        turned = span * value / speed if speed else span
+        if value <= limit and 0.02 < turned <= 2.0 * math.pi * MOST_TURNS:
+            both = columns["goal_position"].unit == column.unit
+            goal = f"goal={columns['goal_position'].name}:{unit}," if both else ""
+            raise InputError(
+                f"{seen}; in {unit} it would be {value:.3g} rad/s over {turned:.3g} rad: "
+                f"{goal}position={column.name}:{unit}"
+            )
+    raise InputError(f"{seen}; check the units of time and position in --columns, and --servo")
+
+
+def _sustained_speed(time: NDArray[Any], position: NDArray[Any]) -> float:
+    if len(time) <= SMOOTHED:
+        return 0.0
+    kernel = np.full(SMOOTHED, 1.0 / SMOOTHED)
+    smooth = np.convolve(position, kernel, "valid")
+    moments = np.convolve(time, kernel, "valid")
+    return float(np.percentile(np.abs(np.diff(smooth) / np.diff(moments)), SUSTAINED))
+
+
+def _in_units(
+    value: float, column: Column, channel: str, servo: ServoSpec, counts_first: bool = False
+) -> dict[str, float]:
+    """What a value in rad would be if its column were in another unit, by unit."""
+    now = column.factor(channel, servo)
+    units = {unit: servo.encoder_step if math.isnan(factor) else factor for unit, factor in _ANGLE_UNITS.items()}
+    order = sorted(units, key=lambda unit: unit != "counts") if counts_first else list(units)
+    return {unit: value / now * units[unit] for unit in order if not math.isclose(units[unit], now)}

@@ -1,0 +1,255 @@
+"""Tables of other programs become recordings, by the meaning of their columns and the facts of the bench."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.catalogue import ServoSpec, load_servo
+from core.errors import InputError, ModelError
+from core.recording import REQUIRED_CHANNELS, Recording, ServoSettings
+from core.trajectories import canonical_name
+from sessions.errors import shown
+from sessions.importers.bam_json import name_of_file
+from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns
+from sessions.importers.kinds import NotARecordingError, UnknownTableError
+from sessions.importers.plausible import check_plausible
+from sessions.importers.tables import OPENERS, Table, open_table
+from sessions.schema import CHANNEL_DTYPES
+from sessions.strict_json import MAX_MAGNITUDE, name, number
+
+FACTS = {
+    **dict.fromkeys(("mass", "length", "arm_mass", "angle_offset"), "bench"),
+    **dict.fromkeys(("kp", "ki", "kd", "supply_voltage", "damping"), "settings"),
+    **dict.fromkeys(("servo", "trajectory"), "text"),
+}
+"""What is to be known of a run besides its samples, and what it belongs to."""
+REQUIRED_FACTS = {"servo": "SERVO", "mass": "KG", "length": "M", "kp": "P"}
+"""Facts that have no default, and what stands for their value in a command."""
+
+_FIELD = re.compile(r"\{(\w*)\}")
+_NUMBER = r"[-+]?\d*\.?\d+(?:e[-+]?\d+)?"
+MOST_SHOWN = 12
+"""Columns that a message names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableImport:
+    """How tables become recordings; without columns they are refused, with a guess."""
+
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    """By channel."""
+    facts: Mapping[str, float | str] = field(default_factory=dict)
+    """Of FACTS, those that hold for all files."""
+    name_pattern: str = ""
+    """Of file names without their endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
+
+    def trouble(self, path: Path | None = None) -> str:
+        """Return in one line what is still needed before tables can be read; empty when nothing is.
+
+        path: a file, whose name is held against the pattern; None where none is known, as in a folder.
+        """
+        used = [column.name for column in self.columns.values()]
+        for channel in REQUIRED_CHANNELS:
+            if channel not in self.columns and channel != "torque_enable":
+                return f"choose the column of {channel}"
+        for column in used:
+            if used.count(column) > 1:
+                return f"column {shown(column)} is chosen twice"
+        try:
+            told = facts_from_name(stem(path), self.name_pattern) if path else _FIELD.findall(self.name_pattern)
+        except InputError as error:
+            return str(error)
+        missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in told]
+        return f"missing: {', '.join(missing)}" if missing else ""
+
+
+def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> Recording:
+    """Read a table as a recording; raises NotARecordingError without columns and InputError for a bad one."""
+    if not request.columns:
+        raise unknown_table(content, ending)
+    table = open_table(content, ending)
+    facts = {**request.facts, **facts_from_name(stem(path), request.name_pattern)}
+    for fact, value in REQUIRED_FACTS.items():
+        if fact not in facts:
+            raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
+    servo = known_servo(str(facts["servo"]))
+    bench, settings = _conditions(facts, servo)
+    channels = _channels(table, request.columns, servo)
+    check_plausible(channels, request.columns, bench, servo)
+    return Recording(
+        id=name_of_file(path.name),
+        trajectory=canonical_name(name(facts.get("trajectory", _as_name(stem(path))), "trajectory")),
+        bench=bench,
+        settings=settings,
+        channels={channel: channels[channel] for channel in CHANNEL_DTYPES if channel in channels},
+        provenance={
+            "format": "table",
+            "source_file": name_of_file(path.name),
+            "columns": columns_text(request.columns),
+        },
+    )
+
+
+def stem(path: Path) -> str:
+    """A file's name without the endings this program knows."""
+    found = path.name.removesuffix(".gz")
+    return next((found[: -len(ending)] for ending in OPENERS if found.lower().endswith(ending)), found)
+
+
+def _as_name(stem: str) -> str:
+    """A name for the motion in a file of this name."""
+    return re.sub(r"[^\w .+-]", "_", stem).lstrip(" .+-")[:64] or "recording"
+
+
+def known_servo(servo: str) -> ServoSpec:
+    """The servo of a name; raises InputError with the way to one of one's own."""
+    try:
+        return load_servo(servo)
+    except ModelError as error:
+        raise InputError(f"{error}; for a servo of your own: --servo my.toml") from None
+
+
+def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:
+    """Facts in a file's name; raises InputError for a pattern with unknown fields and for a name that does not fit."""
+    if not pattern:
+        return {}
+    parts = _FIELD.split(pattern)
+    fields = parts[1::2]
+    for wrong in fields:
+        if wrong not in FACTS or fields.count(wrong) > 1:
+            problem = "stands there twice" if wrong in FACTS else f"is none of {', '.join(FACTS)}"
+            raise InputError(f"--from-name: {{{wrong}}} {problem}")
+    texts = [re.escape(part) for part in parts[::2]]
+    groups = [f"(?P<{fact}>{'.+?' if FACTS[fact] == 'text' else _NUMBER})" for fact in fields]
+    match = re.fullmatch("".join(a + b for a, b in zip(texts, [*groups, ""], strict=True)), stem)
+    if match is None:
+        examples = {"servo": "xl330", "trajectory": "sin_sin"}
+        example = _FIELD.sub(lambda found: examples.get(found[1], "0.5"), pattern)
+        raise InputError(
+            f"the name {shown(stem)!r} does not fit --from-name {shown(pattern)!r}; expected is e.g. {example}"
+        )
+    return {fact: text if FACTS[fact] == "text" else float(text) for fact, text in match.groupdict().items()}
+
+
+def _conditions(facts: Mapping[str, float | str], servo: ServoSpec) -> tuple[Bench, ServoSettings]:
+    known: dict[str, dict[str, Any]] = {"bench": {}, "settings": {"supply_voltage": servo.supply_voltage}}
+    for fact, value in facts.items():
+        if FACTS[fact] != "text":
+            low = -MAX_MAGNITUDE if fact == "angle_offset" else 0.0
+            known[FACTS[fact]][fact] = number(value, fact, low)
+    return Bench(**known["bench"]), ServoSettings(servo=servo.name, **known["settings"])
+
+
+def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> dict[str, NDArray[Any]]:
+    for channel in REQUIRED_CHANNELS:
+        if channel not in columns and channel != "torque_enable":
+            short = channel.removesuffix("_position")
+            raise InputError(f"no column is named for {channel}: add {short}=COLUMN to --columns")
+    for column in columns.values():
+        if column.name not in table.names:
+            near = difflib.get_close_matches(column.name, table.names, 1)
+            hint = f", do you mean {shown(near[0])}?" if near else ""
+            raise InputError(f"there is no column {shown(column.name)}{hint}; there are {listed(table.names)}")
+    raw = table.columns([column.name for column in columns.values()])
+    first, clock = raw[columns["time"].name][:1], columns["time"].factor("time", servo)
+    if len(raw[columns["time"].name]) < 2:
+        raise InputError(f"{len(first)} samples below the names are too few, at least 2 are needed")
+    channels: dict[str, NDArray[Any]] = {}
+    for channel, column in columns.items():
+        values = raw[column.name]
+        if SI_UNITS[channel] == "s" and channel != "read_duration":
+            channels[channel] = _seconds(values, first, column.factor(channel, servo), clock, channel)
+        elif values.dtype.kind == "M":
+            raise InputError(f"column {shown(column.name)} holds dates, which {channel} is not")
+        else:
+            channels[channel] = values * column.factor(channel, servo)
+        _check(channel, channels[channel], column, table)
+    time = channels["time"]
+    wrong = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(wrong):
+        row = int(wrong[0]) + 1
+        raise InputError(
+            f"{table.place(row)}: time goes from {time[row - 1]:.6f} to {time[row]:.6f} s after the first sample; "
+            "times must increase: sort the rows, or split the file where the clock was set"
+        )
+    return {"torque_enable": np.ones(len(time), np.uint8), **channels}
+
+
+def _seconds(
+    values: NDArray[Any], first: NDArray[Any], factor: float, clock: float, channel: str
+) -> NDArray[np.float64]:
+    """Seconds since the first sample; factor, clock: seconds that a unit of the values, of the first time is."""
+    if (values.dtype.kind == "M") != (first.dtype.kind == "M"):
+        raise InputError(f"{channel} and time must both be dates or both be numbers")
+    if values.dtype.kind == "M":
+        return (values - first) / np.timedelta64(1, "s")
+    return (values - first * (clock / factor)) * factor
+
+
+def _check(channel: str, values: NDArray[Any], column: Column, table: Table) -> None:
+    """Raise InputError naming the row of a value that a channel cannot hold."""
+    with np.errstate(invalid="ignore"):
+        wrong = np.isinf(values) | (np.abs(values) > MAX_MAGNITUDE)
+        if CHANNEL_DTYPES[channel].kind == "u":
+            wrong |= ~np.isin(values, (0, 1)) if channel == "torque_enable" else ~(values >= 0) | (values % 1 != 0)
+        elif channel in REQUIRED_CHANNELS:
+            wrong |= np.isnan(values)
+    if np.any(wrong):
+        row = int(np.flatnonzero(wrong)[0])
+        raise InputError(
+            f"{table.place(row)}: {channel} (column {shown(column.name)}) is {values[row]:g}, which is not possible"
+            + ("; leave out rows without a value" if np.isnan(values[row]) else "")
+        )
+
+
+# Tables of which nobody said what they mean
+
+
+def unknown_table(content: bytes, ending: str) -> NotARecordingError:
+    """The error for a file of which nobody said what its columns mean."""
+    try:
+        table = open_table(content, ending)
+    except InputError as error:
+        return NotARecordingError(f"not a recording: {error}")
+    return UnknownTableError(
+        f"not a recording: a table that ServoBench did not write, with the columns {listed(table.names)}",
+        table.names,
+        table.head(PREVIEWED),
+        columns_text(guess_columns(table)),
+    )
+
+
+def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: TableImport) -> str:
+    """The command that imports these paths once its capital letters are replaced."""
+    guess = parse_columns(error.guess)
+    entries = [error.guess] if guess else []
+    entries += [
+        f"{channel.removesuffix('_position')}=COLUMN"
+        for channel in REQUIRED_CHANNELS
+        if channel not in guess and channel != "torque_enable"
+    ]
+    in_name = _FIELD.findall(request.name_pattern)
+    facts = [
+        f"--{fact.replace('_', '-')} {quote(str(value))}"
+        for fact, value in {**REQUIRED_FACTS, **request.facts}.items()
+        if fact not in in_name
+    ]
+    pattern = [f"--from-name {quote(request.name_pattern)}"] if request.name_pattern else []
+    files = [quote(shown(path)) for path in paths]
+    return " ".join(["bench import", *files, "--columns", quote(",".join(entries)), *facts, *pattern, "-o SESSION"])
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names of many in one line."""
+    more = f" and {len(names) - MOST_SHOWN} more" if len(names) > MOST_SHOWN else ""
+    return ", ".join(shown(each[:40]) for each in names[:MOST_SHOWN]) + more

@@ -1,0 +1,390 @@
+"""Tables of other programs become recordings by what a person says of their columns, or are refused in one line."""
+
+import io
+import math
+import shlex
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.catalogue import load_servo
+from core.errors import InputError, ServoBenchError
+from sessions import Session, import_paths
+from sessions.importers import TableImport, UnknownTableError
+from sessions.importers.columns import (
+    UNITS,
+    Column,
+    columns_text,
+    guess_columns,
+    parse_columns,
+)
+from sessions.importers.table_runs import facts_from_name
+from sessions.importers.tables import open_table
+
+FACTS = {"servo": "xl330", "mass": 0.3, "length": 0.1, "kp": 400}
+COLUMNS = "time=t,goal=goal:deg,position=pos:deg"
+DEGREE = math.pi / 180.0
+
+TIME = 0.01 * np.arange(300)
+GOAL = 40.0 * np.sin(2.0 * TIME)
+POSITION = 38.0 * np.sin(2.0 * TIME - 0.1)
+
+
+def text(columns, delimiter=",", comma=False):
+    lines = [delimiter.join(columns)]
+    lines += [delimiter.join(f"{value:.10g}" for value in row) for row in zip(*columns.values(), strict=True)]
+    return "\n".join(lines).replace(".", "," if comma else ".") + "\n"
+
+
+SOUND = {"t": TIME, "goal": GOAL, "pos": POSITION}
+
+
+def read(path, columns=COLUMNS, pattern="", **facts):
+    """The one recording of a file."""
+    request = TableImport(columns=parse_columns(columns), facts={**FACTS, **facts}, name_pattern=pattern)
+    home = path.parent / f"session-{path.name}"
+    [identity] = import_paths([path], home, tables=request)
+    return Session.open(home).load(identity)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def written(content, name="run.csv"):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return written
+
+
+def npz(**columns):
+    stream = io.BytesIO()
+    np.savez(stream, **columns)
+    return stream.getvalue()
+
+
+# What a table means
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("comma.csv", text(SOUND)),
+        ("bom.csv", "\ufeff# a rig of ours\n\n" + text(SOUND).replace("\n", "\r\n")),
+        ("european.csv", text(SOUND, ";", comma=True)),
+        ("tabs.tsv", text(SOUND, "\t")),
+        ("savetxt.csv", "# " + text(SOUND)),
+        ("arrays.npz", npz(**SOUND, mass=np.array(3.0))),
+    ],
+)
+def test_every_kind_of_table_means_the_same(write, name, content):
+    run = read(write(content, name))
+    np.testing.assert_allclose(run.time, TIME, atol=1e-9)
+    np.testing.assert_allclose(run.goal_position, GOAL * DEGREE, atol=1e-9)
+    np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-9)
+    assert run.torque_enable.all()
+    assert (run.trajectory, run.settings.servo, run.settings.kp) == (name.split(".")[0], "xl330", 400)
+    assert run.settings.supply_voltage == load_servo("xl330").supply_voltage
+    assert run.bench.mass == 0.3
+
+
+def test_parquet_means_the_same(write):
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    stream = io.BytesIO()
+    stamps = (np.datetime64("2026-01-01T10:00:00") + (TIME * 1e9).astype("timedelta64[ns]")).astype("M8[ns]")
+    parquet.write_table(pyarrow.table({**SOUND, "t": stamps}), stream)
+    run = read(write(stream.getvalue(), "run.parquet"))
+    np.testing.assert_allclose(run.time, TIME, atol=1e-8)
+    np.testing.assert_allclose(run.position, POSITION * DEGREE)
+
+
+def test_parquet_without_pyarrow_names_what_to_install(write, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"pip install 'servobench\[parquet\]'"):
+        read(write(b"PAR1", "run.parquet"))
+
+
+@given(
+    unit=st.sampled_from([unit for unit, (si, factor) in UNITS.items() if si == "rad" and factor == factor]),
+    clock=st.sampled_from([unit for unit, (si, _) in UNITS.items() if si == "s"]),
+    since=st.sampled_from([0.0, 1.7e9]),
+)
+def test_any_unit_and_clock_gives_the_same_run(tmp_path_factory, unit, clock, since):
+    table = {
+        "t": (since + TIME) / UNITS[clock][1],
+        "goal": GOAL * DEGREE / UNITS[unit][1],
+        "pos": POSITION * DEGREE / UNITS[unit][1],
+    }
+    path = tmp_path_factory.mktemp("units") / "run.npz"
+    path.write_bytes(npz(**table))
+    run = read(path, f"time=t:{clock},goal_position=goal:{unit},position=pos:{unit}")
+    np.testing.assert_allclose(run.time, TIME, atol=1e-6 if since else 1e-12)
+    np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-12)
+
+
+def test_goals_may_be_timed_in_another_unit_than_samples(write):
+    table = {**SOUND, "t": 1.7e12 + 1e3 * TIME, "sent": 1.7e9 + TIME - 0.002}
+    run = read(write(npz(**table), "run.npz"), COLUMNS.replace("time=t", "time=t:ms,command_time=sent:s"))
+    np.testing.assert_allclose(run.time, TIME, atol=1e-6)
+    np.testing.assert_allclose(run.command_time, TIME - 0.002, atol=1e-6)
+
+
+def test_counts_are_the_servos_own_or_those_given(write):
+    step = load_servo("xl330").encoder_step
+    table = {"t": TIME, "goal": np.round(GOAL * 10), "pos": np.round(POSITION * 10)}
+    ticks = "time=t,goal=goal:counts,position=pos:counts"
+    np.testing.assert_allclose(read(write(npz(**table), "a.npz"), ticks).position, table["pos"] * step)
+    finer = ticks.replace("counts", "ticks:8192")
+    np.testing.assert_allclose(read(write(npz(**table), "b.npz"), finer).position, table["pos"] * 2 * math.pi / 8192)
+
+
+def test_other_channels_come_along_with_their_gaps(write):
+    current = np.where(np.arange(300) % 3, 120.0, np.nan)
+    table = {**SOUND, "i": current, "u": 7400 + 0 * TIME, "on": TIME > 1.0, "sent": TIME - 0.002}
+    run = read(
+        write(npz(**table), "run.npz"), COLUMNS + ",current=i:mA,voltage=u:mV,torque_enable=on,command_time=sent"
+    )
+    np.testing.assert_allclose(run.channels["current"], current / 1e3)
+    np.testing.assert_allclose(run.channels["supply_voltage"], 7.4)
+    assert run.torque_enable.tolist() == (TIME > 1.0).tolist()
+    np.testing.assert_allclose(run.command_time, TIME - 0.002, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "trajectory"), [("run (1).csv", "run _1_"), ("-.csv", "recording"), ("é" * 70, "é" * 64)]
+)
+def test_any_file_name_will_do(write, name, trajectory):
+    assert read(write(text(SOUND), name if name.endswith(".csv") else f"{name}.csv")).trajectory == trajectory
+
+
+def test_a_file_name_tells_of_its_run(write):
+    run = read(write(text(SOUND), "sin_sin_m0.25_l0.12_kp32.csv"), pattern="{trajectory}_m{mass}_l{length}_kp{kp}")
+    assert (run.trajectory, run.bench.mass, run.bench.length, run.settings.kp) == ("sin_sin", 0.25, 0.12, 32)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ("{trajectory}_kp{kp}", "expected is e.g. sin_sin_kp0.5"),
+        ("{weight}", r"\{weight\} is none of mass"),
+        ("{kp}{kp}", r"\{kp\} stands there twice"),
+    ],
+)
+def test_a_name_or_pattern_that_does_not_fit_is_refused(pattern, said):
+    with pytest.raises(InputError, match=said):
+        facts_from_name("run7", pattern)
+
+
+# Columns as text, and guesses
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["time", "goal_position", "position", "current"]),
+        st.text(st.characters(codec="utf-8", exclude_characters="\r\n\0", exclude_categories=("Z", "C")), min_size=1),
+        min_size=1,
+    )
+)
+def test_columns_come_back_from_their_text(names):
+    columns = {channel: Column(name.strip() or "x", "") for channel, name in names.items()}
+    back = parse_columns(columns_text(columns))
+    assert {channel: column.name for channel, column in back.items()} == {
+        channel: column.name for channel, column in columns.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("head", "guess"),
+    [
+        ("t,goal,pos", "time=t,goal=goal:deg,position=pos:deg"),
+        ("time_s,target [deg],angle (deg)", "time=time_s:s,goal=target [deg]:deg,position=angle (deg):deg"),
+        ("timestamp,goalPosition,presentPosition", "time=timestamp,goal=goalPosition:deg,position=presentPosition:deg"),
+        ("elapsed,cmd,measured", "time=elapsed,goal=cmd:deg,position=measured:deg"),
+        ("t,q_des_deg,q_deg", "time=t,goal=q_des_deg:deg,position=q_deg:deg"),
+    ],
+)
+def test_columns_are_guessed_from_names_and_numbers(head, guess):
+    table = open_table((head + "\n" + text(SOUND).split("\n", 1)[1]).encode(), ".csv")
+    assert columns_text(guess_columns(table)) == guess
+
+
+def test_units_are_guessed_from_the_size_of_numbers():
+    content = text({"t": TIME * 1e3, "goal": np.round(GOAL * 40), "pos": np.round(POSITION * 40), "i": 300 + TIME})
+    guess = columns_text(guess_columns(open_table(content.encode(), ".csv")))
+    assert guess == "time=t:ms,goal=goal:counts,position=pos:counts,current=i:mA"
+
+
+def test_the_error_for_an_unknown_table_is_a_command_that_imports_it(write):
+    path = write(text({"t_ms": TIME * 1e3, "goal": GOAL, "pos": POSITION, "note": TIME}), "my run.csv")
+    with pytest.raises(UnknownTableError) as caught:
+        import_paths([path], path.parent / "s", tables=TableImport(facts=FACTS))
+    assert "t_ms, goal, pos, note" in str(caught.value)
+    words = shlex.split(str(caught.value).split("say what they mean: ")[1])
+    assert words[:3] == ["bench", "import", str(path)]
+    assert words[words.index("--kp") + 1] == "400"
+    np.testing.assert_allclose(read(path, words[words.index("--columns") + 1]).position, POSITION * DEGREE, atol=1e-9)
+
+
+def test_a_folder_of_unknown_tables_gives_the_command_for_the_folder(write):
+    folder = write(text(SOUND)).parent
+    with pytest.raises(UnknownTableError, match=f"bench import {folder} --columns"):
+        import_paths([folder], folder / "s")
+
+
+def test_foreign_tables_in_a_folder_do_not_stop_an_import(write, write_log):
+    folder = write_log("in/log.json").parent
+    for name, content in (
+        ("empty.csv", b""),
+        ("junk.npz", b"PK"),
+        ("a.parquet", b"?"),
+        ("t.tsv", text(SOUND).encode()),
+    ):
+        (folder / name).write_bytes(content)
+    events = []
+    assert len(import_paths([folder], folder / "s", events.append)) == 1
+    assert len([event for event in events if event.skipped]) == 4
+
+
+# What cannot be
+
+BROKEN = {
+    "empty": ("", COLUMNS, "is empty"),
+    "header only": ("t,goal,pos\n", COLUMNS, "0 samples below the names"),
+    "one column": ("t\n1\n2\n", COLUMNS, "one column only"),
+    "ragged rows": ("t,goal,pos\n0,1,2\n0.01,1\n", COLUMNS, "line 3: 2 values below 3 names"),
+    "text in a number": ("t,goal,pos\n0,1,2\n0.01,1,off\n", COLUMNS, "line 3: 'off' in column pos is no number"),
+    "gap": ("t,goal,pos\n0,1,2\n# x\n0.01,1,\n", COLUMNS, r"line 4: position \(column pos\) is nan"),
+    "infinite": ("t,goal,pos\n0,1,2\n0.01,inf,2\n", COLUMNS, "line 3: goal_position .* is inf"),
+    "time goes back": ("t,goal,pos\n0,1,2\n0.02,1,2\n0.01,1,2\n", COLUMNS, "line 4: time goes from 0.020000 to 0.010"),
+    "duplicate names": ("t,pos,pos\n0,1,2\n0.01,1,2\n", "time=t,goal=pos,position=pos", "2 columns have the name pos"),
+    "wrong delimiter": ("t|goal|pos\n0|1|2\n", COLUMNS, "separated by commas, semicolons or tabs"),
+    "binary": (b"\x89PNG\r\n\x1a\n\0\0" + bytes(range(256)), COLUMNS, "binary data"),
+    "missing column": (text(SOUND), "time=t,goal=goal,position=poss", "no column poss, do you mean pos?"),
+    "no position": (text(SOUND), "time=t,goal=goal", "no column is named for position"),
+    "no names": ("0,1,2\n0.01,1,2\n", COLUMNS, "the first line holds numbers"),
+    "wrong dimension": (text(SOUND), "time=t,goal=goal:mA,position=pos", "goal_position cannot be in mA"),
+}
+
+
+@pytest.mark.parametrize(("content", "columns", "said"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_table_is_refused_with_one_line(write, content, columns, said):
+    path = write(content)
+    with pytest.raises(InputError, match=said) as caught:
+        read(path, columns)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+    assert not (path.parent / "session-run.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ("time", "is no CHANNEL=COLUMN"),
+        ("angel=pos", "no channel 'angel'; there are time, goal_position"),
+        ("time=t,t=t", "time stands there twice"),
+        ("position=pos:degs", "'pos:degs' ends in no unit"),
+        ("position=pos:deg:7", "ends in no unit"),
+    ],
+)
+def test_columns_that_cannot_be_read_are_refused(columns, said):
+    with pytest.raises(InputError, match=said):
+        parse_columns(columns)
+
+
+IMPOSSIBLE = {
+    "degrees": ({}, "time=t,goal=goal,position=pos", {}, "goal=goal:deg,position=pos:deg"),
+    "counts": ({"goal": 12}, "time=t,goal=goal,position=pos", {}, "goal=goal:counts,position=pos:counts"),
+    "goal in degrees": ({}, "time=t,goal=goal,position=pos:deg", {}, "1.4 rad: goal=goal:deg"),
+    "position in degrees": ({}, "time=t,goal=goal:deg,position=pos", {}, "position=pos:deg"),
+    "radians as degrees": (
+        {"goal": DEGREE},
+        "time=t,goal=goal,position=pos:deg",
+        {},
+        "the position 0.0232 rad; .* position=pos:rad",
+    ),
+    "milliseconds": ({"t": 1e3}, COLUMNS, {}, "10 s from sample to sample .* time=t:ms"),
+    "seconds as microseconds": ({}, "time=t:us,goal=goal:deg,position=pos:deg", {}, "time=t:s"),
+    "grams": ({}, COLUMNS, {"mass": 300.0}, "294 N·m at 90°, more than the 0.52 N·m .* in g it would be --mass 0.3"),
+    "millimetres": ({}, COLUMNS, {"length": 100.0}, "in mm it would be --length 0.1"),
+    "unknown servo": ({}, COLUMNS, {"servo": "mine"}, "no servo 'mine' .* --servo my.toml"),
+}
+
+
+@pytest.mark.parametrize(("scale", "columns", "facts", "said"), IMPOSSIBLE.values(), ids=IMPOSSIBLE)
+def test_what_a_servo_cannot_do_is_refused_with_what_would_be_possible(write, scale, columns, facts, said):
+    factor = {"goal": 1.0, **scale}
+    table = {
+        "t": TIME * factor.get("t", 1.0),
+        "goal": np.round(GOAL * factor["goal"], 4),
+        "pos": np.round(POSITION * factor["goal"], 4 if factor["goal"] <= 1 else 0),
+    }
+    if factor["goal"] > 1:
+        table["goal"] = np.round(table["goal"])
+    with pytest.raises(ServoBenchError, match=said):
+        read(write(text(table)), columns, **facts)
+
+
+def test_single_glitches_and_fast_servos_are_no_wrong_unit(write):
+    position = POSITION.copy()
+    position[::100] += 150.0
+    assert read(write(text({**SOUND, "pos": position}))).samples == 300
+    swing = 60.0 * np.sin(8.0 * TIME)
+    assert read(write(text({**SOUND, "goal": swing, "pos": swing}), "swing.csv")).samples == 300
+
+
+def test_a_fact_that_nobody_gave_is_asked_for(write):
+    path = write(text(SOUND))
+    with pytest.raises(InputError, match=r"length is not given: add --length M, or \{length\} to --from-name"):
+        import_paths(
+            [path],
+            path.parent / "s",
+            tables=TableImport(columns=parse_columns(COLUMNS), facts={"servo": "xl330", "mass": 1}),
+        )
+
+
+def test_what_is_missing_is_said_one_thing_at_a_time():
+    facts = {"servo": "xl330", "length": 0.1}
+    answer = TableImport(columns=parse_columns(COLUMNS), facts=facts, name_pattern="m{mass}_kp{kp}")
+    assert answer.trouble() == "", "the names of files in a folder are not known yet"
+    assert answer.trouble(Path("m1_kp2.csv")) == ""
+    assert "does not fit" in answer.trouble(Path("x.csv"))
+    assert replace(answer, name_pattern="kp{kp}").trouble() == "missing: mass"
+    assert replace(answer, columns=parse_columns("time=t,goal=g")).trouble() == "choose the column of position"
+    assert replace(answer, columns=parse_columns("time=t,goal=g,position=g")).trouble() == "column g is chosen twice"
+
+
+def test_arrays_that_lie_about_their_size_are_refused(write):
+    for lie in (b"(9**9,)", b"(99999,", b"(90000,)"):
+        stream = io.BytesIO()
+        with zipfile.ZipFile(io.BytesIO(npz(**SOUND))) as old, zipfile.ZipFile(stream, "w") as new:
+            for entry in old.infolist():
+                new.writestr(
+                    entry.filename, old.read(entry).replace(b"(300,), }".ljust(len(lie) + 4), lie + b", }  "[:4])
+                )
+        with pytest.raises(InputError, match="NPZ"):
+            read(write(stream.getvalue(), "run.npz"))
+    objects = npz(t=TIME, goal=np.array([{}] * 300, object), pos=POSITION)
+    with pytest.raises(InputError, match="no column goal"):
+        read(write(objects, "objects.npz"))
+
+
+# Duplicates
+
+
+def test_equal_content_is_skipped_and_said(write):
+    a, b, c = write(text(SOUND), "a.csv"), write(text(SOUND, ";"), "b.csv"), write(text(SOUND), "c.csv")
+    request = TableImport(columns=parse_columns(COLUMNS), facts=FACTS)
+    home, events = a.parent / "home", []
+    [identity] = import_paths([a, b], home, events.append, request)
+    assert [event.skipped for event in events if event.skipped] == ["same content as a.csv"]
+    events.clear()
+    assert import_paths([c, a], home, events.append, request) == []
+    assert [event.skipped for event in events if event.skipped] == [f"same content as run {identity}"] * 2
+    heavier = TableImport(columns=request.columns, facts={**request.facts, "mass": 0.4})
+    assert len(import_paths([c], home, tables=heavier)) == 1
