@@ -117,6 +117,7 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
         if speed > limit
         else f"position spans {span:.3g} rad, {span / 2.0 / math.pi:.0f} turns"
     )
+    rating = f"; or raise no_load_speed in the file of {servo.name}" if servo.file and speed > limit else ""
     column = columns["position"]
     whole = np.array_equal(np.round(position), position) and span > 360.0
     for unit, value in _in_units(speed, column, "position", servo, counts_first=whole).items():
@@ -126,9 +127,9 @@ def _check_motion(time: NDArray[Any], position: NDArray[Any], columns: Mapping[s
             goal = f"goal={columns['goal_position'].name}:{unit}," if both else ""
             raise InputError(
                 f"{seen}; in {unit} it would be {value:.3g} rad/s over {turned:.3g} rad: "
-                f"{goal}position={column.name}:{unit}"
+                f"{goal}position={column.name}:{unit}{rating}"
             )
-    raise InputError(f"{seen}; check the units of time and position in --columns, and --servo")
+    raise InputError(f"{seen}; check the units of time and position in --columns, and --servo{rating}")
 
 
 def _sustained_speed(time: NDArray[Any], position: NDArray[Any]) -> float:
