@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.catalogue import ServoSpec, load_servo
-from core.errors import InputError, ModelError
+from core.errors import InputError
 from core.recording import REQUIRED_CHANNELS, Recording, ServoSettings
 from core.trajectories import canonical_name
 from sessions.errors import shown
@@ -82,7 +82,7 @@ def read_run(content: bytes, path: Path, ending: str, request: TableImport) -> R
     for fact, value in REQUIRED_FACTS.items():
         if fact not in facts:
             raise InputError(f"{fact} is not given: add --{fact} {value}, or {{{fact}}} to --from-name")
-    servo = known_servo(str(facts["servo"]))
+    servo = load_servo(str(facts["servo"]))
     bench, settings = _conditions(facts, servo)
     channels = _channels(table, request.columns, servo)
     check_plausible(channels, request.columns, bench, servo)
@@ -109,14 +109,6 @@ def stem(path: Path) -> str:
 def _as_name(stem: str) -> str:
     """A name for the motion in a file of this name."""
     return re.sub(r"[^\w .+-]", "_", stem).lstrip(" .+-")[:64] or "recording"
-
-
-def known_servo(servo: str) -> ServoSpec:
-    """The servo of a name; raises InputError with the way to one of one's own."""
-    try:
-        return load_servo(servo)
-    except ModelError as error:
-        raise InputError(f"{error}; for a servo of your own: --servo my.toml") from None
 
 
 def facts_from_name(stem: str, pattern: str) -> dict[str, float | str]:

@@ -312,7 +312,7 @@ IMPOSSIBLE = {
     "seconds as microseconds": ({}, "time=t:us,goal=goal:deg,position=pos:deg", {}, "time=t:s"),
     "grams": ({}, COLUMNS, {"mass": 300.0}, "294 N·m at 90°, more than the 0.52 N·m .* in g it would be --mass 0.3"),
     "millimetres": ({}, COLUMNS, {"length": 100.0}, "in mm it would be --length 0.1"),
-    "unknown servo": ({}, COLUMNS, {"servo": "mine"}, "no servo 'mine' .* --servo my.toml"),
+    "unknown servo": ({}, COLUMNS, {"servo": "mine"}, "no servo 'mine'; .* --servo my.toml"),
 }
 
 
