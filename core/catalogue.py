@@ -173,8 +173,8 @@ def add_servo(spec: ServoSpec) -> None:
 
 def servo_provenance(name: str) -> dict[str, str]:
     """What a model file or a recording keeps of a servo beside its name: the file of one's own, else nothing."""
-    file = load_servo(name).file
-    return {SERVO_FILE: file} if file else {}
+    own = _own()[0].get(name)
+    return {SERVO_FILE: own.file} if own else {}
 
 
 def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:

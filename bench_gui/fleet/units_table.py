@@ -171,7 +171,7 @@ class UnitsTable(QAbstractTableModel):
             # The unit is in the heading.
             text = parameter.value_in_words(row, self._angle)
             _, shown = parameter.shown_in(self._angle)
-            return text.removesuffix(f" {shown}") if shown else text
+            return text.replace(f" {shown}", "", 1) if shown else text
         if column in (TRAINING, HELD_OUT):
             return milliradians(self._error(row, column))
         if column == MARK:

@@ -179,7 +179,7 @@ class Evidence:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What to know, each with its remedy, what concerns the model as a whole first."""
-        at_bound = [p for p in self.parameters if p.at_bound and p.determined and p.name not in _STRIBECK]
+        at_bound = [p for p in self.parameters if p.at_bound and p.name not in _STRIBECK]
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         search = (self.search,) if self.search else ()
         return (

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import math
 from array import array
@@ -44,11 +45,14 @@ def read_csv(content: bytes, file_name: str) -> Recording:
     if not isinstance(bench, dict) or not isinstance(settings, dict) or not isinstance(provenance, dict):
         raise InputError("line 2 does not hold bench, settings and provenance")
     read = _settings(settings)
+    # A run of another actuator, such as a Webots Servo, may name a servo that no catalogue has.
+    with contextlib.suppress(InputError):
+        read = replace(read, servo=known_servo(read.servo, provenance))
     return Recording(
         id=name_of_file(file_name),
         trajectory=name(facts.get("trajectory"), "trajectory"),
         bench=Bench.from_json({str(key): number(value, f"bench: {key}") for key, value in bench.items()}),
-        settings=replace(read, servo=known_servo(read.servo, provenance)),
+        settings=read,
         channels=_channels(lines),
         provenance={**storable(provenance, "provenance"), "source_file": name_of_file(file_name)},
     )

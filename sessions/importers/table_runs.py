@@ -238,7 +238,8 @@ def suggested_command(error: UnknownTableError, paths: Sequence[Path], request: 
     ]
     pattern = [f"--from-name {quote(request.name_pattern)}"] if request.name_pattern else []
     files = [quote(shown(path)) for path in paths]
-    return " ".join(["bench import", *files, "--columns", quote(",".join(entries)), *facts, *pattern, "-o SESSION"])
+    columns = quote(shown(",".join(entries)))
+    return " ".join(["bench import", *files, "--columns", columns, *facts, *pattern, "-o SESSION"])
 
 
 def listed(names: Sequence[str]) -> str:

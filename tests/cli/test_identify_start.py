@@ -42,8 +42,8 @@ def test_a_model_and_single_values(capsys, tmp_path, session) -> None:
 
 
 def test_a_shipped_model(capsys, tmp_path, session) -> None:
-    assert identify(session, tmp_path / "r", "--start", "xl330:m1", "--terms", "release_braking") == 0
-    assert "M1: torque off: not determined: record a torque-off phase" in capsys.readouterr().out
+    assert identify(session, tmp_path / "r", "--start", "xl330:m1", "--terms", "release_braking", "--all") == 0
+    assert "torque off: not determined: record a torque-off phase" in capsys.readouterr().out
     assert dict(read_record(tmp_path / "r").request.start) == load_model("xl330", "m1").values
 
 
@@ -63,5 +63,5 @@ def test_a_start_that_cannot_be_leaves_no_folder(capsys, tmp_path, session, star
 
 
 def test_without_the_term_the_text_says_what_is_assumed(capsys, tmp_path, session) -> None:
-    assert identify(session, tmp_path / "r") == 0
-    assert "M1: torque off: assumed open (β = 0)" in capsys.readouterr().out
+    assert identify(session, tmp_path / "r", "--all") == 0
+    assert "torque off: assumed open (β = 0)" in capsys.readouterr().out

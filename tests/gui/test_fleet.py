@@ -207,7 +207,7 @@ def test_the_window_shows_fleets_without_loading_the_compiler():
 def test_values_have_no_more_digits_than_their_intervals_and_follow_the_angle_unit():
     kt, offset = summary_of(3, unknown=("u001",)).models["m1"].parameters
     assert kt.value_in_words(0, RADIANS) == "2.000 ± 0.020 N·m/A"
-    assert kt.value_in_words(1, RADIANS) == "2.020, not determined N·m/A"
+    assert kt.value_in_words(1, RADIANS) == "2.020 N·m/A, not determined"
     assert kt.deviation_in_words(kt.between, DEGREES) == "3.0 %"
     assert offset.value_in_words(0, RADIANS) == "0.0100 ± 0.0010 rad"
     degrees = math.degrees(1.0)
