@@ -172,7 +172,7 @@ def add_servo(spec: ServoSpec) -> None:
 
 
 def servo_provenance(name: str) -> dict[str, str]:
-    """What a model file or a recording keeps of a servo beside its name: the file of one's own, else nothing."""
+    """Return the provenance entry of a servo for a model file or a recording: the file of one's own, else nothing."""
     own = _own()[0].get(name)
     return {SERVO_FILE: own.file} if own else {}
 

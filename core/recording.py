@@ -54,7 +54,7 @@ FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "posit
 """All an identification looks at; recordings need no other channel for it."""
 
 STATUS_WORDS = {"success": "complete", "abort": "aborted", "fail": "failed", "crashed": "recovered"}
-"""How a run can end, as it is stored, to the word a person uses."""
+"""Word a person uses for each way a run can end, by its stored name."""
 
 TRIM_TOLERANCE = 1e-9
 """What arithmetic may add to a time without moving it past a sample [s]."""

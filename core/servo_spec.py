@@ -15,9 +15,9 @@ from core.friction import friction_parameters
 from core.parameters import ParameterSet
 
 SMALLEST_RATING, LARGEST_RATING = 1e-9, 1e9
-"""Of any servo, SI units."""
+"""Bounds of any servo's rating, SI units."""
 MOST_TURNS = 1e4
-"""Of a position range, on either side [rad]."""
+"""Largest end of a position range, on either side [rad]."""
 LONGEST_SHOWN = 60
 """Characters of a wrong value that an error repeats."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_]{0,39}")

@@ -88,7 +88,7 @@ def bam_text(recording: Recording) -> str:
 
 
 def _names(motor: str, servo: str) -> bool:
-    """Whether a log's motor is a servo of the catalogue."""
+    """Return whether a log's motor is a servo of the catalogue."""
     try:
         return load_servo(motor).name == servo
     except ModelError:

@@ -28,7 +28,7 @@ from sessions.summary import read_summary
 
 LOG = logging.getLogger(__name__)
 ENDINGS = (PART, FRESH, ASIDE, STAGED, COMMITTED, ".lock")
-"""Of what a process leaves behind when it dies."""
+"""Endings of what a process leaves behind when it dies."""
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
 

@@ -35,7 +35,7 @@ class LeftOut:
     why: str
     """"damaged", "excluded", or how it ended: "aborted", "failed", "recovered"."""
     reason: str = ""
-    """What is known of it, one line; may be empty."""
+    """Known cause, one line; may be empty."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Selection:
 
     @property
     def complete(self) -> bool:
-        """Whether there is nothing to say: every run of the session is used, and each is another one."""
+        """Nothing to report: every run of the session is used, and no two are equal."""
         return not (self.left_out or self.not_chosen or self.equal)
 
     @property

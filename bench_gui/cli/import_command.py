@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sessions.importers import TableImport
 
 FACTS = ("servo", "mass", "length", "arm_mass", "angle_offset", "kp", "ki", "kd", "supply_voltage", "trajectory")
-"""What options say of all tables of an import."""
+"""Options that hold for all tables of an import."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

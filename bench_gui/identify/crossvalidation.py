@@ -68,7 +68,7 @@ class CrossValidated:
     """As `TermCosts.to_json` makes it."""
     repeated: Repeatability
     selection: Selection | None = None
-    """What became of the session's other runs, where it is known."""
+    """Fate of the session's other runs, where it is known."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what there is beside the `CrossValidation` under names of its own."""

@@ -127,7 +127,7 @@ class Library(QObject):
         return list(self._choice().for_fit)
 
     def left_out(self, used: Sequence[RunSummary]) -> str:
-        """What became of the session's other runs when these are used, in one sentence; empty when all are."""
+        """Sentence about the session's other runs when these are used; empty when all are."""
         if not (self.runs or self.damaged):
             return ""
         from sessions import selection_of

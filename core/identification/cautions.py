@@ -1,4 +1,4 @@
-"""What puts an identification in doubt, each with its remedy: what concerns all of it first, single values last."""
+"""Doubts about an identification, each with its remedy: those about all of it first, single values last."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class ParameterEvidence:
 
     @property
     def absence(self) -> str:
-        """What a value at the end of what is possible means."""
+        """Meaning of a value at the end of what is possible."""
         if self.traded_with:
             return f"these runs cannot tell it from {listed(self.traded_with)}"
         return "these runs show no such effect"
@@ -178,7 +178,7 @@ class Evidence:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to know, each with its remedy, what concerns the model as a whole first."""
+        """Doubts, each with its remedy, those about the model as a whole first."""
         at_bound = [p for p in self.parameters if p.at_bound and p.name not in _STRIBECK]
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
         search = (self.search,) if self.search else ()
@@ -188,7 +188,7 @@ class Evidence:
         )  # fmt: skip
 
     def _stribeck(self) -> list[str]:
-        """Whether the Stribeck effect was not seen: its speed or its exponent ran into a bound."""
+        """Warning about a Stribeck effect that was not seen: its speed or its exponent ran into a bound."""
         symbols = [p.symbol for p in self.parameters if p.name in _STRIBECK and p.at_bound]
         if not symbols:
             return []

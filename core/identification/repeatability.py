@@ -76,7 +76,7 @@ class FloorRow:
     """Sets of runs."""
     runs: int
     pairs: int
-    """Of runs of one set that were compared, see PARTNERS."""
+    """Pairs of runs of one set that were compared, see PARTNERS."""
     floor: float
     """Every run counts the same."""
     difference: float

@@ -1,4 +1,4 @@
-"""What the columns of a table mean, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: said by a person, or guessed.
+"""Meaning of a table's columns, `time=t_ms:ms,goal=goal:deg,position=pos:deg`: given by a person, or guessed.
 
 Left of `=` stands a channel of `core.recording`, by its name or a word for it (WORDS); right of it the column's name,
 and behind the last colon its unit (UNITS), left out for SI units. An entry whose column's name holds a comma is put
@@ -81,7 +81,7 @@ class Column:
     """One of UNITS, a count with ":4096" behind it; empty: the channel's own."""
 
     def factor(self, channel: str, servo: ServoSpec) -> float:
-        """What the numbers are multiplied with; raises InputError for a unit of another dimension."""
+        """Return the factor to SI units; raises InputError for a unit of another dimension."""
         unit, _, counts = self.unit.lower().partition(":")
         si, factor = UNITS[unit] if unit else (SI_UNITS[channel], 1.0)
         if si != SI_UNITS[channel]:
@@ -155,7 +155,7 @@ def _column(text: str, channel: str) -> Column:
 
 
 def guess_columns(table: Table) -> dict[str, Column]:
-    """What the columns may be, by their names, and their units, by their names or the size of their numbers."""
+    """Guess the columns by their names, and their units by their names or the size of their numbers."""
     found: dict[str, Column] = {}
     for column in sorted(table.names, key=len):
         channel, unit = _meaning(column)

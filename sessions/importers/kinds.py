@@ -18,11 +18,11 @@ class UnknownTableError(NotARecordingError):
         """message: what the file is, without the remedy, which depends on where it is read."""
         super().__init__(message)
         self.names = names
-        """Of the columns."""
+        """Names of the columns."""
         self.rows = rows
         """The first ones, as texts."""
         self.guess = guess
-        """What the columns may be, as `--columns` takes it; lacks what could not be guessed."""
+        """Guessed columns, as `--columns` takes them; lacks what could not be guessed."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ LONGEST_STEP, SHORTEST_STEP = 1.0, 20e-6
 
 _TIME_UNITS = {"ms": 1e-3, "us": 1e-6, "ns": 1e-9, "s": 1.0}
 _ANGLE_UNITS = {"deg": math.pi / 180.0, "counts": math.nan, "rev": 2.0 * math.pi, "rad": 1.0}
-"""What is tried as the right unit, in this order; a count's size is the servo's."""
+"""Units that are tried as the right one, in this order; a count's size is the servo's."""
 
 
 def check_plausible(
@@ -144,7 +144,7 @@ def _sustained_speed(time: NDArray[Any], position: NDArray[Any]) -> float:
 def _in_units(
     value: float, column: Column, channel: str, servo: ServoSpec, counts_first: bool = False
 ) -> dict[str, float]:
-    """What a value in rad would be if its column were in another unit, by unit."""
+    """Return the value in rad that another unit of its column would give, by unit."""
     now = column.factor(channel, servo)
     units = {unit: servo.encoder_step if math.isnan(factor) else factor for unit, factor in _ANGLE_UNITS.items()}
     order = sorted(units, key=lambda unit: unit != "counts") if counts_first else list(units)

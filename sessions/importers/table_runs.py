@@ -32,7 +32,7 @@ FACTS = {
     **dict.fromkeys(("kp", "ki", "kd", "supply_voltage", "damping"), "settings"),
     **dict.fromkeys(("servo", "trajectory"), "text"),
 }
-"""What is to be known of a run besides its samples, and what it belongs to."""
+"""Facts of a run besides its samples, with the group each belongs to."""
 REQUIRED_FACTS = {"servo": "SERVO", "mass": "KG", "length": "M", "kp": "P"}
 """Facts that have no default, and what stands for their value in a command."""
 
@@ -44,14 +44,14 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True, kw_only=True)
 class TableImport:
-    """How tables become recordings; without columns they are refused, with a guess."""
+    """Rules by which tables become recordings; without columns they are refused, with a guess."""
 
     columns: Mapping[str, Column] = field(default_factory=dict)
     """By channel."""
     facts: Mapping[str, float | str] = field(default_factory=dict)
-    """Of FACTS, those that hold for all files."""
+    """FACTS that hold for all files."""
     name_pattern: str = ""
-    """Of file names without their endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
+    """Pattern of file names without their endings, e.g. "{trajectory}_m{mass}_kp{kp}", with fields of FACTS."""
 
     def trouble(self, path: Path | None = None) -> str:
         """Return in one line what is still needed before tables can be read; empty when nothing is.

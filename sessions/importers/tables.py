@@ -27,7 +27,7 @@ MOST_COLUMNS = 10_000
 MOST_UNPACKED = 1024 * 1024 * 1024
 """Largest content of a compressed table [bytes]."""
 FLAGS = {"true": 1.0, "false": 0.0}
-"""How programs write what is on or off."""
+"""Words of other programs for on and off."""
 
 
 class Table(Protocol):
