@@ -39,7 +39,7 @@ READERS: dict[str, Callable[[bytes, str], Recording | RunList]] = {".json": read
 """Ending (also with .gz behind it) to reader of (content, file name)."""
 
 ENDINGS = (*dict.fromkeys((*READERS, *OPENERS)),)
-"""Of files of one recording; each also with .gz behind it."""
+"""Endings of files of one recording; each also with .gz behind it."""
 
 HDF5_ENDING = ".h5"
 NO_TABLES = TableImport()
