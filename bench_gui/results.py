@@ -67,10 +67,11 @@ def load_identification(folder: Path) -> Identification:
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
         record = read_record(folder) if (folder / RECORD).exists() else None
         if record is not None:
-            request = record.request
+            request = record.request.settled(results[0].model.command_path)
         else:
             request = IdentificationRequest(
                 servo=results[0].model.servo,
+                command_path=results[0].model.command_path,
                 models=tuple(result.model.friction for result in results),
                 repeats=len(results[0].repeats),
                 seed=origin["seed"],

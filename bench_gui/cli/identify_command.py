@@ -46,8 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--command-path",
-        action="store_true",
-        help="identify delay, gain ratio, slew, dead band, lag and torque-off too",
+        action=argparse.BooleanOptionalAction,
+        help="identify delay, gain ratio, slew, dead band, lag and torque-off too, or not; default: if it helps",
     )
     parser.add_argument(
         "--terms",
@@ -152,9 +152,11 @@ def run(arguments: argparse.Namespace) -> int:
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
-    terms = tuple(arguments.terms or (DEFAULT_COMMAND_PATH if arguments.command_path else ()))
+    terms = tuple(arguments.terms or (() if arguments.command_path is False else DEFAULT_COMMAND_PATH))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    if arguments.command_path is False and arguments.terms:
+        raise InputError("--terms names command path terms and --no-command-path leaves them out: give either")
     if arguments.command_path and arguments.terms:
         print(f"bench: of the command path only {', '.join(terms)} is identified (--terms)", file=sys.stderr)
     servo = arguments.servo or recordings[0].settings.servo
@@ -162,6 +164,7 @@ def run(arguments: argparse.Namespace) -> int:
         servo=servo,
         models=arguments.model,
         command_path=terms,
+        command_path_if_better=arguments.command_path is None and not arguments.terms,
         trials=arguments.trials,
         repeats=arguments.repeats,
         prior=1e-3 * arguments.prior,
@@ -194,7 +197,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     def progress(step: Progress) -> None:
         best = step.generation.overall_best_value * 1e3
-        text = f"{step.model.upper()} {best:.2f} mrad, {step.generation.evaluations} evaluations, "
+        trial = f" {step.trial}" if step.trial else ""
+        text = f"{step.model.upper()}{trial} {best:.2f} mrad, {step.generation.evaluations} evaluations, "
         bar.show(step.done, text + f"at most {duration(step.remaining)} left (Ctrl+C keeps the best)")
 
     with Interrupt() as interrupt:

@@ -120,7 +120,7 @@ class CrossValidationForm(QWidget):
         asked = replace(
             settings,
             models=self.models.checked,
-            command_path=False,
+            command_path="off",
             trials=self.trials.value() or None,
             repeats=1,
             validation="none",

@@ -55,6 +55,8 @@ class FitProgress:
     """What has happened since the last message."""
 
     model: str
+    trial: str
+    """As `Progress.trial`."""
     repeat: int
     points: tuple[tuple[int, float], ...]
     """Evaluations and the best error [rad] after them."""

@@ -96,7 +96,7 @@ class _Teller:
         self._line = line
         self._job = job
         self._train: list[Recording] = []
-        self._search = ("", -1)
+        self._search = ("", "", -1)
         self._points: list[tuple[int, float]] = []
         self._candidate: ServoModel | None = None
         self._unseen: ServoModel | None = None
@@ -111,7 +111,7 @@ class _Teller:
 
     def take(self, progress: Progress) -> None:
         """Note a generation."""
-        search = (progress.model, progress.repeat)
+        search = (progress.model, progress.trial, progress.repeat)
         if search != self._search:
             self._search, self._points, self._candidate, self._next = search, [], None, 0.0
         generation = progress.generation
@@ -127,6 +127,7 @@ class _Teller:
         self._line.tell(
             FitProgress(
                 progress.model,
+                progress.trial,
                 progress.repeat,
                 points,
                 candidate,

@@ -23,12 +23,17 @@ if TYPE_CHECKING:
     from sessions import RunSummary
 
 
+COMMAND_PATH_TITLES = {"auto": "if it helps", "on": "identify", "off": "leave out"}
+"""What can be asked of the command path, and how a person reads it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FitSettings:
     """One click's worth as it stands; see `IdentificationRequest` for what each of them means."""
 
     models: tuple[str, ...] = FRICTION_MODELS
-    command_path: bool = True
+    command_path: str = "auto"
+    """One of COMMAND_PATH_TITLES."""
     validation: str = DEFAULT_RULE
     trials: int | None = None
     repeats: int = 1
@@ -56,8 +61,8 @@ class FitSettings:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The command path terms to identify."""
-        return DEFAULT_COMMAND_PATH if self.command_path else ()
+        """The command path terms to identify, or to try."""
+        return () if self.command_path == "off" else DEFAULT_COMMAND_PATH
 
     def parameters(self, servo: str) -> ParameterSet:
         """Everything these models of a servo let a search move, with the catalogue's values and bounds."""
@@ -69,6 +74,7 @@ class FitSettings:
             servo=servo,
             models=self.models,
             command_path=self.terms,
+            command_path_if_better=self.command_path == "auto",
             trials=self.trials,
             repeats=self.repeats,
             seed=self.seed,

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from bench_gui.compare.models import ModelShelf
 from bench_gui.icons import swatch
 from bench_gui.identify.parameter_dialog import Bounds, Frozen, ParameterDialog
-from bench_gui.identify.settings import FitSettings
+from bench_gui.identify.settings import COMMAND_PATH_TITLES, FitSettings
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole
@@ -115,14 +115,13 @@ class SettingsForm(QWidget):
 
     def _search(self) -> Section:
         section = Section("Search")
-        self.command_path = QCheckBox("Identify the command path")
-        self.command_path.setChecked(True)
-        describe(
-            self.command_path,
-            "Identify the command path",
-            "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released",
+        self.command_path = self._choice(
+            "Command path",
+            "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released; if it helps: "
+            "the richest model is fitted without them and with them first, and held-out runs decide",
+            COMMAND_PATH_TITLES,
         )
-        section.wide(self.command_path)
+        section.row("Command path", self.command_path)
         self.points = describe(
             QCheckBox("Use placed points"),
             "Use placed points",
@@ -253,7 +252,6 @@ class SettingsForm(QWidget):
     def _watched(self) -> None:
         for name, box in self.models.items():
             box.toggled.connect(lambda _, name=name: self._edited("models", name))
-        self.command_path.toggled.connect(lambda _: self._edited("command path"))
         self.points.toggled.connect(lambda _: self._edited("placed points"))
         self.run_offsets.toggled.connect(lambda _: self._edited("offsets of each run"))
         for text, spin in (
@@ -268,6 +266,7 @@ class SettingsForm(QWidget):
         ):
             spin.valueChanged.connect(lambda _, text=text: self._edited(text))
         for text, combo in (
+            ("command path", self.command_path),
             ("what is held out", self.validation),
             ("metric", self.error_metric),
             ("integrator", self.integrator),
@@ -289,7 +288,7 @@ class SettingsForm(QWidget):
         with self._quiet():
             for name, box in self.models.items():
                 box.setChecked(name in settings.models)
-            self.command_path.setChecked(settings.command_path)
+            self.command_path.setCurrentIndex(self.command_path.findData(settings.command_path))
             self.points.setChecked(settings.points)
             self._select_rule(settings.validation)
             self.repeats.setValue(settings.repeats)
@@ -429,7 +428,7 @@ class SettingsForm(QWidget):
     def _read(self) -> FitSettings:
         return FitSettings(
             models=tuple(name for name, box in self.models.items() if box.isChecked()),
-            command_path=self.command_path.isChecked(),
+            command_path=self.command_path.currentData(),
             validation=self.validation.currentData(),
             trials=self.trials.value() or None,
             repeats=self.repeats.value(),

@@ -398,14 +398,16 @@ class IdentifyView(TaskPage):
         self.summary.setVisible(bool(text))
 
     def _take(self, progress: FitProgress) -> None:
-        self._history.add(progress.model, progress.repeat, progress.points)
+        if not progress.trial:
+            self._history.add(progress.model, progress.repeat, progress.points)
         if progress.candidate is not None:
             self._show_parameters(progress.candidate)
-            self._note_candidate(progress, progress.candidate)
+            if not progress.trial:
+                self._note_candidate(progress, progress.candidate)
         if progress.points:
             evaluations, error = progress.points[-1]
             self._say(
-                f"{progress.model.upper()}: {milliradians(error)} mrad after {evaluations} evaluations; "
+                f"{progress.model.upper()} {progress.trial}".rstrip() + f": {milliradians(error)} mrad after {evaluations} evaluations; "
                 f"{100 * progress.done:.0f} % done, at most {duration(progress.remaining)} left"
             )
         self._fresh = True

@@ -17,8 +17,7 @@ def identify_command(
     words = ["bench", "identify", str(session), "--model", ",".join(request.models)]
     if runs is not None:
         words += ["--runs", ",".join(runs)]
-    if request.command_path:
-        words += ["--terms", ",".join(request.command_path)]
+    words += ["--terms", ",".join(request.command_path)] if request.command_path else ["--no-command-path"]
     words += ["--seed", str(request.seed), "--validation", request.validation]
     words += _given("--trials", request.trials) + _given("--dt", request.dt)
     for option, value, usual in (

@@ -202,6 +202,7 @@ def _contenders(units: Sequence[UnitResult]) -> list[Contender]:
     return [
         Contender(
             friction=friction,
+            parameters=len(units[0].results[friction].model.parameters.free),
             train_mae=float(np.mean([unit.results[friction].train_mae for unit in units])),
             held_out=tuple(tuple(unit.results[friction].held_out.values()) for unit in units),
             validation_mae=_mean([unit.results[friction].validation_mae for unit in units]),

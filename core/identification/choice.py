@@ -16,8 +16,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from core.friction import FRICTION_MODELS
-
 T = TypeVar("T")
 
 EQUAL = 1e-3
@@ -33,7 +31,7 @@ def simplest_first(
     """Return the model with the lowest error, and all that are as good, itself among them, the simplest first.
 
     gap: by how much a model's error exceeds that of the best, and the standard error of this [rad]; size: number of
-    parameters, or a rank by it.
+    parameters.
     """
     best = min(models, key=lambda model: (error(model), size(model)))
 
@@ -72,6 +70,8 @@ class Contender:
     """A model of an identification; errors in rad."""
 
     friction: str
+    parameters: int
+    """Number of free parameters."""
     train_mae: float
     held_out: tuple[tuple[float, ...], ...] = ()
     """Error of each held-out run, one tuple a servo: the same runs for all contenders. Empty where no run was held
@@ -110,12 +110,29 @@ def choice_in_words(contenders: Sequence[Contender]) -> str:
     return text
 
 
+NOT_TRIED = "The command path was left out: there was no run to hold out, by which to judge whether it helps."
+"""Where `command_path_choice` has nothing to go by."""
+
+
+def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, str]:
+    """Tell whether the command path is worth its parameters, and why in one sentence; both with the same friction."""
+    better = recommended([without, with_it]) is with_it
+    less, standard_error = _gap(without, with_it)
+    held = sum(map(len, with_it.held_out))
+    known = f" ({1e3 * less:.3g} ± {1e3 * standard_error:.2g} less run by run)" if held > 1 else ""
+    return better, (
+        f"The command path is {'identified' if better else 'left out'}: on {held} held-out run{'s' if held != 1 else ''} "
+        f"{with_it.friction.upper()} errs {1e3 * with_it.error:.3g} mrad with it, {1e3 * without.error:.3g} without"
+        f"{known}."
+    )
+
+
 def _ranked(contenders: Sequence[Contender]) -> tuple[Contender, list[Contender]]:
     return simplest_first(
         contenders,
         error=lambda c: c.error,
         gap=_gap,
-        size=lambda c: FRICTION_MODELS.index(c.friction),
+        size=lambda c: c.parameters,
     )
 
 
@@ -132,7 +149,7 @@ def _judged(contender: Contender) -> Judged:
         name=contender.friction.upper(),
         error=contender.error,
         shown=f"{1e3 * contender.error:.3g}",
-        parameters=FRICTION_MODELS.index(contender.friction),
+        parameters=contender.parameters,
     )
 
 
@@ -147,7 +164,7 @@ class Judged:
     shown: str
     """The error as text, in mrad."""
     parameters: int
-    """Number of free parameters, or a rank by it: the fewer, the simpler."""
+    """Number of free parameters: the fewer, the simpler."""
 
 
 def in_words(chosen: Judged, others: Sequence[Judged], close: Sequence[Judged], *, judged_by: str, margin: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
+from core.identification.choice import NOT_TRIED, command_path_choice
 from core.identification.conditions import DivergingError, UnusableRuns, check_runs
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
 from core.identification.evidence import Evidence, RunOffset
@@ -37,7 +39,7 @@ from core.identification.request import (
 from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.search import End, Generation, SearchResult, Surrogate, confirmed, search
 from core.identification.sensitivity import DIFFERENCE, judge
-from core.identification.split import Split, split_recordings
+from core.identification.split import DEFAULT_RULE, Split, SplitError, split_recordings
 from core.identification.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
 from core.identification.timestep import (
     MOST_FINAL,
@@ -80,6 +82,8 @@ class Progress:
     """Where a running identification stands."""
 
     model: str
+    trial: str
+    """What is being tried before the models are fitted, e.g. "with the command path"; empty while they are."""
     repeat: int
     models: tuple[str, ...]
     repeats: int
@@ -108,7 +112,8 @@ def identify(
 ) -> Identification:
     """Fit every model asked for.
 
-    folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
+    A command path that is identified only if it is better is tried first, on the richest model; the result's request
+    holds what was settled. folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
     another place for them, where the folder's name begins theirs, see `open_storage`; resume: go on with the searches
     on record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so
     far is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result.
@@ -116,10 +121,8 @@ def identify(
     """
     split = split_recordings(recordings, request.validation, request.seed)
     train, validation = _divided(recordings, split)
-    job = _Job(
-        request=request,
-        train=train,
-        validation=validation,
+    searches = partial(
+        _Job,
         folder=folder,
         storage=storage,
         resume=resume,
@@ -128,12 +131,49 @@ def identify(
         should_stop=should_stop,
         should_yield=should_yield,
     )
+    path_choice, begun = "", 0.0
+    if request.command_path_if_better:
+        tried, path_choice, begun = _command_path_tried(request, recordings, split, searches)
+        if tried.stopped:
+            return tried
+        request = tried.request
+    job = searches(request, train, validation, path_choice=path_choice, span=(begun, 1.0))
     results: list[ModelResult] = []
     for friction in request.models:
         results.append(job.fit(friction, split, results))
         if job.stopped:
             break
     return Identification(request, split, tuple(results), job.stopped)
+
+
+def _command_path_tried(
+    request: IdentificationRequest, recordings: Sequence[Recording], split: Split, searches: Callable[..., _Job]
+) -> tuple[Identification, str, float]:
+    """The richest model without or with the command path, whichever is better, why, and the share of work done.
+
+    Nothing is fitted, and the path left out, where no run can be held out to judge by.
+    """
+    with suppress(SplitError):
+        if not split.validation:
+            split = split_recordings(recordings, DEFAULT_RULE, request.seed)
+    if not split.validation:
+        return Identification(request.settled(()), split, (), stopped=False), NOT_TRIED, 0.0
+    train, validation = _divided(recordings, split)
+    richest = request.models[-1]
+    variants = {"without": request.settled(()), "with": request.settled(request.command_path)}
+    sizes = {how: len(search_template(asked, richest).parameters.free) for how, asked in variants.items()}
+    share = 1.0 / (sum(sizes.values()) + len(request.models) * sizes["with"])
+    found: list[Identification] = []
+    done = 0.0
+    for how, asked in variants.items():
+        span = (done, done + share * sizes[how])
+        job = searches(asked, train, validation, trial=f"{how} the command path", span=span)
+        found.append(Identification(asked, split, (job.fit(richest, split, ()),), job.stopped))
+        done = span[1]
+        if job.stopped:
+            break
+    better, why = command_path_choice(*(tried.contenders[0] for tried in found)) if len(found) > 1 else (False, "")
+    return replace(found[-1 if better else 0], stopped=found[-1].stopped), why, done
 
 
 def fit_repeat(
@@ -150,8 +190,7 @@ def fit_repeat(
     not worse than. Raises as `identify`.
     """
     train, validation = _divided(recordings, split)
-    job = _Job(request=request, train=train, validation=validation)
-    return job.fit(friction, split, simpler, (repeat,))
+    return _Job(request, train, validation).fit(friction, split, simpler, (repeat,))
 
 
 def _divided(recordings: Sequence[Recording], split: Split) -> tuple[list[Recording], list[Recording]]:
@@ -229,10 +268,13 @@ class _Job:
 
     def __init__(
         self,
-        *,
         request: IdentificationRequest,
         train: Sequence[Recording],
         validation: Sequence[Recording],
+        *,
+        trial: str = "",
+        path_choice: str = "",
+        span: tuple[float, float] = (0.0, 1.0),
         folder: Path | None = None,
         storage: str = "",
         resume: bool = False,
@@ -244,6 +286,10 @@ class _Job:
         self.request = request
         self.train = train
         self.validation = validation
+        self.trial = trial
+        self.path_choice = path_choice
+        self.span = span
+        """Shares of the whole identification that are done before and after."""
         self.folder = folder
         self.storage = storage
         self.resume = resume
@@ -258,7 +304,7 @@ class _Job:
         """Simulation steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
         """Steps that each model's searches began with."""
-        self._done_before = 0.0
+        self._done_before = span[0]
         """Share that was on record already and took no time."""
         self._templates = {friction: search_template(request, friction) for friction in request.models}
         self._budgets = {
@@ -488,7 +534,8 @@ class _Job:
             # Searches that come again with a finer step have studies of their own.
             first = self._first_steps.setdefault(friction, template.substeps)
             again = "" if template.substeps == first else f"/{template.substeps}"
-            place, name = self._study(f"{friction}/{repeat}{again}", self.folder)
+            trial = f"{self.trial}/" if self.trial else ""
+            place, name = self._study(f"{trial}{friction}/{repeat}{again}", self.folder)
             record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
 
         def judge(runs: Batch, matrix: Array) -> Array:
@@ -568,13 +615,15 @@ class _Job:
         total = sum(weights.values()) * request.repeats
         before = sum(weights[m] for m in request.models[: request.models.index(template.friction)])
         here = weights[template.friction]
-        done = (before * request.repeats + repeat * here + min(generation.evaluations, here)) / total
+        own = (before * request.repeats + repeat * here + min(generation.evaluations, here)) / total
+        done = self.span[0] + (self.span[1] - self.span[0]) * own
         elapsed = time.monotonic() - self._started
         candidate = None
         if generation.improved:
             candidate = template.with_parameters(template.parameters.with_vector(generation.best))
         return Progress(
             model=template.friction,
+            trial=self.trial,
             repeat=repeat,
             models=request.models,
             repeats=request.repeats,
@@ -605,6 +654,7 @@ class _Job:
             "validation_rmse": best.validation_rmse,
             "repeat_spread": max(maes) - min(maes),
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
+            **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": {name: version(name) for name in ("servobench", "numpy", "numba", "cmaes", "optuna")}
             | {"python": platform.python_version()},
         }

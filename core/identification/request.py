@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from core.actuator import COMMAND_PATH_TERMS
@@ -71,6 +71,8 @@ class IdentificationRequest:
     """Friction models, fitted in nested order whatever order they are given in."""
     command_path: tuple[str, ...] = ()
     """Command path terms to identify with each model."""
+    command_path_if_better: bool = False
+    """Whether these terms are left out unless they lower the error on runs held out, see `identify`."""
     trials: int | None = None
     """Evaluations per model and repeat; None: TRIALS_PER_PARAMETER per free parameter."""
     repeats: int = 1
@@ -165,6 +167,10 @@ class IdentificationRequest:
             check_value(known[name], value)
         for name, low, high in self.bounds:
             check_bounds(known[name], low, high)
+
+    def settled(self, command_path: Sequence[str]) -> IdentificationRequest:
+        """Return the same once it is decided which command path terms are identified."""
+        return replace(self, command_path=tuple(command_path), command_path_if_better=False)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

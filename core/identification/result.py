@@ -14,7 +14,7 @@ from core.finite import is_finite
 from core.identification.choice import Contender
 from core.identification.evidence import Evidence
 from core.identification.model_choice import CrossValidation
-from core.identification.recommendation import Recommendation, recommend
+from core.identification.recommendation import CROSS_VALIDATION, Recommendation, recommend
 from core.identification.request import IdentificationRequest
 from core.identification.split import Split
 from core.model import ServoModel
@@ -116,6 +116,8 @@ class ModelResult:
             },
             "evidence": self.evidence.to_json(),
             "warnings": list(self.evidence.warnings),
+            "command_path": list(self.model.command_path),
+            "command_path_choice": self.model.provenance.get("command_path_choice", ""),
             "torque_off": self.evidence.torque_off(self.model.control).mode,
             "integrator": self.model.integrator,
             "step": self.model.step,
@@ -182,6 +184,7 @@ class Identification:
         return [
             Contender(
                 friction=result.model.friction,
+                parameters=len(result.model.parameters.free),
                 train_mae=result.train_mae,
                 held_out=(tuple(result.held_out.values()),) if result.held_out else (),
                 validation_mae=result.validation_mae,
@@ -206,5 +209,8 @@ class Identification:
 
     @property
     def choice(self) -> str:
-        """Which model is recommended, on what evidence, and which other ones are as good."""
-        return self.recommendation.text
+        """Which model is recommended, on what evidence, which other ones are as good, and why the command path is
+        identified or not."""
+        found = self.recommendation
+        path = "" if found.by == CROSS_VALIDATION else self.results[0].model.provenance.get("command_path_choice", "")
+        return f"{found.text} {path}".rstrip()

@@ -160,7 +160,7 @@ def _fit(bench: Any) -> None:
             most[pid] = max(most.get(pid, 0.0), vitals(pid).rss)
         return not controller.fitting.active
 
-    settings = FitSettings(models=("m1", "m6"), command_path=False, trials=60, validation="none", sample=SAMPLE)
+    settings = FitSettings(models=("m1", "m6"), command_path="off", trials=60, validation="none", sample=SAMPLE)
     begin = time.perf_counter()
     controller.identify(settings)
     bench.until(look, 900.0)

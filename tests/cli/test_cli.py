@@ -18,6 +18,7 @@ from bench_gui.results import load_identification
 from bench_gui.units import with_uncertainty
 from core.catalogue import load_model
 from core.identification.cautions import cautions
+from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS, ServoModel
 from sessions import Session
@@ -197,6 +198,19 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_p
     everything = run(capsys, *words[:-1], tmp_path / "again", "--all")
     assert [line for line in everything.splitlines() if line.startswith("warning: ")] == [f"warning: {t}" for t in told]
     assert len(text.splitlines()) <= 24
+
+
+def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path, session) -> None:
+    words = ["identify", session, "--model", "m1", "--trials", "60", "--no-polish", "--quiet", "--jobs", "1"]
+    assert "The command path is " in run(capsys, *words, "-o", tmp_path / "tried")
+    text = run(capsys, *words, "--no-command-path", "-o", tmp_path / "without")
+    assert "The command path is " not in text
+    assert load_identification(tmp_path / "without").results[0].model.command_path == ()
+    run(capsys, *words, "--command-path", "-o", tmp_path / "with")
+    assert load_identification(tmp_path / "with").results[0].model.command_path == DEFAULT_COMMAND_PATH
+    both = [*words, "--no-command-path", "--terms", "command_delay", "-o", tmp_path / "both"]
+    assert main([str(word) for word in both]) == 1
+    assert "give either" in capsys.readouterr().err
 
 
 def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:

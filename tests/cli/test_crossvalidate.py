@@ -100,6 +100,7 @@ def test_a_crossvalidation_decides_between_the_models_identified_beside_it(capsy
     common = ["--model", "m1,m3", "--trials", "32", "--jobs", "1", "--quiet"]
     bench(capsys, "crossvalidate", session, "--by", "kp", "--command-path", "off", "-o", tmp_path / "r", *common)
     judged = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())["choice"]
+    common.append("--no-command-path")
     assert f"By cross-validation {judged}" in bench(capsys, "identify", session, "-o", tmp_path / "r", *common)
     assert "By cross-validation" not in bench(capsys, "identify", session, "-o", tmp_path / "alone", *common)
     found = load_identification(tmp_path / "r")

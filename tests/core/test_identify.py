@@ -122,6 +122,67 @@ def test_command_path_is_recovered() -> None:
         assert found.model.values[name] == pytest.approx(value, rel=0.02), name
 
 
+@functools.cache
+def delayed(delay: float) -> list[Recording]:
+    """Eight noisy recordings of an M1 whose goals arrive late [s]."""
+    template = build_model(SERVO, "m1", command_path=("command_delay",))
+    model = template.with_parameters(template.parameters.with_values({**truth("m1").values, "command_delay": delay}))
+    runs = [
+        record(model, Bench(mass=1.0, length=0.15), kp, trajectory, f"{trajectory}_{kp}")
+        for kp in (8.0, 32.0)
+        for trajectory in PAPER_TRAJECTORIES
+    ]
+    return [with_noise(run, [number]) for number, run in enumerate(runs)]
+
+
+TRY_DELAY = IdentificationRequest(
+    servo=SERVO, models=("m1",), command_path=("command_delay",), command_path_if_better=True, trials=400
+)
+
+
+@pytest.mark.parametrize("validation", ["25%", "none"])
+@pytest.mark.parametrize(("delay", "identified"), [(0.0, ()), (0.0175, ("command_delay",))])
+def test_a_command_path_that_lowers_the_held_out_error_is_identified(
+    delay: float, identified: tuple[str, ...], validation: str, tmp_path: Path
+) -> None:
+    seen = []
+    request = replace(TRY_DELAY, validation=validation)
+    found = identify(request, delayed(delay), folder=tmp_path, on_progress=seen.append)
+    assert found.request == request.settled(identified)
+    assert found.results[0].model.command_path == identified
+    held, total = (0, 8) if validation == "none" else (2, 6)
+    assert (len(found.split.validation), len(found.split.train)) == (held, total)
+    said = "identified" if identified else "left out"
+    assert f"The command path is {said}: on 2 held-out runs M1 errs " in found.choice
+    stages = ["without the command path", "with the command path", ""]
+    assert list(dict.fromkeys(step.trial for step in seen)) == stages
+    shares = [step.done for step in seen]
+    assert shares == sorted(shares)
+    assert 0.0 < shares[0] < shares[-1] <= 1.0
+    assert identify(found.request, delayed(delay)).results[0].model.values == found.results[0].model.values
+
+
+def test_a_trial_of_the_command_path_can_be_stopped_and_resumed(tmp_path: Path) -> None:
+    whole, seen = identify(TRY_DELAY, delayed(0.0175)), []
+
+    def second_stage() -> bool:
+        return bool(seen) and seen[-1].trial == "with the command path"
+
+    stopped = identify(
+        TRY_DELAY, delayed(0.0175), folder=tmp_path, on_progress=seen.append, should_stop=second_stage
+    )
+    assert stopped.stopped
+    assert len(stopped.results) == 1
+    resumed = identify(TRY_DELAY, delayed(0.0175), folder=tmp_path, resume=True)
+    assert resumed.results[0].model.to_json_text() == whole.results[0].model.to_json_text()
+
+
+def test_without_a_run_to_hold_out_the_command_path_is_left_out() -> None:
+    found = identify(replace(TRY_DELAY, validation="none"), delayed(0.0175)[:1])
+    assert found.request.command_path == ()
+    assert "left out: there was no run to hold out" in found.choice
+
+
 def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object) -> Identification:
     settings = {"servo": SERVO, "trials": 400, "validation": "none", **changes}
     return identify(IdentificationRequest(**settings), recordings)  # type: ignore[arg-type]

@@ -154,7 +154,8 @@ def contender(friction: str, train: float, *servos: list[float]) -> Contender:
     """Errors in mrad; servos: those of the held-out runs of each."""
     errors = tuple(tuple(1e-3 * error for error in runs) for runs in servos)
     mean = float(np.mean([error for runs in errors for error in runs])) if errors else None
-    return Contender(friction=friction, train_mae=1e-3 * train, held_out=errors, validation_mae=mean)
+    size = {"m1": 6, "m3": 7, "m2": 9, "m4": 11, "m5": 13, "m6": 15}[friction]
+    return Contender(friction=friction, parameters=size, train_mae=1e-3 * train, held_out=errors, validation_mae=mean)
 
 
 def contenders(**errors: tuple[float, float | None]) -> list[Contender]:
@@ -174,6 +175,13 @@ def test_the_simplest_within_one_standard_error_is_recommended() -> None:
     )
 
 
+def test_simpler_means_fewer_parameters() -> None:
+    """M2 has two more than M3."""
+    held = [[9.0, 12.5, 13.5]]
+    equal = [contender("m2", 8, *held), contender("m3", 8, *held)]
+    assert recommended(equal).friction == "m3"
+
+
 def test_runs_of_one_servo_count_together() -> None:
     """M1 − M2 is 0 on one servo and 1 mrad on the other: 0.5 ± 0.5, however many runs say so."""
     m1, m2 = contender("m1", 9, [5.0] * 9, [10.0] * 9), contender("m2", 9, [5.0] * 9, [9.0] * 9)
@@ -185,9 +193,9 @@ def test_runs_of_one_servo_count_together() -> None:
 def test_one_held_out_run_has_no_standard_error() -> None:
     """Nor has a result of an earlier version, which does not tell the errors of the runs: equal to 0.1 % is equal."""
     for held in ((), ((2e-3,),)):
-        richer = Contender(friction="m6", train_mae=1e-3, held_out=held, validation_mae=2.0e-3)
-        equal = Contender(friction="m5", train_mae=1e-3, held_out=held, validation_mae=2.001e-3)
-        worse = Contender(friction="m4", train_mae=1e-3, held_out=held, validation_mae=2.003e-3)
+        richer = Contender(friction="m6", parameters=15, train_mae=1e-3, held_out=held, validation_mae=2.0e-3)
+        equal = Contender(friction="m5", parameters=13, train_mae=1e-3, held_out=held, validation_mae=2.001e-3)
+        worse = Contender(friction="m4", parameters=11, train_mae=1e-3, held_out=held, validation_mae=2.003e-3)
         assert recommended([worse, equal, richer]) is equal
         assert recommended([worse, richer]) is richer
 

@@ -184,7 +184,7 @@ class Day:
         self.window.show_task(3)
         self.select_last()
         self.controller.identify(
-            FitSettings(models=("m1", "m2"), command_path=False, trials=FEW_TRIALS, threads=1, validation="none")
+            FitSettings(models=("m1", "m2"), command_path="off", trials=FEW_TRIALS, threads=1, validation="none")
         )
         self.until(lambda: not self.controller.fitting.active)
 

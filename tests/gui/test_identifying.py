@@ -42,7 +42,7 @@ def choose(person, *models, trials=96):
     form = person.window.identify.form
     for name, box in form.models.items():
         box.setChecked(name in models)
-    form.command_path.setChecked(False)
+    form.command_path.setCurrentIndex(form.command_path.findData("off"))
     form.trials.setValue(trials)
 
 
@@ -226,7 +226,7 @@ def test_the_fit_gives_way_while_the_servo_is_driven(person, session):
 
 def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(person, session, tmp_path):
     """The window's resume and `bench identify --resume` go through one function, to the same bits."""
-    request = FitSettings(models=("m1", "m2"), command_path=False, trials=400, validation="none").request("mx106")
+    request = FitSettings(models=("m1", "m2"), command_path="off", trials=400, validation="none").request("mx106")
     opened = Session.open(session)
     runs = opened.fit_ids()
     recordings = opened.load_for_fit(runs)
@@ -255,7 +255,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
 def test_runs_that_changed_are_not_gone_on_with(person, session):
     opened = Session.open(session)
     runs = opened.fit_ids()
-    settings = FitSettings(models=("m1",), command_path=False, trials=5000, validation="none")
+    settings = FitSettings(models=("m1",), command_path="off", trials=5000, validation="none")
     request = replace(settings.request("mx106"), data_hash=opened.data_hash(runs))
     folder = new_result_folder(session)
     count = itertools.count()
@@ -414,7 +414,7 @@ def test_placed_points_join_the_runs(person, session):
     person.controller.undo.redo()
     for name, box in view.form.models.items():
         box.setChecked(name == "m1")
-    view.form.command_path.setChecked(False)
+    view.form.command_path.setCurrentIndex(view.form.command_path.findData("off"))
     view.form.trials.setValue(200)
     with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=120_000):
         person.click(view.start_button)
@@ -423,6 +423,7 @@ def test_placed_points_join_the_runs(person, session):
     used = result.models[0].model.provenance["placed_points"]
     assert used["count"] == 4
     out = session.parent / "by_command"
-    arguments = ["--model", "m1", "--trials", "200", "--validation", view.form.settings().validation, "--points"]
+    arguments = ["--model", "m1", "--trials", "200", "--validation", view.form.settings().validation]
+    arguments += ["--points", "--no-command-path"]
     assert main(["identify", str(session), *arguments, "--quiet", "-o", str(out)]) == 0
     assert (out / "m1.json").read_bytes() == (result.folder / "m1.json").read_bytes()

@@ -65,7 +65,6 @@ def test_cli_twin(person, tmp_path, capsys):
     page = window.identify
     for name, box in page.form.models.items():
         box.setChecked(name in ("m1", "m4"))
-    page.form.command_path.setChecked(False)
     page.form.trials.setValue(TRIALS)
     with person.qtbot.waitSignal(controller.fitting.finished, timeout=120_000):
         person.click(page.start_button)
