@@ -50,6 +50,9 @@ CHANNELS = (
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
 
+MOTOR_CHANNELS = ("current", "duty_cycle")
+"""What a servo tells of its motor, which no fit compares."""
+
 FIT_CHANNELS = ("time", "command_time", "goal_position", "torque_enable", "position", "velocity", "supply_voltage")
 """All an identification looks at; recordings need no other channel for it."""
 
@@ -107,6 +110,8 @@ class Recording:
     """Channel name to array (n,), see CHANNELS; only channels with data are present."""
     provenance: Mapping[str, Any] = field(default_factory=dict)
     """Who, when, with what: source file, creator, start time, exit status, uid, git revision."""
+    unread: tuple[str, ...] = ()
+    """Channels that the store has beside these."""
 
     def __post_init__(self) -> None:
         for name in REQUIRED_CHANNELS:

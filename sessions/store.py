@@ -251,7 +251,7 @@ class Session:
             whole = self.load(identity).trimmed(annotation.trim_begin, annotation.trim_end)
             if channels is not None:
                 kept = {name: values for name, values in whole.channels.items() if name in channels}
-                whole = replace(whole, channels=kept)
+                whole = replace(whole, channels=kept, unread=tuple(set(whole.channels) - set(kept)))
             found.append(whole)
         return found
 

@@ -115,6 +115,10 @@ def run(arguments: argparse.Namespace) -> int:
         _print(KeptResult.from_json(made.to_json(), folder))
         if folder is not None:
             print(f"written to {folder / SUMMARY}")
+        chosen = made.found.choice.chosen
+        path = "--command-path" if chosen.command_path else "--no-command-path"
+        print(f"next: bench identify {arguments.session} --model {chosen.friction} {path} --validation none -o RESULT")
+        print("(without these options bench identify chooses by the runs of one split, and may choose another model)")
     return 0
 
 

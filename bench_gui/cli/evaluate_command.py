@@ -39,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate and print."""
     from core.identification.evaluate import evaluate
+    from core.identification.extrapolation import saturated_beyond
     from core.identification.grouping import group_runs
     from sessions import Session
 
@@ -47,11 +48,12 @@ def run(arguments: argparse.Namespace) -> int:
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
+    beyond = saturated_beyond(model, recordings)
     if arguments.plot:
         _plot(arguments, model, recordings, result)
     if arguments.json:
         grouped = _grouped(arguments.by, groups, result) if arguments.by else {}
-        print_json(result.to_json() | grouped | {"selection": selection.to_json()})
+        print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": beyond})
         return 0
     if arguments.by:
         rows = _grouped(arguments.by, groups, result)["groups"]
@@ -68,6 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
             [[run.id, run.mae * 1e3, run.rmse * 1e3, run.samples] for run in result.runs],
         )
     print(f"{model.title}: mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad")
+    if beyond:
+        print(f"warning: {beyond}")
     if arguments.plot:
         print(f"plot written to {arguments.plot}")
     return 0

@@ -253,6 +253,8 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     print(found.choice)
     if held:
         print(f"held out: {named_runs(held)} ({len(held)} of {len(held) + len(trained)})")
+    if unused := best.model.provenance["unused_channels"]:
+        print(f"recorded but not used: {', '.join(unused)} (fits compare positions)")
     print(f"values of {best.model.friction.upper()} with their 95 % intervals, SI units:")
     parameters = best.evidence.parameters
     print_columns([f"{p.symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" for p in parameters if p.determined])

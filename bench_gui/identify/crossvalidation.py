@@ -173,7 +173,7 @@ def _cross_validate(
         request,
         recordings,
         question.by,
-        variants=[v for v in all_variants(request, request.models) if bool(v.command_path) in wanted],
+        variants=[v for v in all_variants(request, recordings, request.models) if bool(v.command_path) in wanted],
         folder=folder,
         most_training_runs=question.most_training_runs,
         should_stop=should_stop,

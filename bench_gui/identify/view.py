@@ -407,7 +407,8 @@ class IdentifyView(TaskPage):
         if progress.points:
             evaluations, error = progress.points[-1]
             self._say(
-                f"{progress.model.upper()} {progress.trial}".rstrip() + f": {milliradians(error)} mrad after {evaluations} evaluations; "
+                f"{progress.model.upper()} {progress.trial}".rstrip()
+                + f": {milliradians(error)} mrad after {evaluations} evaluations; "
                 f"{100 * progress.done:.0f} % done, at most {duration(progress.remaining)} left"
             )
         self._fresh = True

@@ -95,6 +95,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("metric", request.metric),
         ("integrator", model.integration),
         ("supply", request.supply),
+        ("recorded but not used", ", ".join(origin.get("unused_channels", ())) or "nothing"),
         ("contact", model.contact),
         ("quadratic term", model.quadratic_gate),
         ("command path", ", ".join(request.command_path) or "none"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
+from core.identification.choice import FEW_RUNS
 from core.identification.coverage.findings import Finding
+from core.identification.recommendation import VALIDATION
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, step_cost
 from core.identification.timestep import SEARCH_SHARE, expected_error
@@ -25,6 +27,7 @@ def cautions(found: Identification) -> tuple[Finding, ...]:
     return (
         *([stopped] if found.stopped else []),
         *_about_errors(found),
+        *_about_choice(found),
         *_about_repeats(found),
         *(_warning("evidence", f"{name}: {text}") for text in best.evidence.warnings),
     )
@@ -62,6 +65,16 @@ def _about_errors(found: Identification) -> list[Finding]:
             )
         )
     return warnings
+
+
+def _about_choice(found: Identification) -> list[Finding]:
+    """Held-out runs too few to choose a model by."""
+    held = len(found.split.validation)
+    if found.recommendation.by != VALIDATION or held >= FEW_RUNS or len(found.results) < 2:
+        return []
+    runs = "1 held-out run is" if held == 1 else f"{held} held-out runs are"
+    remedy = "bench crossvalidate holds out each condition in turn, and may choose another"
+    return [_warning("choice", f"{runs} few to choose a model by", remedy)]
 
 
 def _finer_step(model: ServoModel, request: IdentificationRequest) -> str:

@@ -18,6 +18,10 @@ import numpy as np
 
 T = TypeVar("T")
 
+FEW_RUNS = 5
+"""Fewer held-out runs hardly tell the standard error itself: models are as good only within CLOSE of the best, too."""
+CLOSE = 0.1
+"""Relative difference of errors."""
 EQUAL = 1e-3
 """Relative difference of errors below which models are equal, whatever the standard error."""
 
@@ -117,13 +121,11 @@ NOT_TRIED = "The command path was left out: there was no run to hold out, by whi
 def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, str]:
     """Tell whether the command path is worth its parameters, and why in one sentence; both with the same friction."""
     better = recommended([without, with_it]) is with_it
-    less, standard_error = _gap(without, with_it)
     held = sum(map(len, with_it.held_out))
-    known = f" ({1e3 * less:.3g} ± {1e3 * standard_error:.2g} less run by run)" if held > 1 else ""
     return better, (
-        f"The command path is {'identified' if better else 'left out'}: on {held} held-out run{'s' if held != 1 else ''} "
-        f"{with_it.friction.upper()} errs {1e3 * with_it.error:.3g} mrad with it, {1e3 * without.error:.3g} without"
-        f"{known}."
+        f"The command path is {'identified' if better else 'left out'}: "
+        f"on {held} held-out run{'s' if held != 1 else ''} {with_it.friction.upper()} errs "
+        f"{1e3 * with_it.error:.3g} mrad with it, {1e3 * without.error:.3g} without."
     )
 
 
@@ -138,10 +140,12 @@ def _ranked(contenders: Sequence[Contender]) -> tuple[Contender, list[Contender]
 
 def _gap(contender: Contender, best: Contender) -> tuple[float, float]:
     """Mean of the differences run by run and its standard error, which one run does not tell."""
-    if sum(map(len, best.held_out)) < 2 or not contender.held_out:
+    runs = sum(map(len, best.held_out))
+    if runs < 2 or not contender.held_out:
         return contender.error - best.error, 0.0
     pairs = zip(contender.held_out, best.held_out, strict=True)
-    return clustered_mean([[a - b for a, b in zip(*pair, strict=True)] for pair in pairs])
+    more, standard_error = clustered_mean([[a - b for a, b in zip(*pair, strict=True)] for pair in pairs])
+    return more, standard_error if runs >= FEW_RUNS else min(standard_error, CLOSE * best.error)
 
 
 def _judged(contender: Contender) -> Judged:

@@ -14,8 +14,9 @@ import numpy as np
 from core.catalogue import load_servo
 from core.compliant.elastic import ACTUATORS
 from core.errors import IdentificationError
+from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
 from core.model import ServoModel
-from core.recording import Recording
+from core.recording import MOTOR_CHANNELS, Recording
 
 FEWEST_SAMPLES = 20
 """A run with fewer samples says nothing about motion."""
@@ -43,6 +44,20 @@ class UnusableRuns(IdentificationError):
 
 class DivergingError(IdentificationError):
     """A simulation that leaves the finite numbers on every run, wherever the search begins."""
+
+
+def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> IdentificationRequest:
+    """The request for these recordings: a supply voltage that was measured has sagged already, and the usual command
+    path needs no term for it."""
+    measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
+    if not measured or request.command_path != DEFAULT_COMMAND_PATH:
+        return request
+    return replace(request, command_path=tuple(term for term in DEFAULT_COMMAND_PATH if term != "supply_sag"))
+
+
+def unused_channels(recordings: Sequence[Recording]) -> list[str]:
+    """What was measured of the motor, which a fit of positions does not use."""
+    return [name for name in MOTOR_CHANNELS if any(name in (*run.channels, *run.unread) for run in recordings)]
 
 
 def require_own_motor(recordings: Sequence[Recording]) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
+from core.identification.conditions import suited
 from core.identification.evaluate import evaluate
 from core.identification.folds import Fold, balanced_subset, folds
 from core.identification.identify import Progress, identify
@@ -40,9 +41,12 @@ class CrossValidationProgress:
     """Share of the whole that is done, 0 … 1."""
 
 
-def all_variants(request: IdentificationRequest, models: Sequence[str] = FRICTION_MODELS) -> tuple[Variant, ...]:
+def all_variants(
+    request: IdentificationRequest, recordings: Sequence[Recording], models: Sequence[str] = FRICTION_MODELS
+) -> tuple[Variant, ...]:
     """Each model without and with the command path, the request's terms or else the usual ones."""
-    path = request.command_path or DEFAULT_COMMAND_PATH
+    wanted = replace(request, command_path=request.command_path or DEFAULT_COMMAND_PATH)
+    path = suited(wanted, recordings).command_path
     return tuple(Variant(friction=model, command_path=terms) for terms in ((), path) for model in models)
 
 
@@ -67,7 +71,7 @@ def cross_validate(
     generations should_stop is polled, complete folds are kept; should_yield: as `identify`. Raises
     IdentificationError, InputError.
     """
-    wanted = tuple(dict.fromkeys(all_variants(request) if variants is None else variants))
+    wanted = tuple(dict.fromkeys(all_variants(request, recordings) if variants is None else variants))
     if not wanted:
         raise IdentificationError("no model to compare was named; choose at least one")
     by_id = {recording.id: recording for recording in recordings}

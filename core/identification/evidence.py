@@ -173,6 +173,9 @@ class Evidence:
     search: str = ""
     """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
 
+    elsewhere: str = ""
+    """Where other fits that are as good predict other motions, with the remedy; empty where none do."""
+
     offsets: tuple[RunOffset, ...] = ()
     """Of each run, where they were asked for."""
 
@@ -181,9 +184,9 @@ class Evidence:
         """Doubts, each with its remedy, those about the model as a whole first."""
         at_bound = [p for p in self.parameters if p.at_bound and p.name not in _STRIBECK]
         bounds = [p.bound_warning for p in at_bound if not p.at_limit]
-        search = (self.search,) if self.search else ()
+        whole = [text for text in (self.elsewhere, self.search) if text]
         return (
-            *search, *self._stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
+            *whole, *self._stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
             *self._apart(),
         )  # fmt: skip
 
@@ -299,6 +302,7 @@ class Evidence:
             "samples": self.samples,
             "independent": self.independent,
             "search": self.search,
+            "elsewhere": self.elsewhere,
             "offsets": [dict(offset.__dict__) for offset in self.offsets],
         }
 
@@ -318,6 +322,7 @@ class Evidence:
                 samples=int(data["samples"]),
                 independent=float(data["independent"]),
                 search=str(data.get("search", "")),
+                elsewhere=str(data.get("elsewhere", "")),
                 offsets=tuple(
                     RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
                     for o in data.get("offsets", ())

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,16 @@ from numpy.typing import NDArray
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
 from core.identification.choice import NOT_TRIED, command_path_choice
-from core.identification.conditions import DivergingError, UnusableRuns, check_runs
+from core.identification.conditions import (
+    DivergingError,
+    UnusableRuns,
+    check_runs,
+    suited,
+    unused_channels,
+)
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
 from core.identification.evidence import Evidence, RunOffset
+from core.identification.extrapolation import disagreement, saturated_share
 from core.identification.objective import Batch
 from core.identification.offsets import with_offsets
 from core.identification.placed import PlacedResiduals
@@ -113,7 +120,9 @@ def identify(
     """Fit every model asked for.
 
     A command path that is identified only if it is better is tried first, on the richest model; the result's request
-    holds what was settled. folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
+    holds what was settled.
+
+    folder: where the Optuna studies are kept, in a journal (models are written by the caller); storage: the address of
     another place for them, where the folder's name begins theirs, see `open_storage`; resume: go on with the searches
     on record there, whose generations are told to on_recorded; should_stop: polled between generations, the best so
     far is kept; should_yield: polled too, leaves one processor to others while it says so, with the same result.
@@ -143,7 +152,7 @@ def identify(
         results.append(job.fit(friction, split, results))
         if job.stopped:
             break
-    return Identification(request, split, tuple(results), job.stopped)
+    return Identification(job.request, split, tuple(results), job.stopped)
 
 
 def _command_path_tried(
@@ -168,7 +177,7 @@ def _command_path_tried(
     for how, asked in variants.items():
         span = (done, done + share * sizes[how])
         job = searches(asked, train, validation, trial=f"{how} the command path", span=span)
-        found.append(Identification(asked, split, (job.fit(richest, split, ()),), job.stopped))
+        found.append(Identification(job.request, split, (job.fit(richest, split, ()),), job.stopped))
         done = span[1]
         if job.stopped:
             break
@@ -283,7 +292,7 @@ class _Job:
         should_stop: Callable[[], bool] | None = None,
         should_yield: Callable[[], bool] | None = None,
     ) -> None:
-        self.request = request
+        self.request = request = suited(request, train)
         self.train = train
         self.validation = validation
         self.trial = trial
@@ -350,7 +359,12 @@ class _Job:
             others=others,
             scatter=() if sure else _better_half(found.afar),
         )
-        evidence = replace(evidence, search="" if sure else _unconfirmed(found.afar), offsets=offsets)
+        evidence = replace(
+            evidence,
+            search="" if sure else _unconfirmed(found.afar),
+            elsewhere=self._disagreement(model, [*others, *(end.point for end in found.afar)]),
+            offsets=offsets,
+        )
         held_out = self._evaluate(model, self.validation).runs if self.validation else ()
         return ModelResult(
             model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
@@ -363,6 +377,10 @@ class _Job:
             evidence=evidence,
             held_out={run.id: run.mae for run in held_out},
         )
+
+    def _disagreement(self, model: ServoModel, others: Sequence[Array]) -> str:
+        request = self.request
+        return disagreement(model, others, self.train, dt=request.dt, supply=request.supply, threads=request.threads)
 
     def _parts(self, interval: float, how: Simulated) -> int:
         """Steps of a sampling interval [s] that the searches begin with, the same for all models."""
@@ -443,6 +461,10 @@ class _Job:
         order = np.argsort(smooth_losses(batch, np.array(ends)))
         best, _ = polish(batch, ends[order[0]])
         return model.with_parameters(model.parameters.with_vector(best)), [ends[place] for place in order[1:]]
+
+    @cached_property
+    def _saturated_share(self) -> float:
+        return saturated_share(self.train)
 
     @property
     def _polishes(self) -> bool:
@@ -654,6 +676,8 @@ class _Job:
             "validation_rmse": best.validation_rmse,
             "repeat_spread": max(maes) - min(maes),
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
+            "saturated_share": self._saturated_share,
+            "unused_channels": unused_channels(self.train),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": {name: version(name) for name in ("servobench", "numpy", "numba", "cmaes", "optuna")}
             | {"python": platform.python_version()},

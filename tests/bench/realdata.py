@@ -115,7 +115,7 @@ def crossvalidation(jobs: int | None, models: Sequence[str]) -> None:
     """One mass or gain of the 296 held out, judged on every held-out run."""
     _, every = sts3215()
     request = IdentificationRequest(servo="sts3215", command_path=DEFAULT_COMMAND_PATH, trials=CV_TRIALS, threads=jobs)
-    variants = [v for v in all_variants(request, models) if v.command_path]
+    variants = [v for v in all_variants(request, every, models) if v.command_path]
     started = time.perf_counter()
     found = cross_validate(
         request,

@@ -132,7 +132,7 @@ def test_a_command_path_never_fits_worse_than_none() -> None:
     """Its terms are off at their neutral values, which are tried; budgets too small to find that out otherwise."""
     for seed in range(2):
         asked = request(trials=16, seed=seed)
-        found = cross_validate(asked, grid(), ("kp",), variants=all_variants(asked, ("m1",)))
+        found = cross_validate(asked, grid(), ("kp",), variants=all_variants(asked, grid(), ("m1",)))
         for fold in found.folds:
             plain, path = (found.fit(variant, fold).train_mae for variant in found.variants)
             assert path <= plain * 1.001

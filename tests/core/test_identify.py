@@ -168,9 +168,7 @@ def test_a_trial_of_the_command_path_can_be_stopped_and_resumed(tmp_path: Path) 
     def second_stage() -> bool:
         return bool(seen) and seen[-1].trial == "with the command path"
 
-    stopped = identify(
-        TRY_DELAY, delayed(0.0175), folder=tmp_path, on_progress=seen.append, should_stop=second_stage
-    )
+    stopped = identify(TRY_DELAY, delayed(0.0175), folder=tmp_path, on_progress=seen.append, should_stop=second_stage)
     assert stopped.stopped
     assert len(stopped.results) == 1
     resumed = identify(TRY_DELAY, delayed(0.0175), folder=tmp_path, resume=True)

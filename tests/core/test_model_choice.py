@@ -175,6 +175,14 @@ def test_the_simplest_within_one_standard_error_is_recommended() -> None:
     )
 
 
+def test_few_held_out_runs_do_not_excuse_a_model_that_is_much_worse() -> None:
+    """M1 − M2 is 0 or 6 mrad by run, half of M2's error, with a standard error of 3: of two runs that is not enough."""
+    few = [contender("m1", 9, [6.0, 12.0]), contender("m2", 9, [6.0, 6.0])]
+    assert recommended(few).friction == "m2"
+    many = [contender("m1", 9, [6.0, 6.0, 6.0, 6.0, 12.0]), contender("m2", 9, [6.0] * 5)]
+    assert recommended(many).friction == "m1"
+
+
 def test_simpler_means_fewer_parameters() -> None:
     """M2 has two more than M3."""
     held = [[9.0, 12.5, 13.5]]
