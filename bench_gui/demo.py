@@ -41,6 +41,8 @@ class DemoOutcome:
 
     rows: tuple[DemoRow, ...]
     recommended: str
+    choice: str
+    """Which model is recommended, and why."""
     report: Path
     seconds: float
     files: tuple[Path, ...]
@@ -50,6 +52,7 @@ class DemoOutcome:
         return {
             "models": [dict(row.__dict__) for row in self.rows],
             "recommended": self.recommended,
+            "choice": self.choice,
             "report": str(self.report),
             "seconds": self.seconds,
             "files": [str(file) for file in self.files],
@@ -118,6 +121,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
     return DemoOutcome(
         rows=tuple(_rows(found, recordings)),
         recommended=best.friction,
+        choice=found.choice,
         report=report,
         seconds=time.monotonic() - started,
         files=tuple(files),

@@ -118,6 +118,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--run-offsets", action="store_true", help="give each run an angle and a supply voltage of its own"
     )
+    parser.add_argument(
+        "--paper",
+        action="store_true",
+        help="as in the paper: three searches of 4000 evaluations, Algorithm 1, a quarter held out, no command path",
+    )
     parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
@@ -146,6 +151,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
+    from core.identification.request import PAPER_PROTOCOL
     from core.placement import points_from_json
     from core.recording import FIT_CHANNELS
     from sessions import Session
@@ -185,6 +191,8 @@ def run(arguments: argparse.Namespace) -> int:
         threads=arguments.jobs,
         data_hash=session.data_hash(selection.runs),
     )
+    if arguments.paper:
+        request = replace(request, **PAPER_PROTOCOL)
     if arguments.points:
         placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
         if not placed:

@@ -22,7 +22,7 @@ FEW_RUNS = 5
 """Fewer held-out runs hardly tell the standard error itself: models are as good only within CLOSE of the best, too."""
 CLOSE = 0.1
 """Relative difference of errors."""
-EQUAL = 1e-3
+EQUAL = 0.01
 """Relative difference of errors below which models are equal, whatever the standard error."""
 
 

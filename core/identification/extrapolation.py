@@ -34,7 +34,7 @@ def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequenc
     """Where other fits that are as good predict other motions than a model does, with the remedy; empty where none do.
 
     others: vectors (n_free,) of other fits to these recordings; options: dt, supply and threads of `Batch`. Told is the
-    load or gain at which they are farthest apart, if that is more than the model's own error.
+    load or gain at which they are farthest apart, if that is more than the model's own error and a step of the encoder.
     """
     own = model.parameters.vector()
     matrix = np.array([own, *(vector for vector in others if not np.array_equal(vector, own))])
@@ -43,7 +43,7 @@ def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequenc
     if len(matrix) < 2:
         return ""
     apart, where = max((_apart(model, matrix, runs, options), where) for where, runs in _elsewhere(model, recordings))
-    if not apart > errors[0]:
+    if not apart > max(errors[0], model.spec.encoder_step):
         return ""
     return (
         f"other fits of these runs, as good within {100 * (AS_GOOD - 1):.0f} %, move {1e3 * apart:.2g} mrad apart at "
@@ -84,8 +84,8 @@ def _apart(model: ServoModel, matrix: Array, runs: Sequence[Recording], options:
 
 
 def saturated_share(recordings: Sequence[Recording]) -> float:
-    """Of the driven time of all runs, that with the servo's output at its limit."""
-    return float(np.mean([excitation_of(recording).saturated_share for recording in recordings]))
+    """Largest share of a run's driven time with the servo's output at its limit."""
+    return max(excitation_of(recording).saturated_share for recording in recordings)
 
 
 def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
@@ -99,6 +99,6 @@ def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
         return ""
     most = max(shares.values())
     return (
-        f"the output is at its limit for up to {100 * most:.0f} % of {named_runs(beyond)}, for {100 * known:.0f} % in "
-        "the fit: what the servo does at its limit is little known; fit to such runs too"
+        f"the output is at its limit for up to {100 * most:.0f} % of {named_runs(beyond)}, for at most "
+        f"{100 * known:.0f} % of any run of the fit: what the servo does at its limit is little known; fit to such runs too"
     )

@@ -45,6 +45,18 @@ DEFAULT_COMMAND_PATH = (
 )
 """The terms that "command path on" adds."""
 
+PAPER_PROTOCOL: Mapping[str, Any] = {
+    "validation": "25%",
+    "repeats": 3,
+    "trials": 4000,
+    "metric": "mae",
+    "integrator": "algorithm1",
+    "polish": False,
+    "command_path": (),
+    "command_path_if_better": False,
+}
+"""Fields of a request as in seed 004, section V-B: CMA-ES three times, about 4000 evaluations each, by Algorithm 1."""
+
 _POSITIVE = (
     "kt",
     "R",

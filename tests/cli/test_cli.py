@@ -151,7 +151,7 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
     assert (result / "study.journal").exists()
     model = found[1]["file"]
     held = json.loads(run(capsys, "evaluate", session, "--model", model, "--json"))
-    assert set(held) == {"mean_mae", "mean_rmse", "runs", "selection"}
+    assert set(held) == {"mean_mae", "mean_rmse", "runs", "selection", "warning"}
     by_id = {entry["id"]: entry["mae"] for entry in held["runs"]}
     kp400 = [mae for name, mae in by_id.items() if name.endswith("kp400")]
     assert sum(kp400) / len(kp400) == pytest.approx(found[1]["validation_mae"], rel=1e-12)
@@ -182,7 +182,8 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_p
     found = load_identification(tmp_path)
     best = found.recommended
     assert found.choice in text
-    assert f"(2 of 8)\nvalues of {best.model.friction.upper()} with their 95 % intervals" in text
+    assert "(2 of 8)\nrecorded but not used: duty_cycle (fits compare positions)\nvalues of" in text
+    assert f"values of {best.model.friction.upper()} with their 95 % intervals" in text
     shown = {p.symbol: p for p in best.evidence.parameters if p.determined}
     assert shown
     for symbol, p in shown.items():
@@ -207,10 +208,20 @@ def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path
     assert "The command path is " not in text
     assert load_identification(tmp_path / "without").results[0].model.command_path == ()
     run(capsys, *words, "--command-path", "-o", tmp_path / "with")
-    assert load_identification(tmp_path / "with").results[0].model.command_path == DEFAULT_COMMAND_PATH
+    assert set(load_identification(tmp_path / "with").results[0].model.command_path) == (
+        set(DEFAULT_COMMAND_PATH) - {"supply_sag"}
+    )
     both = [*words, "--no-command-path", "--terms", "command_delay", "-o", tmp_path / "both"]
     assert main([str(word) for word in both]) == 1
     assert "give either" in capsys.readouterr().err
+
+
+def test_the_papers_protocol_is_one_choice(capsys, tmp_path, session) -> None:
+    run(capsys, "identify", session, "--model", "m1", "--paper", "--quiet", "--jobs", "2", "-o", tmp_path)
+    found = load_identification(tmp_path)
+    assert (found.request.validation, found.request.polish, found.request.command_path) == ("25%", False, ())
+    assert found.results[0].model.integrator == "algorithm1"
+    assert (found.request.trials, len(found.results[0].repeats)) == (4000, 3)
 
 
 def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:

@@ -1,0 +1,80 @@
+"""Warnings about a model where its runs do not reach: other loads and gains, and saturation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from core.bench import Bench
+from core.catalogue import load_model
+from core.identification.extrapolation import disagreement, saturated_beyond, saturated_share
+from core.model import ServoModel, build_model
+from core.recording import Recording
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+
+RIPPLE = 1e-3
+"""Amplitude of what no model explains [rad]: a mean error of 0.64 mrad."""
+
+
+def known_model() -> ServoModel:
+    """An M1 with a gain ratio: while the duty cycle does not saturate, (ρ, k_t, R) moves like (a·ρ, a·k_t, a²·R)."""
+    model = build_model("mx106", "m1", command_path=("error_gain_ratio",))
+    values = {**load_model("mx106", "m1").values, "error_gain_ratio": 1.0}
+    return replace(model.with_parameters(model.parameters.with_values(values)), dt=0.005)
+
+
+def traded(model: ServoModel, a: float) -> np.ndarray:
+    values = model.values
+    other = {"error_gain_ratio": a, "kt": a * values["kt"], "R": a * a * values["R"]}
+    return model.parameters.with_values(other).vector()
+
+
+def run(model: ServoModel, kp: float, trajectory: str = "sin_time_square") -> Recording:
+    """The model's motion and a ripple."""
+    bench, settings, path = Bench(mass=0.5, length=0.15), model.default_settings(kp), make_trajectory(trajectory, 4.0)
+    motion = simulate_trajectory(model, path, bench, settings, 0.005)
+    channels = {
+        "time": motion.time,
+        "goal_position": motion.goal_position,
+        "torque_enable": path.torque_enable(motion.time),
+        "position": motion.position + RIPPLE * np.sin(50.0 * motion.time),
+    }
+    return Recording(id=f"kp{kp:g}", trajectory=trajectory, bench=bench, settings=settings, channels=channels)
+
+
+def test_where_fits_that_are_as_good_here_move_apart_is_told() -> None:
+    """At kp 8 the duty cycle just stays below its limit, at twice that gain it does not."""
+    model = known_model()
+    text = disagreement(model, [traded(model, 1.1)], [run(model, 8.0)], threads=1)
+    assert text.startswith("other fits of these runs, as good within 5 %, move 3.1 mrad apart at kp 16: record that")
+
+
+def test_fits_that_are_worse_here_or_agree_elsewhere_are_not_told() -> None:
+    model = known_model()
+    worse, equal = traded(model, 1.3), traded(model, 1.1)
+    assert disagreement(model, [worse], [run(model, 8.0)], threads=1) == ""
+    assert disagreement(model, [equal], [run(model, 8.0, "up_and_down")], threads=1) == ""
+    assert disagreement(model, [model.parameters.vector()], [run(model, 8.0)], threads=1) == ""
+
+
+def test_runs_without_a_load_are_compared_at_other_gains_only() -> None:
+    model = known_model()
+    bare = replace(run(model, 8.0), bench=Bench(mass=0.0, length=0.15, measured_inertia=0.01))
+    assert "load" not in disagreement(model, [traded(model, 1.001)], [bare], threads=1)
+
+
+def test_runs_that_saturate_more_than_the_fit_are_told() -> None:
+    model = known_model()
+    calm, strong = run(model, 8.0), run(model, 64.0)
+    share = saturated_share([calm])
+    assert share == 0.0
+    fitted = replace(model, provenance={"saturated_share": share})
+    assert saturated_beyond(fitted, [calm]) == ""
+    percent = round(100 * saturated_share([strong]))
+    assert percent > 10
+    assert f"for up to {percent} % of run kp64, for at most 0 % of any run of the fit" in saturated_beyond(
+        fitted, [calm, strong]
+    )
+    assert saturated_beyond(model, [strong]) == ""
