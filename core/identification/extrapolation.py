@@ -100,5 +100,6 @@ def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
     most = max(shares.values())
     return (
         f"the output is at its limit for up to {100 * most:.0f} % of {named_runs(beyond)}, for at most "
-        f"{100 * known:.0f} % of any run of the fit: what the servo does at its limit is little known; fit to such runs too"
+        f"{100 * known:.0f} % of any run of the fit: what the servo does at its limit is little known; fit to such "
+        "runs too"
     )
