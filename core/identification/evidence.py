@@ -273,12 +273,14 @@ class Evidence:
                 )
             )
         order = [p.symbol for p in self.parameters]
-        together = {frozenset((symbol, *p.traded_with)) for symbol, p in undetermined.items() if p.traded_with}
-        largest = [group for group in together if not any(group < other for other in together)]
-        groups = sorted(
-            (sorted(group, key=order.index) for group in largest), key=lambda g: [order.index(s) for s in g]
-        )
-        for group in groups:
+        groups: list[set[str]] = []
+        for symbol, p in undetermined.items():
+            if p.traded_with:
+                together = {symbol, *p.traded_with}
+                overlapping = [group for group in groups if group & together]
+                groups = [group for group in groups if group not in overlapping] + [together.union(*overlapping)]
+        ordered = (sorted(group, key=order.index) for group in groups)
+        for group in sorted(ordered, key=lambda g: order.index(g[0])):
             names = {undetermined[symbol].name for symbol in group if symbol in undetermined}
             found.append(
                 (

@@ -160,6 +160,22 @@ def evidence_of(*parameters: ParameterEvidence) -> Evidence:
     return Evidence(parameters=parameters, conditions=(), noise=1e-3, samples=100, independent=50.0)
 
 
+def test_parameters_that_trade_with_each_other_are_named_once() -> None:
+    """k_t with R and R with K_v are one trade-off; K_c and α are another."""
+    parameters = [
+        replace(parameter(), name=name, symbol=symbol, standard_error=math.inf, traded_with=(other,))
+        for name, symbol, other in (
+            ("kt", "k_t", "R"),
+            ("R", "R", "K_v"),
+            ("friction_viscous", "K_v", "R"),
+            ("friction_base", "K_c", "α"),
+            ("alpha", "α", "K_c"),
+        )
+    ]
+    told = [text for text in evidence_of(*parameters).warnings if "cannot be told apart" in text]
+    assert [text.partition(" cannot")[0] for text in told] == ["k_t, R and K_v", "K_c and α"]
+
+
 def test_values_at_zero_are_named_together_by_what_they_mean() -> None:
     at_zero = parameter(at_bound="lower", lower=0.0, value=0.0)
     found = evidence_of(
