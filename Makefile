@@ -9,17 +9,9 @@ run: ## open the window on the simulated servo and the example session; without 
 	@$(SETUP) run
 	@.setup/start
 
-# Hundreds of processes are started; none should have to compile the program anew.
-test: export PYTHONDONTWRITEBYTECODE :=
-# Threads of linear algebra, started in hundreds of processes that share two processors, only get in each other's way.
-test: export OPENBLAS_NUM_THREADS := 1
-# What waits in real time shares the processors, see tests/drivers/conftest.py. It is tried again (windows:
-# tests/gui/conftest.py), which the summary tells: a machine that is away for 50 ms is not our defect.
 test: ## all tests, headless
 	@$(SETUP) test
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 3 -m "not alone and not calm"
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest -n 5 --dist loadfile --no-loadscope-reorder --reruns 2 -m calm tests/cookbook tests/drivers
-	QT_QPA_PLATFORM=offscreen $(BIN)/python -m pytest --reruns 1 -m alone tests/cli tests/gui
+	@.setup/tests
 
 check: ## lint, format, types, room rules
 	@$(SETUP) test

@@ -50,7 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="without --by: what is held out, as in bench identify (%(default)s)",
     )
     parser.add_argument(
-        "--terms", type=comma_list, default=[], metavar="TERM,…", help="identify these command path terms too"
+        "--terms",
+        type=comma_list,
+        default=[],
+        metavar="TERM,…",
+        help="identify these command path terms too (none; bench identify on one unit tells whether they help)",
     )
     parser.add_argument(
         "--trials", type=positive_int, metavar="N", help="evaluations per search; default: by parameters"
