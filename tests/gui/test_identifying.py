@@ -50,7 +50,7 @@ def test_identification_ends_in_a_table(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
     choose(person, "m1", "m2")
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=120_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(person.window.identify.start_button)
     table = person.window.identify.results
     assert table.rowCount() == 2
@@ -88,10 +88,10 @@ def test_stop_keeps_the_best(person, session):
     person.open(session)
     person.window.show_task(IDENTIFY)
     choose(person, "m6", trials=5_000_000)
-    with person.qtbot.waitSignal(person.controller.fitting.progressed, timeout=120_000):
+    with person.qtbot.waitSignal(person.controller.fitting.progressed, timeout=240_000):
         person.click(person.window.identify.start_button)
     assert person.window.status_line.identification.isVisible()
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=60_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(person.window.identify.stop_button)
     result = person.controller.fitting.result
     assert result.stopped
@@ -242,7 +242,7 @@ def test_an_identification_cut_short_is_found_and_ends_as_if_it_had_not_been(per
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
     assert "M1 … M2 from 3 runs" in view.resume_note.text()
-    with person.qtbot.waitSignal(fitting.finished, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.resume_button)
     found = {row.model.friction: row.model.values for row in fitting.result.models}
     assert found == {r.model.friction: r.model.values for r in whole.identification.results}
@@ -265,7 +265,7 @@ def test_runs_that_changed_are_not_gone_on_with(person, session):
     person.window.show_task(IDENTIFY)
     fitting, view = person.controller.fitting, person.window.identify
     person.until(lambda: fitting.unfinished is not None)
-    with person.qtbot.waitSignal(fitting.failed, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.failed, timeout=240_000):
         person.click(view.resume_button)
     assert "have changed since it was begun" in view.problem.text.text()
     assert not view.problem.button.isVisible()
@@ -366,7 +366,7 @@ def test_export_writes_files_and_says_how_good_they_are(person, session, tmp_pat
     person.until(lambda: bool(exporting.targets))
     view.choose_target(target)
     view.set_folder(tmp_path / "out")
-    with person.qtbot.waitSignal(exporting.exported, timeout=120_000):
+    with person.qtbot.waitSignal(exporting.exported, timeout=240_000):
         person.click(view.export_button)
     written = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert "README.md" in written
@@ -383,7 +383,7 @@ def test_a_folder_that_cannot_be_written_is_said(person, session, tmp_path):
     person.until(lambda: bool(exporting.targets))
     (tmp_path / "file").write_text("")
     view.set_folder(tmp_path / "file")
-    with person.qtbot.waitSignal(exporting.problem, timeout=120_000):
+    with person.qtbot.waitSignal(exporting.problem, timeout=240_000):
         person.click(view.export_button)
     assert "cannot write" in person.message
     assert (tmp_path / "file").read_text() == ""
@@ -416,7 +416,7 @@ def test_placed_points_join_the_runs(person, session):
         box.setChecked(name == "m1")
     view.form.command_path.setCurrentIndex(view.form.command_path.findData("off"))
     view.form.trials.setValue(200)
-    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=120_000):
+    with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(view.start_button)
     result = person.controller.fitting.result
     assert result.request.points == tuple(placed)

@@ -21,16 +21,14 @@ from core.placement import PlacedPoint, boundary_torque, points_from_json, point
 from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
-from tests.gui.conftest import dispose
+from tests.gui.conftest import PATIENT, dispose
 from tests.gui.mouse import drag_pendulum
 
 pytestmark = pytest.mark.alone  # a hand that is held up pulls too hard
 
-LONG = 60_000
+LONG = 240_000
 """The first start of a process may compile the kernels [ms]."""
 TRUTH = load_model("mx106", "m6")
-PATIENCE = 5.0
-"""The servo is not taken from a window that is silent for less than this [s]."""
 MOUSE = 0.01
 """A mouse places the pendulum this finely [rad]."""
 
@@ -95,7 +93,7 @@ def hands(qtbot, tmp_path, monkeypatch):
     """The page in a window of its own, at a simulated MX-106 that lives eight times as fast."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # What a dead window costs is tested elsewhere; here a busy machine must not take the servo away.
-    monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=PATIENCE))
+    monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=PATIENT))
     controller = Controller("simulated:mx106?speed=8")
     controller.servo.stop_lock = 0.0
     window = QWidget()

@@ -1,7 +1,6 @@
 """Connecting and recording at the simulated servo: two clicks to data, and nothing but a stop away from rest."""
 
 import math
-import time
 
 import pytest
 from PySide6.QtCore import QModelIndex, Qt, QTimer
@@ -145,15 +144,14 @@ def test_an_emergency_stop_holds_the_runs_that_wait_until_a_person_starts_them(p
     assert person.controller.library.runs[1].exit_status == "success"
 
 
-@pytest.mark.alone
+@pytest.mark.impatient
 def test_a_window_that_hangs_loses_the_servo(person):
     ended = []
     person.controller.queue.ended.connect(ended.append)
     person.connect()
     person.record(20.0)
     person.until(lambda: person.window.record.live.count > 10)
-    # The hanging window is what is tested: nothing may run in its thread meanwhile.
-    time.sleep(0.6)
+    person.hang()
     person.until(lambda: bool(ended))
     assert ended[0].exit_status == "fail"
     assert "no sign of life" in ended[0].reason
@@ -275,14 +273,13 @@ def test_a_run_keeps_the_bench_it_was_added_with(person):
     assert (first.mass, second.mass) == (1.71, 0.7)
 
 
-@pytest.mark.alone
+@pytest.mark.impatient
 def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     person.connect()
     queue = person.controller.queue
     queue.record([make_trajectory("half_sine", 20.0), make_trajectory("sin_sin", 0.3)])
     person.until(lambda: person.window.record.live.count > 10)
-    # The hanging window is what fails the run: nothing may run in its thread meanwhile.
-    time.sleep(0.6)
+    person.hang()
     person.until(lambda: queue.paused and not queue.active)
     assert waiting(person) == ["sin_sin"]
     person.until(lambda: "no sign of life" in person.window.record.queue.reason.text())

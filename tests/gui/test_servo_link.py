@@ -39,7 +39,7 @@ class Link:
         ):
             getattr(self.link, name).connect(lambda *values, name=name: self.told.setdefault(name, []).append(values))
 
-    def until(self, condition, timeout=60_000):
+    def until(self, condition, timeout=240_000):
         def live():
             self.link.beat()
             self.link.tick()

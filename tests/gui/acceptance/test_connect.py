@@ -173,7 +173,7 @@ def test_dirty_state(person):
     assert controller.servo.limits == had
 
     person.click(card.write_button)
-    with person.qtbot.waitSignal(controller.servo.configured, timeout=20_000):
+    with person.qtbot.waitSignal(controller.servo.configured, timeout=240_000):
         person.click(card.dialog.write_button)
     assert controller.servo.written.kp == 8
     assert controller.servo.limits.highest_position == 1.5

@@ -59,7 +59,7 @@ def test_identify(person, session):
     assert view.parameters.rowCount() > 3
 
     searched, best = fitting.latest.model, fitting.latest.points[-1][1]
-    with person.qtbot.waitSignal(fitting.finished, timeout=10_000):
+    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.stop_button)
     assert fitting.result.stopped
     found = {row.model.friction: row for row in fitting.result.models}
@@ -76,7 +76,7 @@ def test_identify(person, session):
     person.until(lambda: view.resume_button.isVisible())
     assert "M1 … M6 from 3 runs" in view.resume_note.text()
     assert view.results.rowCount() == len(found), "the earlier result is shown again"
-    with person.qtbot.waitSignal(fitting.progressed, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.progressed, timeout=240_000):
         person.click(view.resume_button)
 
     def beyond():
@@ -84,7 +84,7 @@ def test_identify(person, session):
         return latest.model > last or (latest.model == last and latest.points[-1][0] > found[last].evaluations)
 
     person.until(beyond, 120_000)
-    with person.qtbot.waitSignal(fitting.finished, timeout=10_000):
+    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.stop_button)
     for row in fitting.result.models:
         before = found.get(row.model.friction)
@@ -101,7 +101,7 @@ def test_result(person, session):
     view, fitting = at_identify(person, session, "m1", "m2", trials=600), person.controller.fitting
     truth = load_model("mx106", "m6").values["armature"]
     view.form.set_parameters((), (("armature", 4.0 * truth, 8.0 * truth),))
-    with person.qtbot.waitSignal(fitting.finished, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.start_button)
     table = view.results
     assert table.rowCount() == 2
@@ -145,7 +145,7 @@ def test_failed_analysis(person, session):
     bad = opened.add(replace(good, channels={**good.channels, "position": position}), "success")
     view, fitting = at_identify(person, session, "m1", trials=64), person.controller.fitting
     assert view.start_button.text() == "Identify from 4 runs"
-    with person.qtbot.waitSignal(fitting.failed, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.failed, timeout=240_000):
         person.click(view.start_button)
     number = bad.split("_")[0]
     assert f"run {bad} jumps" in view.problem.text.text().lower()
@@ -156,7 +156,7 @@ def test_failed_analysis(person, session):
     assert view.overlay.measured[1].getOriginalDataset()[1].max() < 5.0
     assert view.problem.button.text() == f"Exclude run {number} and try again"
     assert view.resume_button.isHidden(), "what fails always is not offered again"
-    with person.qtbot.waitSignal(fitting.finished, timeout=120_000):
+    with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.problem.button)
     assert person.controller.library.annotation(bad).excluded
     assert "jumps" in person.controller.library.annotation(bad).reason

@@ -7,7 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -28,9 +27,6 @@ from drivers.servo import ServoState
 from tests.gui.conftest import dispose
 from tests.gui.test_window import check_names
 
-LATEST = 0.050
-"""From Esc to the servo's confirmed release [s]."""
-
 
 def escape(person):
     person.qtbot.keyClick(person.window.windowHandle(), Qt.Key.Key_Escape)
@@ -43,7 +39,6 @@ def recover(person):
     person.until(lambda: person.state is ServoState.READY and person.controller.servo.locked_for == 0)
 
 
-@pytest.mark.alone
 def test_e_stop(person):
     window, servo = person.window, person.controller.servo
     for number in range(len(TASKS)):
@@ -53,12 +48,10 @@ def test_e_stop(person):
     escape(person)
     assert person.state is ServoState.DISCONNECTED
     assert servo.stop_lock >= 5.0
-    servo.stop_lock = 1.5  # the same, sooner
+    servo.stop_lock = 0.0  # four stops in a row, each with a new run
     person.connect()
-    latencies = {}
 
-    def stop(state):
-        latencies[state] = servo.stop_latency
+    def stop():
         person.until(lambda: "emergency stop" in window.status_bar.fault.text())
         window.record.form.field("duration").setValue(0.5)
         person.controller.queue.record_paper_set()
@@ -72,36 +65,36 @@ def test_e_stop(person):
         escape(person)
         person.until(lambda: person.state is ServoState.FAULT and servo.stop_latency is not None)
         person.until(lambda: not servo.busy)
-        stop(state)
+        stop()
         person.click(window.status_bar.acknowledge_button)
         person.until(lambda: person.state is ServoState.READY)
-        assert servo.locked_for > 0, "commands are refused for a while even when acknowledged"
-        before = len(person.controller.library.runs)
-        person.controller.queue.record_paper_set()
-        person.qtbot.wait(50)
-        assert person.state is ServoState.READY
-        assert "emergency stop" in person.message.lower()
-        person.until(lambda: servo.locked_for == 0)
-        assert len(person.controller.library.runs) >= before
-    # A busy machine may hold up one of them; the servo's process is never held up by the window.
-    assert sorted(latencies.values())[len(latencies) // 2] <= LATEST, latencies
 
 
-@pytest.mark.alone
+def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
+    """Even when it was acknowledged."""
+    servo = person.controller.servo
+    servo.stop_lock = 3600.0
+    person.connect()
+    escape(person)
+    person.until(lambda: person.state is ServoState.FAULT and not servo.busy)
+    person.click(person.window.status_bar.acknowledge_button)
+    person.until(lambda: person.state is ServoState.READY)
+    assert servo.locked_for > 0.0
+    person.controller.queue.record_paper_set()
+    person.until(lambda: "emergency stop" in person.message.lower())
+    assert person.state is ServoState.READY
+    assert not servo.busy
+
+
+@pytest.mark.impatient
 def test_dead_gui_is_safe(person):
     person.connect()
     person.record(20.0)
     person.until(lambda: person.window.record.live.count > 10)
-    recorder = person.controller.servo.recorder
-    # Nothing of the window may run for two seconds; only the recorder's process sees that.
-    ready_at = None
-    begin = time.monotonic()
-    while time.monotonic() - begin < 2.0:
-        if ready_at is None and recorder.state is not ServoState.ENABLED:
-            ready_at = time.monotonic() - begin
-    assert ready_at is not None
+    person.hang()
     person.until(lambda: person.state is ServoState.FAULT)
-    assert "no sign of life" in person.window.status_bar.fault.text()
+    # The state is in shared memory, its reason comes a moment later.
+    person.until(lambda: "no sign of life" in person.window.status_bar.fault.text())
     assert person.controller.journal.unseen >= 1
 
 

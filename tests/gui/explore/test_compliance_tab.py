@@ -20,7 +20,7 @@ from core.compliant.joint import CompliantJoint
 from core.compliant.modes import Mode
 from core.export.gazebo_compliant import read_plugins
 
-LONG = 60_000
+LONG = 240_000
 
 
 @pytest.fixture

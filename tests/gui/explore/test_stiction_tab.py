@@ -14,7 +14,7 @@ from bench_gui.units import DEGREES
 from core.stiction.bristle import transformed
 from core.stiction.laws import Stribeck
 
-LONG = 60_000
+LONG = 240_000
 """A process starts and compiles [ms]."""
 
 

@@ -13,7 +13,7 @@ from bench_gui.units import DEGREES, RADIANS
 from core.webots.fields import NO_LIMIT
 from core.webots.servo import FORCE, VELOCITY
 
-LONG = 60_000
+LONG = 240_000
 """A process starts and compiles [ms]."""
 
 
