@@ -94,7 +94,7 @@ def test_scan(silent, person):
     assert view.scan_dialog is None
     assert not scanning.active
     # Its thread ends within one look at the cancellation, not after the minute it would wait for an answer.
-    person.until(lambda: not person.controller.background.busy, 20_000)
+    person.until(lambda: not person.controller.background.busy)
 
     form.fields["patience"].setValue(QUICK)
     person.click(form.scan_button)

@@ -39,7 +39,7 @@ def test_identify(person, session):
     overlays = []
     fitting.overlaid.connect(overlays.append)
     person.click(view.start_button)
-    person.until(lambda: fitting.latest is not None, 120_000)
+    person.until(lambda: fitting.latest is not None)
     view.tabs.setCurrentWidget(view.overlay)
     person.until(lambda: view.overlay.shown.friction == "m1")
     worst, median = view.overlay.shown.runs
@@ -48,7 +48,7 @@ def test_identify(person, session):
     for place in (0, 1):
         for curve in (view.overlay.measured[place], view.overlay.simulated[place]):
             assert np.isfinite(curve.getOriginalDataset()[1]).sum() > 100
-    person.until(lambda: len(overlays) >= 3, 120_000)
+    person.until(lambda: len(overlays) >= 3)
     assert overlays[-1].runs[0].mae < overlays[0].runs[0].mae
     assert view.overlay.shown is overlays[-1]
     view.tabs.setCurrentIndex(0)
@@ -83,7 +83,7 @@ def test_identify(person, session):
         latest = fitting.latest
         return latest.model > last or (latest.model == last and latest.points[-1][0] > found[last].evaluations)
 
-    person.until(beyond, 120_000)
+    person.until(beyond)
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.stop_button)
     for row in fitting.result.models:
