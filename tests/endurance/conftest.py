@@ -3,9 +3,9 @@
 import pytest
 
 from tests.endurance.long import make_session
-from tests.gui.conftest import person, pytest_collection_modifyitems, qapp
+from tests.gui.conftest import person, qapp
 
-__all__ = ["person", "pytest_collection_modifyitems", "qapp"]
+__all__ = ["person", "qapp"]
 
 MANY = 80
 """Runs enough for every kind to come several times."""

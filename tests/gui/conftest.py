@@ -32,6 +32,11 @@ PATIENT, IMPATIENT = 60.0, 3.0
 that hangs in a test marked `impatient` is not kept waiting. The real limit is measured by `tests.bench.window`."""
 
 
+def be_patient(monkeypatch, silence=PATIENT):
+    """Let windows keep their servo through so long a silence [s]."""
+    monkeypatch.setattr("bench_gui.connect.servo_link.Recorder", partial(Recorder, heartbeat_limit=silence))
+
+
 class Person:
     """What a person at the window can do: look, click, wait."""
 
@@ -105,8 +110,7 @@ def dispose(window, controller):
 
 @pytest.fixture
 def person(qtbot, tmp_path, monkeypatch, request):
-    silence = PATIENT if request.node.get_closest_marker("impatient") is None else IMPATIENT
-    monkeypatch.setattr("bench_gui.connect.servo_link.Recorder", partial(Recorder, heartbeat_limit=silence))
+    be_patient(monkeypatch, PATIENT if request.node.get_closest_marker("impatient") is None else IMPATIENT)
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # Most tests look at one page or two; that the others are made in time is tested in test_window.
     monkeypatch.setattr("bench_gui.main_window.AFTER_PAINT", LONG)

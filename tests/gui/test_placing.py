@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
@@ -10,7 +9,6 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui import theme as themes
-from bench_gui.connect import servo_link
 from bench_gui.controller import Controller
 from bench_gui.place.placing import Stage
 from bench_gui.place.rests import RestFinder, Target
@@ -18,10 +16,9 @@ from bench_gui.place.view import PlaceView
 from bench_gui.units import DEGREES
 from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
-from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
-from tests.gui.conftest import PATIENT, dispose
+from tests.gui.conftest import be_patient, dispose
 from tests.gui.mouse import drag_pendulum
 
 pytestmark = pytest.mark.alone  # a hand that is held up pulls too hard
@@ -93,7 +90,7 @@ def hands(qtbot, tmp_path, monkeypatch):
     """The page in a window of its own, at a simulated MX-106 that lives eight times as fast."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # What a dead window costs is tested elsewhere; here a busy machine must not take the servo away.
-    monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=PATIENT))
+    be_patient(monkeypatch)
     controller = Controller("simulated:mx106?speed=8")
     controller.servo.stop_lock = 0.0
     window = QWidget()

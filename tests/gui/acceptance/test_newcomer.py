@@ -6,7 +6,6 @@ The only thing taken from inside is the file system, to see what was written at 
 import math
 import time
 from dataclasses import replace
-from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt, QTimer
@@ -25,16 +24,14 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.app import PREPARE_AFTER
-from bench_gui.connect import servo_link
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
 from bench_gui.place.rests import DOCUMENT
 from core.catalogue import load_model
 from core.model import ServoModel
 from core.placement import SIDES, points_from_json
-from drivers.recorder import Recorder
 from sessions import Session
-from tests.gui.conftest import PATIENT, dispose
+from tests.gui.conftest import be_patient, dispose
 from tests.gui.mouse import drag_pendulum
 
 LONG = 240_000
@@ -140,7 +137,7 @@ class Newcomer:
 def newcomer(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # The servo is not taken away from a busy test machine; what a dead window costs is tested elsewhere.
-    monkeypatch.setattr(servo_link, "Recorder", partial(Recorder, heartbeat_limit=PATIENT))
+    be_patient(monkeypatch)
     window = MainWindow(Controller(f"simulated:mx106?speed={SPEED}"), "light")
     window.show()
     QTimer.singleShot(PREPARE_AFTER, window.controller.prepare)
