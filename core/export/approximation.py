@@ -161,8 +161,9 @@ def settings_in_form(written: ServoModel, model: ServoModel, form: Form, setting
     own = replace(settings, supply_voltage=NO_LIMIT)
     if model.control.law == "current":
         return own
-    # The back-EMF does not depend on the gain.
-    return replace(own, damping=written.control.damping / math.sqrt(settings.kp))
+    # The back-EMF does not depend on the gain, the law's own velocity gain does.
+    given = model.control.damping if settings.damping is None else settings.damping
+    return replace(own, damping=written.control.damping / math.sqrt(settings.kp) + given)
 
 
 def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:

@@ -34,7 +34,7 @@ needs_physx = pytest.mark.skipif(not in_physx, reason="PhysX (ovphysx with its s
 
 DEGREES = 180.0 / math.pi
 numbers = st.floats(1e-6, 1e6)
-servos = st.builds(
+voltage_servos = st.builds(
     EnvelopeDrive,
     stiffness=numbers,
     damping=numbers,
@@ -46,6 +46,13 @@ servos = st.builds(
     viscous=st.floats(0.0, 1e3),
     armature=numbers,
 )
+servos = voltage_servos | st.builds(
+    lambda servo, gradient, speed: replace(servo, resistance=0.0, gradient=gradient, largest_speed=speed),
+    voltage_servos,
+    numbers,
+    numbers,
+)
+"""Of either law: an envelope has a resistance, or a largest speed and a gradient."""
 
 
 def written(model, folder, **options):
