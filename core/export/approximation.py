@@ -178,7 +178,7 @@ def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: 
 @lru_cache(maxsize=32)
 def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
     model = ServoModel.from_json_text(text)
-    start = in_form(model, bench, form)
+    start = in_form(replace(model, supply_voltage=settings.supply_voltage), bench, form)
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
     candidates: list[tuple[ServoModel, tuple[str, ...]]] = []
     if form.holds(model):

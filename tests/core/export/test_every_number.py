@@ -15,10 +15,8 @@ import pytest
 import yaml
 
 from core.bench import Bench
-from core.export import export_model
-from core.export.approximation import Approximation, in_form
+from core.export import approximation, export_model, sdformat
 from core.export.files import slug
-from core.export.grid import bench_grid
 from core.kernel.layout import NO_SLEW
 from tests.core.conftest import catalogue_model
 
@@ -62,21 +60,17 @@ def torques(law):
 
 @pytest.fixture(autouse=True)
 def unfitted(monkeypatch):
-    """The model in the form of the target as it is, and no simulated errors."""
-
-    def own(model, bench, settings, form):
-        written, runs = in_form(model, bench, form), tuple(bench_grid(bench, settings))
-        return Approximation(model=written, refitted=(), errors=np.zeros(len(runs)), runs=runs, held_back_error=0.0)
-
-    for module in ("drive_fit", "genesis", "isaaclab", "mujoco", "sdformat", "usd"):
-        monkeypatch.setattr(f"core.export.{module}.approximate", own)
-    monkeypatch.setattr("core.export.sdformat._errors", lambda model, gz, runs, kp, step: np.zeros(len(runs)))
+    """No simulated errors: each form is good enough as it is, and nothing is refitted."""
+    approximation._approximate.cache_clear()
+    monkeypatch.setattr(approximation, "_errors", lambda runs, model, written, form: np.zeros(len(runs)))
+    monkeypatch.setattr(sdformat, "_errors", lambda model, gz, runs, kp, step: np.zeros(len(runs)))
+    yield
+    approximation._approximate.cache_clear()
 
 
 def exported(target, law, folder, **options):
     """The folder as a function: the text of the file that ends so."""
-    # A plain drive in place of a voltage law is refitted from one at the servo's nominal supply.
-    model = replace(unlike(law), supply_voltage=SUPPLY) if target in ("urdf", "choreonoid") else unlike(law)
+    model = unlike(law)
     asked = {"kp": KP, "damping": DAMPING[law], "supply_voltage": SUPPLY, "bench": BENCH, "timestep": STEP, **options}
     export_model(model, target, folder, **asked)
     return lambda ending: (folder / f"{slug(model.title)}{ending}").read_text("utf-8")
