@@ -307,7 +307,7 @@ def test_another_optimum_widens_intervals_while_runs_do_not_tell_it_apart(monkey
 
 
 def identification(**changes) -> Identification:
-    """Of one model that errs by 2 mrad on both sides of the split and has no doubts."""
+    """One model was found that errs by 2 mrad on both sides of the split and has no doubts."""
     made = {"held": 2e-3, "maes": (), "step_cost": 1e-4, "stopped": False, "substeps": None, **changes}
     result = unit("a", mae=2e-3, held=made["held"]).results["m1"]
     repeats = tuple(Repeat(seed, mae, None, None, 1, result.model.parameters) for seed, mae in enumerate(made["maes"]))

@@ -273,7 +273,7 @@ def test_isaaclab(law, tmp_path):
 
 @laws
 def test_drake(law, tmp_path):
-    """What Drake's own joint holds: viscous friction, armature and the torque at rest, a current law's limited by the
+    """Drake's own joint holds viscous friction, armature and the torque at rest, a current law's limited by the
     supply, too."""
     text = exported("drake", law, tmp_path)
     root = ET.fromstring(text(".pendulum.sdf"))
@@ -398,7 +398,7 @@ def test_mujoco(law, syntax, tmp_path):
 @laws
 @pytest.mark.parametrize("target", ["mujoco-hook", "mjlab", "isaaclab", "drake", "genesis", "webots", "c"])
 def test_the_servos_own_numbers(law, target, tmp_path):
-    """What stand-alone programs and firmware compute with."""
+    """Stand-alone programs and firmware compute with the row of the kernel."""
     text = exported(target, law, tmp_path)
     named = {
         "supply_voltage": SUPPLY,

@@ -52,7 +52,7 @@ servos = voltage_servos | st.builds(
     numbers,
     numbers,
 )
-"""Of either law: an envelope has a resistance, or a largest speed and a gradient."""
+"""Servos of either law: an envelope has a resistance, or a largest speed and a gradient."""
 
 
 def written(model, folder, **options):
