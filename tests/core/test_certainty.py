@@ -106,7 +106,7 @@ def profiled(name: str) -> tuple[Profile, float]:
 
 
 def test_intervals_hold_95_percent() -> None:
-    """The middle of a normal distribution, and the lower part of χ² with one degree of freedom where the deviance is meant."""
+    """In the middle of a normal distribution; for the deviance at the lower end of χ² with one degree of freedom."""
     for module in (identified, randomisation, fitting):
         assert pytest.approx(norm.ppf(0.975), abs=1e-5) == module.NORMAL_95, module.__name__
     assert pytest.approx(chi2.ppf(0.95, 1)) == LIMIT

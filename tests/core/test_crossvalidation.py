@@ -83,7 +83,7 @@ def test_units_are_told_by_the_provenance() -> None:
 
 
 def test_the_surest_sign_of_a_unit_counts() -> None:
-    """What the device said before what was typed in, and that before the session it came with."""
+    """The device's own number before one that was typed in, and both before the session a run came with."""
     known = {"device": {"serial": "D"}, "servo_serial": "S", "unit": "U", "session": "2026"}
     told = []
     while known:
