@@ -395,6 +395,27 @@ def test_mujoco(law, syntax, tmp_path):
         assert floats(motor.get("saturation")) == pytest.approx([limit, 0.0, 0.0])
 
 
+@pytest.mark.parametrize("syntax", ["3.12", "3.7"])
+def test_mujoco_with_an_integral_and_a_command_path(syntax, tmp_path):
+    """The integral ends where it alone is the largest duty; a braking of 0.3 is a winding of R/0.3; a delay of 15.3 ms
+    needs five samples of 4 ms."""
+    path = {"command_delay": 0.0153, "error_gain_ratio": 0.9, "goal_slew": 4.0, "release_braking": 0.3}
+    model = catalogue_model("mx106", "m1", command_path=tuple(path), values=VALUES | path)
+    control = replace(model.control, error_gain=0.31, integral_ratio=3.0, output_limit=0.77)
+    model = replace(model, control=control, name="unlike")
+    export_model(model, "mujoco", tmp_path, kp=KP, ki=15.0, supply_voltage=SUPPLY, timestep=STEP, syntax=syntax)
+    servo = ET.parse(tmp_path / "unlike.servo.xml").find("default/default")
+    motor, brake = servo.find("dcmotor"), servo.find("default/dcmotor")
+    scale, emf = (1.0, EMF) if syntax == "3.12" else (2.3 / 1.7, 0.0)
+    kp, ki = 0.31 * 0.9 * KP, 0.31 * 0.9 * 3.0 * 15.0
+    assert floats(motor.get("controller")) == pytest.approx(
+        [scale * STALL * kp, scale * STALL * ki, scale * emf, 4.0, 0.77 / ki, 0.77 * SUPPLY]
+    )
+    assert (motor.get("delay"), motor.get("nsample")) == ("0.0153", "5")
+    assert floats(brake.get("motorconst") + " " + brake.get("resistance")) == pytest.approx([1.7, 1.7, 2.3 / 0.3])
+    assert (motor.get("group"), brake.get("group")) == ("1", "2")
+
+
 @laws
 @pytest.mark.parametrize("target", ["mujoco-hook", "mjlab", "isaaclab", "drake", "genesis", "webots", "c"])
 def test_the_servos_own_numbers(law, target, tmp_path):
