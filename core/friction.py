@@ -234,7 +234,8 @@ def needed_damping(values: Mapping[str, ArrayLike], contact: str, load: float) -
     quadratic = np.maximum(p.get("load_friction_motor_quad", nothing), p.get("load_friction_external_quad", nothing))
     breaking = p["friction_stribeck"] + by_load * load + quadratic * load**2
     fall = steepest_fall(p["alpha"]) if contact == "elastoplastic" else 1.0
-    falling = np.where(breaking > 0.0, breaking * fall / p["dtheta_stribeck"] - p["friction_viscous"], 0.0)
+    with np.errstate(invalid="ignore"):  # nothing that falls infinitely steeply
+        falling = np.where(breaking > 0.0, breaking * fall / p["dtheta_stribeck"] - p["friction_viscous"], 0.0)
     return np.maximum(falling, 0.0)
 
 

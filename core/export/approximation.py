@@ -161,8 +161,9 @@ def settings_in_form(written: ServoModel, model: ServoModel, form: Form, setting
     own = replace(settings, supply_voltage=NO_LIMIT)
     if model.control.law == "current":
         return own
-    # The back-EMF does not depend on the gain.
-    return replace(own, damping=written.control.damping / math.sqrt(settings.kp))
+    # The back-EMF does not depend on the gain, the law's own velocity gain does.
+    given = model.control.damping if settings.damping is None else settings.damping
+    return replace(own, damping=written.control.damping / math.sqrt(settings.kp) + given)
 
 
 def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
@@ -177,7 +178,7 @@ def approximate(model: ServoModel, bench: Bench, settings: ServoSettings, form: 
 @lru_cache(maxsize=32)
 def _approximate(text: str, bench: Bench, settings: ServoSettings, form: Form) -> Approximation:
     model = ServoModel.from_json_text(text)
-    start = in_form(model, bench, form)
+    start = in_form(replace(model, supply_voltage=settings.supply_voltage), bench, form)
     runs, others = bench_grid(bench, settings), held_back_grid(bench, settings)
     candidates: list[tuple[ServoModel, tuple[str, ...]]] = []
     if form.holds(model):

@@ -10,12 +10,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2, norm
 
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
+from core.export import randomisation
+from core.identification import evidence as identified
 from core.identification.bootstrap import bootstrap
 from core.identification.certainty import (
+    LIMIT,
     Certainty,
     ParameterCertainty,
     Profile,
@@ -25,13 +29,14 @@ from core.identification.certainty import (
     parameters_named,
 )
 from core.identification.evidence import Evidence
-from core.identification.profile import Optimum, profile
+from core.identification.profile import ROOT, Optimum, profile
 from core.identification.result import ModelResult
-from core.identification.sensitivity import deviance_factor, judge
+from core.identification.sensitivity import correlation_length, deviance_factor, judge
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.webots import fitting
 
 SERVO = "mx106"
 TRAJECTORIES: list[str] = list(PAPER_TRAJECTORIES)
@@ -98,6 +103,16 @@ def profiled(name: str) -> tuple[Profile, float]:
     found = profile(optimum, name, evidence.of(name).half_width)
     assert found is not None
     return found, evidence.of(name).half_width
+
+
+def test_intervals_hold_95_percent() -> None:
+    """In the middle of a normal distribution; for the deviance at the lower end of χ² with one degree of freedom."""
+    for module in (identified, randomisation, fitting):
+        assert pytest.approx(norm.ppf(0.975), abs=1e-5) == module.NORMAL_95, module.__name__
+    assert pytest.approx(chi2.ppf(0.95, 1)) == LIMIT
+    assert pytest.approx(chi2.ppf(0.95, 1)) == ROOT**2
+    parameter = fitted()[1].of("kt")
+    assert parameter.half_width == pytest.approx(norm.ppf(0.975) * parameter.standard_error)
 
 
 @pytest.mark.parametrize("name", [p.name for p in truth().parameters.free])
@@ -213,6 +228,56 @@ def test_a_bootstrap_of_white_noise_is_the_linearised_error() -> None:
         assert spread.lower < optimum.batch.model.values[spread.name] < spread.upper
 
 
+def test_a_bootstrap_is_the_middle_95_percent_of_its_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """41 draws that find 0 … 40: 1 and 39 are the ends, √(41·42/12) is the standard deviation of a sample.
+
+    Each draws as many runs as there are, with replacement, and polishes twice, the second time from where it was.
+    """
+    drawn: list[tuple[str, ...]] = []
+    begun: list[float] = []
+
+    def found(batch: object, start: np.ndarray, **_: object) -> tuple[np.ndarray, None]:
+        if len(begun) % 2 == 0:
+            drawn.append(batch.ids)  # type: ignore[attr-defined]
+        begun.append(float(start[0]))
+        return np.full_like(start, float((len(begun) - 1) // 2)), None
+
+    monkeypatch.setattr("core.identification.bootstrap.polish", found)
+    runs, heard = list(grid())[:6], []
+    result = bootstrap(truth(), runs, 41, seed=1, threads=1, on_draw=heard.append)
+    assert result is not None
+    assert (result.draws, result.seed, heard) == (41, 1, list(range(1, 42)))
+    assert [spread.name for spread in result.spreads] == [p.name for p in truth().parameters.free]
+    for spread in result.spreads:
+        assert (spread.lower, spread.upper) == (pytest.approx(1.0), pytest.approx(39.0))
+        assert spread.standard_error == pytest.approx(math.sqrt(41.0 * 42.0 / 12.0))
+    assert {len(ids) for ids in drawn} == {6}
+    assert {run for ids in drawn for run in ids} == {run.id for run in runs}
+    assert sum(len(set(ids)) < 6 for ids in drawn) > 30
+    assert begun[::2] == [truth().parameters.vector()[0]] * 41
+    assert begun[1::2] == [float(number) for number in range(41)]
+
+
+def test_the_deviance_counts_runs_alike_and_neighbours_once() -> None:
+    """Two runs, one a third of the other: n of a mean of means is 2²/(1/n₁ + 1/n₂); correlated samples count less."""
+    runs = [record(truth(), name) for name in ("sin_sin", "lift_and_drop")]
+    runs[0] = replace(runs[0], channels={**runs[0].channels, "position": runs[0].position + 1e-3})
+    third = runs[1].samples // 3
+    runs[1] = replace(runs[1], channels={name: values[:third] for name, values in runs[1].channels.items()})
+    held = {p.name: p.value for p in truth().parameters.free if p.name != "friction_base"}
+    optimum = Optimum.near(truth().with_parameters(truth().parameters.frozen_at(held)), runs, threads=1)
+    residuals = optimum.batch.residuals(
+        optimum.batch.model.parameters.vector()[None], lambda _, found: found[:, 0].copy()
+    )
+
+    alike = correlation_length(residuals)
+    samples = 4.0 / sum(1.0 / len(residual) for residual in residuals)
+    assert alike > 1.5
+    scale = truth().spec.encoder_step
+    expected = deviance_factor(np.concatenate(residuals), scale) * samples / alike
+    assert optimum.factor == pytest.approx(expected, rel=1e-6)
+
+
 def test_runs_that_disagree_are_told() -> None:
     """Half of the runs carry 5 % more than their headers say: what is found hangs on which are drawn."""
     runs = []
@@ -297,6 +362,22 @@ def test_intervals_are_told_in_words() -> None:
     assert "begins at the fit" in about(half_width=math.inf, spread=spread(0.9, 1.1))[0]
     narrow = about(half_width=math.inf, profile=between(0.9, 1.1), spread=spread(0.5, 1.5))
     assert "runs disagree about x" in narrow[1]
+
+
+def test_from_where_on_intervals_are_told() -> None:
+    """A profile 1.5 times as wide as linearised, a bootstrap twice as wide, a deviance that is 1 lower."""
+    assert about(profile=between(0.851, 1.149)) == ()
+    assert "wider than linearised" in about(profile=between(0.849, 1.151))[0]
+    assert about(spread=spread(0.801, 1.199)) == ()
+    assert "runs disagree" in about(spread=spread(0.799, 1.201))[0]
+    for lower, upper, told in ((0.801, 1.199, False), (0.799, 1.201, True)):
+        remarks = about(half_width=math.inf, profile=between(0.9, 1.1), spread=spread(lower, upper))
+        assert any("runs disagree" in remark for remark in remarks) == told
+    for deviance, told in ((-0.99, False), (-1.01, True)):
+        points = (ProfilePoint(value=1.0, deviance=0.0), ProfilePoint(value=2.0, deviance=deviance))
+        assert (Profile(name="x", lower=0.9, upper=1.1, points=points).better is not None) == told
+        made = certainty(result_of(*fitted()), [], {}, None, moved=-deviance)
+        assert any("not at the minimum" in note for note in made.notes) == told
 
 
 def test_parameters_are_named_or_flagged() -> None:

@@ -1,5 +1,6 @@
 """Elastoplastic contacts in the kernel, seed 001 with the budgets of seed 004, against scalar laws and mechanics."""
 
+import math
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +12,7 @@ from core.bench import Bench
 from core.catalogue import load_model, load_servo, servos, shipped_models
 from core.errors import ModelError
 from core.export import export_model
-from core.friction import CONTACTS, needed_damping, steepest_fall
+from core.friction import CONTACTS, FRICTION_TERMS, friction_parameters, needed_damping, steepest_fall
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.objective import Batch
 from core.kernel.bristle import bristle_constants, make_bristle
@@ -209,6 +210,65 @@ def test_the_needed_damping_is_the_steepest_fall_of_the_friction_function():
         assert float(needed_damping(values, contact, load)) == pytest.approx(fall, rel=1e-3)
 
 
+FALLING = {
+    "friction_viscous": 0.3,
+    "friction_stribeck": 0.8,
+    "dtheta_stribeck": 0.5,
+    "alpha": 1.0,
+    "load_friction_stribeck": 0.05,
+    "load_friction_motor_stribeck": 0.04,
+    "load_friction_external_stribeck": 0.07,
+    "load_friction_motor_quad": 0.01,
+    "load_friction_external_quad": 0.03,
+}
+
+
+@pytest.mark.parametrize(
+    ("friction", "breaking"),
+    [
+        ("m2", 0.8),
+        # |τ_m − τ_e| is twice the load where the torques oppose each other.
+        ("m4", 0.8 + 0.05 * 2 * 3.0),
+        ("m5", 0.8 + (0.04 + 0.07) * 3.0),
+        ("m6", 0.8 + (0.04 + 0.07) * 3.0 + 0.03 * 3.0**2),
+    ],
+)
+def test_the_needed_damping_by_hand(friction, breaking):
+    """(F_S − F_C)/v_s·(steepest fall) − K_v at a load of 3 N·m; 1 − exp(−s^α) rises by 1 at most for α = 1, and by
+    √2·exp(−1/2) for α = 2; the rational function knows no exponent."""
+    values = {name: value for name, value in FALLING.items() if name in FRICTION_TERMS[friction]}
+    steeper = 2.0**0.5 * math.exp(-0.5)
+    for alpha, contact, fall in (
+        (1.0, "elastoplastic", 1.0),
+        (2.0, "elastoplastic", steeper),
+        (2.0, "elastoplastic_rational", 1.0),
+    ):
+        needed = needed_damping(values | {"alpha": alpha}, contact, 3.0)
+        assert needed == pytest.approx(breaking / 0.5 * fall - 0.3)
+    assert needed_damping(values | {"alpha": 0.9}, "elastoplastic", 3.0) == math.inf
+    assert needed_damping(values | {"friction_viscous": 20.0}, "elastoplastic", 3.0) == 0.0
+    if friction == "m6":
+        other = values | {"load_friction_motor_quad": 0.05}
+        assert needed_damping(other, "elastoplastic", 3.0) == pytest.approx((breaking + 0.02 * 9.0) / 0.5 - 0.3)
+
+
+def test_friction_that_never_falls_needs_no_damping():
+    values = dict.fromkeys(FALLING, 0.0) | {"dtheta_stribeck": 0.5, "alpha": 0.5}
+    assert needed_damping(values, "elastoplastic", 3.0) == 0.0
+    assert needed_damping({"friction_base": 1.0, "friction_viscous": 0.1}, "elastoplastic", 3.0) == 0.0
+
+
+def test_an_exponent_is_what_its_contact_can_have():
+    """Any above 0 with a rigid contact, at least 1 with the exponential function, none of its own with the rational."""
+    of = {
+        contact: next(p for p in friction_parameters("m4", 3.0, 5.0, contact) if p.name == "alpha")
+        for contact in CONTACTS
+    }
+    assert of["rigid"].lower < 1.0
+    assert (of["elastoplastic"].lower, of["elastoplastic"].frozen) == (1.0, False)
+    assert (of["elastoplastic_rational"].value, of["elastoplastic_rational"].frozen) == (1.0, True)
+
+
 def test_candidates_of_a_search_have_a_law_wherever_they_are():
     model = build_model("mx64", "m6", contact="elastoplastic")
     low, high = model.parameters.bounds().T
@@ -228,7 +288,8 @@ def test_a_file_keeps_the_contact_and_rigid_files_stay_what_they_were(tmp_path):
         assert again == model
         assert again.to_json()["version"] == 2
         assert with_contact(again, "rigid") == rigid
-    assert with_contact(rigid, "elastoplastic").title.endswith("M4 elastoplastic") or rigid.name
+    unnamed = replace(rigid, name="")
+    assert (unnamed.title, with_contact(unnamed, "elastoplastic").title) == ("mx106 M4", "mx106 M4 elastoplastic")
     with pytest.raises(ModelError, match="no elastoplastic contact"):
         model_to_bam(with_contact(rigid, "elastoplastic"))
 

@@ -82,6 +82,16 @@ def test_units_are_told_by_the_provenance() -> None:
         assert unit_of(replace(grid()[0], provenance={"device": device, "unit": "left knee"})) == "left knee"
 
 
+def test_the_surest_sign_of_a_unit_counts() -> None:
+    """The device's own number before one that was typed in, and both before the session a run came with."""
+    known = {"device": {"serial": "D"}, "servo_serial": "S", "unit": "U", "session": "2026"}
+    told = []
+    while known:
+        told.append(unit_of(replace(grid()[0], provenance=dict(known))))
+        del known[next(iter(known))]
+    assert told == ["D", "S", "U", "2026"]
+
+
 def test_what_cannot_be_held_out_is_refused() -> None:
     with pytest.raises(IdentificationError, match="nothing can be held out"):
         folds(grid(), ("length", "supply"))

@@ -17,6 +17,7 @@ from core.errors import ModelError
 from core.feedforward import (
     SETTLING,
     SMOOTHING,
+    CompensatedRun,
     WantedMotion,
     compensated_goal,
     compensation_experiment,
@@ -93,10 +94,11 @@ class TestEquation:
     def test_m1_is_the_textbook(self):
         """M1 does not depend on load: τ_m = J·q̈ − τ_e + σ·(K_c + K_v·|q̇|)."""
         model = load_model("mx106", "m1")
-        p = model.values
-        found = feedforward(model, PENDULUM, model.default_settings(), wanted(0.3, -1.5, 2.0))
+        model = model.with_parameters(model.parameters.with_values({"q_offset": 0.11}))
+        p, bench = model.values, replace(PENDULUM, angle_offset=0.07)
+        found = feedforward(model, bench, model.default_settings(), wanted(0.3, -1.5, 2.0))
         inertia = PENDULUM.inertia + p["armature"]
-        gravity = -PENDULUM.gravity_torque * math.sin(0.3 + p["q_offset"])
+        gravity = -PENDULUM.gravity_torque * math.sin(0.3 + 0.11 + 0.07)
 
         expected = inertia * 2.0 - gravity - (p["friction_base"] + p["friction_viscous"] * 1.5)
         assert found.motor_torque == pytest.approx(expected, rel=1e-12)
@@ -206,6 +208,27 @@ class TestLimits:
         assert found.saturated.tolist() == [True, True, False]
         assert found.output[:2] == pytest.approx([model.control.output_limit, -model.control.output_limit])
 
+    @pytest.mark.parametrize("speed", [0.0, 1.1, -1.1])
+    @pytest.mark.parametrize("law", ["voltage", "current"])
+    def test_the_ends_are_those_of_the_motor_at_its_speed(self, law, speed):
+        """k_t·(±D·U − k_t·q̇)/R (eq. 13); of a current law ±k_t·I_heat, and no more than k_t·(±U − k_t·q̇)/R (eq. 15).
+
+        At 1.1 rad/s k_t·q̇ is 5.5 of 12 V: 3.25 A are left of an I_heat of 4 A one way, 4 A the other.
+        """
+        model = catalogue_model(friction="m1", values={"kt": 5.0, "R": 2.0}, **LAW_MODELS[law])
+        limit = {"voltage": 0.9, "current": 4.0}[law]
+        model = replace(model, supply_voltage=12.0, control=replace(model.control, output_limit=limit))
+
+        found = asked(model, speed, np.array([1e5, -1e5]), 0.0)
+
+        full = np.array([12.0, -12.0])
+        if law == "voltage":
+            expected = 5.0 * (0.9 * full - 5.0 * speed) / 2.0
+        else:
+            expected = 5.0 * np.clip((full - 5.0 * speed) / 2.0, -4.0, 4.0)
+        assert found.saturated.all()
+        assert found.motor_torque == pytest.approx(expected)
+
     @pytest.mark.parametrize(
         ("changes", "message"), [({"ki": 1.0}, "ki and kd"), ({"kd": 1.0}, "ki and kd"), ({"kp": 0.0}, "kp above 0")]
     )
@@ -278,21 +301,40 @@ class TestControlLaw:
     def test_the_supply_sags_by_what_is_drawn(self):
         """d·(U − R_s·d·I) = R·I + k_t·q̇."""
         model = catalogue_model("mx106", "m4", command_path=("supply_sag",), values={"supply_sag": 0.5})
-        found = asked(model, 1.0, 30.0, np.array([-1.0, 0.0, 1.0]))
+        found = asked(model, 1.0, np.array([30.0, 30.0, 30.0, 0.0]), np.array([-1.0, 0.0, 1.0, 1.5]))
         p, current = model.values, found.motor_torque / model.values["kt"]
+        power = found.output * current
 
-        supply = model.supply_voltage - 0.5 * np.maximum(found.output * current, 0.0)
+        # Held back by the load the motor brakes and gives back, which raises no voltage.
+        assert (power > 0.0).tolist() == [True, True, True, False]
+        supply = model.supply_voltage - 0.5 * np.maximum(power, 0.0)
         assert not found.saturated.any()
         assert found.output * supply == pytest.approx(p["R"] * current + p["kt"] * 1.0, rel=1e-9)
 
-    def test_friction_alone_is_what_the_torque_costs_at_the_gain(self):
-        """R·σ·τ_f^m/(k_t·U·k_p)."""
-        model = load_model("mx106", "m6")
+    def test_what_a_sagging_supply_cannot_give_is_beyond_the_motor(self):
+        """Nine tenths of the torque at the full supply, of which the sag leaves no so large duty cycle."""
+        model = catalogue_model("mx106", "m1", command_path=("supply_sag",), values={"supply_sag": 0.5})
+        p, limit = model.values, model.control.output_limit
+        torque = 0.9 * p["kt"] / p["R"] * limit * model.supply_voltage
+        for side in (1.0, -1.0):
+            found = asked(model, 0.0, side * torque / p["armature"], 0.0, smoothing=math.inf)
+
+            assert found.motor_torque == pytest.approx(side * torque)
+            assert found.output == pytest.approx(side * limit)
+            assert found.saturated.all()
+
+    @pytest.mark.parametrize(("servo", "law"), [("mx106", "voltage"), ("erob80_50", "current")])
+    def test_friction_alone_is_what_the_torque_costs_at_the_gain(self, servo, law):
+        """R·σ·τ_f^m/(k_t·U·k_p) of duty cycle, σ·τ_f^m/(k_t·k_p) of current."""
+        model = load_model(servo, "m6")
         found = asked(model, 0.4, 0.0, -1.0)
         p, config = model.values, model.default_settings()
 
-        gain = config.kp * model.control.error_gain * config.supply_voltage
-        assert found.friction_offset == pytest.approx(found.friction_torque * p["R"] / p["kt"] / gain)
+        assert model.control.law == law
+        per_torque = p["R"] / config.supply_voltage if law == "voltage" else 1.0
+        gain = config.kp * model.control.error_gain
+        assert found.friction_offset == pytest.approx(found.friction_torque * per_torque / p["kt"] / gain)
+        assert found.friction_torque > 0.0
 
 
 class TestWantedMotion:
@@ -312,6 +354,42 @@ class TestWantedMotion:
 
         assert look_ahead(model, 0.005) == pytest.approx(0.0225)
         assert look_ahead(load_model("mx106", "m1"), 0.0) == 0.0
+
+
+class TestGoal:
+    """Commands of 12 ms that act 30 ms late: 36 ms from a command to the middle of its effect, 41 with a lag of 5."""
+
+    SINE = make_trajectory("sin_sin", fast_amplitude=0.0, slow_amplitude=1.0, slow_frequency=2.0)
+
+    def late(self):
+        values = {"command_delay": 0.03, "pwm_lag": 0.005}
+        return catalogue_model("mx106", "m4", command_path=tuple(values), values=values)
+
+    @pytest.mark.parametrize("mode", ["none", "friction", "rigid", "full"])
+    def test_what_each_mode_commands_and_when(self, mode):
+        model, time = self.late(), np.linspace(0.5, 2.0, 7)
+        found, _ = compensated_goal(model, PENDULUM, model.default_settings(), self.SINE, time, mode, held=0.012)
+
+        motion = wanted_motion(self.SINE, time + 0.041)
+        smoothing = math.inf if mode == "rigid" else SMOOTHING
+        offsets = feedforward(model, PENDULUM, model.default_settings(), motion, smoothing=smoothing)
+        expected = {
+            "none": self.SINE.goal(time),
+            "friction": self.SINE.goal(time) + offsets.friction_offset,
+        }.get(mode, self.SINE.goal(time + 0.036) + offsets.goal_offset)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_errors_of_a_run_by_hand():
+    """3, −4 and 0 mrad, and what does not count: √(25/3), 7/3 and 4."""
+    error = np.array([np.nan, 3e-3, -4e-3, 0.0])
+    run = CompensatedRun(
+        title="", mode="none", model=None, goal=error, motion=None, error=error, saturated_share=0.0
+    )  # fmt: skip
+
+    assert run.rms_mrad == pytest.approx(math.sqrt(25.0 / 3.0))
+    assert run.mean_mrad == pytest.approx(7.0 / 3.0)
+    assert run.worst_mrad == pytest.approx(4.0)
 
 
 class TestExperiment:

@@ -13,6 +13,8 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
+from core.identification import sensitivity as sensitivities
+from core.identification.cautions import cautions
 from core.identification.conditions import UnusableRuns, check_runs, missing_conditions
 from core.identification.evidence import (
     NORMAL_95,
@@ -21,11 +23,14 @@ from core.identification.evidence import (
 )
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median
-from core.identification.sensitivity import correlation_length, judge
+from core.identification.result import Identification, Repeat
+from core.identification.sensitivity import Sensitivity, correlation_length, judge, standard_errors
+from core.identification.split import Split
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from tests.core.fleet.specimens import unit
 
 SERVO = "mx106"
 NOISE = 1e-3
@@ -268,6 +273,74 @@ def test_runs_that_no_fit_can_use_are_named() -> None:
     with pytest.raises(UnusableRuns, match=r"run wrapped jumps by 6\.28 rad within 5 ms") as caught:
         identify(IdentificationRequest(servo=SERVO, models=("m1",)), [good, wrapped])
     assert caught.value.runs == ("wrapped",)
+
+
+def test_standard_errors_by_hand() -> None:
+    """Columns at right angles of lengths 4, 2 and 0.5: σ over the length, in shares of the catalogue's interval.
+
+    With σ = 0.128 the last is 0.256, of which a 95 % interval is wider than the catalogue's: 2·1.96·0.256 > 1.
+    """
+    parameters = truth().parameters.free[:3]
+    widths = np.array([10.0, 3.0, 7.0])
+    jacobian = np.vstack([np.diag([4.0, 2.0, 0.5]), np.zeros((5, 3))])
+    seen = Sensitivity(parameters=parameters, widths=widths, jacobian=jacobian, residuals=(np.zeros(8),))
+
+    errors, partners = standard_errors(seen, 0.127**2)
+    assert errors == pytest.approx([10.0 * 0.127 / 4.0, 3.0 * 0.127 / 2.0, 7.0 * 0.127 / 0.5])
+    assert partners == [(), (), ()]
+    assert standard_errors(seen, 0.128**2)[0] == [pytest.approx(0.32), pytest.approx(0.192), math.inf]
+
+
+@pytest.mark.parametrize(("excess", "widened"), [(3.83, True), (3.85, False)])
+def test_another_optimum_widens_intervals_while_runs_do_not_tell_it_apart(monkeypatch, excess, widened) -> None:
+    """Up to χ² = 3.84, where nothing but the distance is left: the interval just holds the other value."""
+    monkeypatch.setattr(sensitivities, "correlation_length", lambda residuals: 1.0)
+    monkeypatch.setattr(sensitivities, "_excess", lambda found, other, scale: excess)
+    model, runs = truth(), grid()
+    kt = model.parameters["kt"]
+    other = model.parameters.with_values({"kt": 1.05 * kt.value}).vector()
+    alone, both = (
+        judge(model, model.parameters, runs, threads=1, others=others).of("kt").half_width for others in ((), (other,))
+    )
+    assert alone < 0.04 * kt.value
+    assert both == (pytest.approx(0.05 * kt.value, rel=0.1) if widened else alone)
+
+
+def identification(**changes) -> Identification:
+    """One model was found that errs by 2 mrad on both sides of the split and has no doubts."""
+    made = {"held": 2e-3, "maes": (), "step_cost": 1e-4, "stopped": False, "substeps": None, **changes}
+    result = unit("a", mae=2e-3, held=made["held"]).results["m1"]
+    repeats = tuple(Repeat(seed, mae, None, None, 1, result.model.parameters) for seed, mae in enumerate(made["maes"]))
+    model = replace(result.model, integrator="leapfrog", provenance={"discretisation_error": made["step_cost"]})
+    return Identification(
+        request=IdentificationRequest(servo=SERVO, models=("m1",), substeps=made["substeps"]),
+        split=Split("25%", ("a", "b"), ("c",)),
+        results=(replace(result, model=model, repeats=repeats),),
+        stopped=made["stopped"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({}, ""),
+        ({"stopped": True}, "the identification was stopped before its end: continue with --resume"),
+        ({"held": None}, "no recording was held out"),
+        ({"held": 2.99e-3}, ""),
+        ({"held": 3.01e-3}, "the error on runs held out is 1.5 times that on runs trained on"),
+        ({"held": math.inf}, "the simulation of a held-out run diverges"),
+        ({"step_cost": 1.99e-4}, ""),
+        ({"step_cost": 2.01e-4}, "the simulation step costs 0.20 mrad, more than a tenth of the error"),
+        ({"step_cost": 4e-4, "substeps": 3}, "leave out --substeps"),
+        ({"maes": (2e-3, 2.099e-3)}, ""),
+        ({"maes": (2e-3, 2.101e-3, 2.05e-3)}, "repeated searches of M1 end 0.10 mrad apart: identify with more trials"),
+    ],
+)
+def test_doubts_begin_where_they_should(changes, told) -> None:
+    """1.5 times the training error, a tenth of the error for the step, a twentieth between repeats."""
+    found = [str(caution) for caution in cautions(identification(**changes))]
+    assert len(found) == bool(told)
+    assert told in "".join(found)
 
 
 def test_jitter_of_the_clock_is_no_jump() -> None:

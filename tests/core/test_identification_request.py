@@ -88,7 +88,9 @@ def test_the_search_keeps_to_the_bounds() -> None:
 
 
 def test_bounds_of_one_model_do_not_concern_another() -> None:
-    search_template(replace(SMALL, bounds=(("load_friction_motor_quad", 0.0, 0.01),)), "m1")
+    bounds = (("load_friction_motor_quad", 0.0, 0.01),)
+    assert search_template(replace(SMALL, bounds=bounds), "m1") == search_template(SMALL, "m1")
+    assert search_template(replace(SMALL, bounds=bounds), "m6").parameters["load_friction_motor_quad"].upper == 0.01
 
 
 def test_nothing_left_to_search_is_refused() -> None:

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.identification.objective import DIVERGED, Batch
+from core.errors import IdentificationError
+from core.identification import evaluate as judging
+from core.identification.evaluate import evaluate
+from core.identification.objective import DIVERGED, VELOCITY_WEIGHT, Batch, Scores
 from core.identification.sensitivity import Differences
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -64,6 +67,60 @@ def test_the_scores_are_the_residuals_means() -> None:
     batch, matrix = Batch(model, runs), vectors(model, 5)
     means = batch.residuals(matrix, lambda _, r: np.abs(r).mean(axis=0))
     np.testing.assert_allclose(np.array(means), batch.scores(matrix).mae, rtol=1e-12)
+
+
+def missed(name: str, misses: tuple[float, ...]) -> Recording:
+    """The model's own motion, the measured angle off by each of these in turn [rad]."""
+    run = recording(name, servo())
+    off = np.resize(np.array(misses), run.samples)
+    off[0] = 0.0
+    return replace(run, channels={**run.channels, "position": run.position + off})
+
+
+def test_errors_by_hand() -> None:
+    """1, −1, 1 and 5 mrad: a mean of 2, √7 as root mean square; 3 mrad all the time; means over runs of both."""
+    runs = [missed("sin_sin", (1e-3, -1e-3, 1e-3, 5e-3)), missed("up_and_down", (3e-3,))]
+    found = evaluate(servo(), runs)
+
+    first, second = found.runs
+    assert (first.id, second.id, first.samples) == ("sin_sin", "up_and_down", runs[0].samples)
+    assert (first.mae, first.rmse) == (pytest.approx(2e-3, rel=0.01), pytest.approx(7.0**0.5 * 1e-3, rel=0.01))
+    assert (second.mae, second.rmse) == (pytest.approx(3e-3, rel=0.01), pytest.approx(3e-3, rel=0.01))
+    assert found.mean_mae == pytest.approx(0.5 * (first.mae + second.mae), rel=1e-12)
+    assert found.mean_rmse == pytest.approx(0.5 * (first.rmse + second.rmse), rel=1e-12)
+    assert found.to_json() == {
+        "mean_mae": found.mean_mae,
+        "mean_rmse": found.mean_rmse,
+        "runs": [{"id": r.id, "mae": r.mae, "rmse": r.rmse, "samples": r.samples} for r in found.runs],
+    }
+
+
+def test_many_runs_are_judged_in_portions_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two at a time, and one that is longer than a portion alone."""
+    runs = [replace(missed("sin_sin", (1e-3 * k,)), id=str(k)) for k in range(5)]
+    whole = evaluate(servo(), runs)
+    sizes: list[int] = []
+
+    def counted(model: ServoModel, some: list[Recording], **options: object) -> Batch:
+        sizes.append(len(some))
+        return Batch(model, some, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(judging, "Batch", counted)
+    for most, expected in ((2 * runs[0].samples, [2, 2, 1]), (runs[0].samples // 2, [1] * 5)):
+        sizes.clear()
+        monkeypatch.setattr(judging, "MOST_SAMPLES", most)
+        assert evaluate(servo(), runs) == whole
+        assert sizes == expected
+
+
+def test_each_metric_by_hand() -> None:
+    """Over two runs: the mean, the root of the mean square, the mean with the velocity's share."""
+    scores = Scores(np.array([[1.0], [3.0]]), np.array([[3.0], [4.0]]), np.array([[2.0], [6.0]]))
+    assert scores.combined("mae") == pytest.approx([2.0])
+    assert scores.combined("rmse") == pytest.approx([12.5**0.5])
+    assert scores.combined("mae_velocity") == pytest.approx([2.0 + 4.0 * VELOCITY_WEIGHT])
+    with pytest.raises(IdentificationError, match="no metric 'worst'"):
+        scores.combined("worst")
 
 
 def test_a_simulation_that_runs_away_is_a_number() -> None:

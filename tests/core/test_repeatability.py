@@ -64,6 +64,7 @@ def test_every_run_counts_the_same_in_the_floor() -> None:
     row = repeatability([*four, *two]).table(dict.fromkeys("ab", 5e-3) | {r.id: 2e-3 for r in four})[-1]
     assert row.floor == pytest.approx(3e-3)
     assert row.ratio == pytest.approx(1.0)
+    assert row.difference == pytest.approx((6 * 1e-2 / 3.0 + 1e-2) / 7.0)
     assert (row.repetitions, row.runs, row.pairs) == (2, 6, 7)
     assert FloorRow.from_json(json.loads(json.dumps(row.to_json()))) == row
 
@@ -83,6 +84,43 @@ def test_other_conditions_and_other_commands_are_no_repetitions() -> None:
     assert repeatability([one, run("b", mass=2.0), other]).sets == ()
     assert "record repetitions" in repeatability([one]).text()
     assert repeatability([one]).table() == ()
+
+
+def with_channels(recording: Recording, **channels: np.ndarray) -> Recording:
+    return replace(recording, channels={**recording.channels, **channels})
+
+
+@pytest.mark.parametrize(("offset", "repeats"), [(0.019, True), (0.021, False)])
+def test_goals_may_differ_by_a_fiftieth_of_a_radian(offset: float, repeats: bool) -> None:
+    """Goals that stand still, so that no shift in time makes up for it."""
+    still = with_channels(run("a"), goal_position=np.full(801, 0.4))
+    other = with_channels(run("b"), goal_position=np.full(801, 0.4 + offset))
+    assert bool(repeatability([still, other]).sets) == repeats
+
+
+@pytest.mark.parametrize(("start", "repeats"), [(0.095, True), (-0.095, True), (0.2, False)])
+def test_repetitions_may_begin_a_tenth_of_a_second_apart(start: float, repeats: bool) -> None:
+    found = repeatability([run("a"), run("b", start=start)]).sets
+    assert bool(found) == repeats
+    if repeats:
+        assert found[0].floor < 1e-4
+
+
+def test_releases_tell_repetitions_apart_and_goals_while_released_do_not() -> None:
+    """For a second of four both are released and the goals differ; then only one of them is."""
+    driven = (STEP * np.arange(801) < 3.0).astype(float)
+    one = with_channels(run("a"), torque_enable=driven)
+    goal = one.goal_position + np.where(driven > 0.0, 0.0, 1.0)
+    other = with_channels(run("b"), torque_enable=driven, goal_position=goal)
+    assert len(repeatability([one, other]).sets) == 1
+    assert repeatability([run("c"), one]).sets == ()
+
+
+def test_another_unit_gain_or_velocity_gain_is_no_repetition() -> None:
+    one, other = run("a"), run("b")
+    assert repeatability([one, replace(other, provenance={"unit": "left"})]).sets == ()
+    for changes in ({"damping": 0.5}, {"kp": 9.0}, {"ki": 1.0}, {"supply_voltage": 13.0}):
+        assert repeatability([one, replace(other, settings=replace(other.settings, **changes))]).sets == ()
 
 
 @settings(max_examples=20)
@@ -113,6 +151,10 @@ def test_a_model_is_held_against_the_floor_by_trajectory_and_overall() -> None:
     assert rows[1].ratio == pytest.approx(2.0)
     assert (rows[2].repetitions, rows[2].runs) == (3, 6)
     assert "scatter by 2.7 mrad" in found.text()
+    # (4·12 + 2·4)/6 = 9⅓ mrad over (2·2 + 2·4 + 2·2)/6 = 2⅔ mrad.
+    told = found.text(dict.fromkeys("abcd", 0.012) | {"a2": 0.004, "b2": 0.004})
+    assert "(3 sets, 6 runs)" in told
+    assert told.endswith("The model's 9.3 mrad on these runs are 3.5 times that.")
 
 
 def test_the_pairs_compared_grow_with_the_runs_not_with_their_square() -> None:

@@ -48,6 +48,13 @@ def test_a_quarter_is_held_out_by_seed() -> None:
     assert any(split != split_recordings(RUNS, "25%", seed=s) for s in range(2, 6))
 
 
+@pytest.mark.parametrize(("rule", "count"), [("5%", 1), ("25%", 2), ("30%", 2), ("35%", 3), ("0.5", 4), ("95%", 7)])
+def test_a_share_is_rounded_and_leaves_runs_on_both_sides(rule: str, count: int) -> None:
+    split = split_recordings(RUNS, rule)
+    assert (len(split.validation), len(split.train)) == (count, 8 - count)
+    assert not set(split.validation) & set(split.train)
+
+
 @pytest.mark.parametrize(
     ("rule", "held"),
     [
@@ -62,15 +69,17 @@ def test_a_condition_is_held_out(rule: str, held: set[str]) -> None:
 
 
 def test_none_trains_on_all() -> None:
-    split = split_recordings(RUNS, "none")
-    assert len(split.train) == 8
-    assert split.validation == ()
+    for rule in ("none", "0%", " "):
+        split = split_recordings(RUNS, rule)
+        assert split.train == tuple(r.id for r in RUNS)
+        assert split.validation == ()
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
         ("kp=17", "matches no recording; kp takes 16.0, 8.0"),
+        ("kp=16.001", "matches no recording; kp takes 16.0, 8.0"),
         ("colour=red", "no condition 'colour'"),
         ("kp=high", "not a number"),
         ("half", "neither a share"),

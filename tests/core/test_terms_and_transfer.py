@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +12,10 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification.identify import IdentificationRequest
-from core.identification.model_choice import Variant
+from core.identification.model_choice import Estimate, Variant
 from core.identification.objective import Batch
-from core.identification.terms import TERMS, term_costs
-from core.identification.transfer import transfer_table
+from core.identification.terms import TERMS, TermCost, TermCosts, term_costs
+from core.identification.transfer import TransferTable, transfer_table
 from core.identification.warmstart import NEUTRAL, reduction, search_on
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -115,6 +116,64 @@ def test_searching_on_never_ends_worse(delayed) -> None:
     yielding = search_on(moved, batch, 100, 0, should_yield=lambda: next(polled) % 3 < 2)
     assert yielding.values == found.values
     assert next(polled) > 0
+
+
+def test_what_terms_buy_is_told_by_hand() -> None:
+    """Worth is what exceeds its standard error on held-out runs, or 1 % of the error where there is none."""
+
+    def cost(name: str, training: float, held_out: Estimate | None) -> TermCost:
+        return TermCost(term=term(name), parameters=(), training=training, held_out=held_out)
+
+    def seen(mean: float, error: float) -> Estimate:
+        return Estimate(mean=mean, standard_error=error, runs=4, folds=2)
+
+    model = build_model(SERVO, "m4")
+    judged = TermCosts(
+        model=model,
+        train_mae=5e-3,
+        held_out_mae=10e-3,
+        terms=(
+            cost("stribeck", 0.0, seen(2e-3, 1.9e-3)),
+            cost("dead_band", 9e-3, seen(2e-3, 2.1e-3)),
+            cost("command_delay", 9e-3, seen(0.11e-3, math.inf)),
+            cost("pwm_lag", 9e-3, seen(0.09e-3, math.inf)),
+        ),
+    )
+    assert judged.text == (
+        "On held-out runs these buy: Stribeck: more friction at rest (2.0 mrad), delay of the command (0.1 mrad). "
+        "These runs do without: dead band, lag of the duty cycle."
+    )
+    trained = TermCosts(
+        model=model,
+        train_mae=5e-3,
+        held_out_mae=None,
+        terms=(cost("stribeck", 0.06e-3, None), cost("dead_band", 0.04e-3, None)),
+    )
+    assert trained.text.startswith("On training runs these buy: Stribeck: more friction at rest (0.1 mrad). These runs")
+
+
+def test_a_transfer_table_is_told_by_hand() -> None:
+    """Rows are what was fitted to, columns what was judged on: 0.5 kg on 2 kg is the worst way, 2 kg carries over best.
+
+    Own (1 + 2 + 3)/3 = 2 mrad, elsewhere (4 + 12 + 5 + 7 + 6 + 2)/6 = 6 mrad.
+    """
+    table = TransferTable(
+        condition="mass",
+        variant=Variant(friction="m1"),
+        values=(0.5, 1.0, 2.0),
+        errors=1e-3 * np.array([[1.0, 4.0, 12.0], [5.0, 2.0, 7.0], [6.0, 2.0, 3.0]]),
+        runs=(1, 2, 3),
+        models=(),
+    )
+    assert (table.own, table.elsewhere) == (pytest.approx(2e-3), pytest.approx(6e-3))
+    assert table.text == (
+        "M1 fitted to one mass is off by 2.0 mrad there and by 6.0 mrad on the others, 3 times as far. Worst: fitted "
+        "to 0.5 kg, on 2 kg 12.0 mrad, where its own fit has 3.0. The fit to 2 kg carries over best."
+    )
+    data = table.to_json()
+    assert (data["own"], data["elsewhere"]) == (table.own, table.elsewhere)
+    assert (data["values"], data["runs"], data["variant"]) == ([0.5, 1.0, 2.0], [1, 2, 3], "M1")
+    assert data["errors"][0][2] == pytest.approx(12e-3)
 
 
 def test_a_model_without_the_load_s_friction_does_not_transfer_to_another_load() -> None:

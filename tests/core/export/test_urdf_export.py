@@ -49,6 +49,18 @@ class TestNumbers:
         assert law.no_load_speed == pytest.approx(supply * model.control.output_limit / kt)
         assert law.velocity_gain == 0.0
 
+    def test_a_current_law_in_torque(self):
+        """Eqs (14, 15): k_t·I_heat at rest, no back-EMF in the law, standstill at U/k_t whatever the limit."""
+        model = load_model("erob80_50", "m1")
+        kt, control, own = model.values["kt"], model.control, model.default_settings(90.0)
+        law = torque_law(model, own)
+
+        assert law.limit == pytest.approx(kt * control.output_limit)
+        assert law.stiffness == pytest.approx(kt * 90.0 * control.error_gain)
+        assert law.velocity_gain == pytest.approx(kt * control.damping * 90.0**0.5)
+        assert law.back_emf == 0.0
+        assert law.no_load_speed == pytest.approx(own.supply_voltage / kt)
+
     def test_a_current_laws_numbers_are_its_own(self, exported):
         """kp' = k_t·kp, kd' = k_t·damping·√kp, limit k_t·I_max; friction, armature and viscous friction untouched."""
         model, folder, result = exported

@@ -10,7 +10,17 @@ from scipy.stats import chi2
 
 from core.errors import IdentificationError
 from core.fleet import simulated
-from core.fleet.outliers import FALSE_ALARMS, FIT, TRANSFER, VALUE, find_outliers, limit, load_factor, robust_scores
+from core.fleet.outliers import (
+    FALSE_ALARMS,
+    FIT,
+    TRANSFER,
+    VALUE,
+    find_outliers,
+    limit,
+    load_factor,
+    robust_deviation,
+    robust_scores,
+)
 from core.fleet.parameter_spread import LINEAR, LOGARITHMIC, parameter_spread
 from core.fleet.plan import UnitFacts
 from core.fleet.population import Population, drawn, population, shrunk_correlation
@@ -185,6 +195,42 @@ def test_a_unit_with_twice_the_viscous_friction_is_named():
     assert "times their median: check the servo" in outlier.text
 
 
+@pytest.mark.parametrize("count", [3, 5, 8, 9, 12, 13, 400])
+def test_the_robust_deviation_is_the_standard_deviation_of_a_normal_distribution(count):
+    """On average, of few units as of many (Croux and Rousseeuw 1992)."""
+    random, fleets = np.random.default_rng(count), 40 if count > 100 else 4000
+    found = [robust_deviation(row) for row in random.normal(size=(fleets, count))]
+    assert np.mean(found) == pytest.approx(1.0, abs=0.02 + 4.0 * np.std(found) / math.sqrt(fleets))
+
+
+@pytest.mark.parametrize(("factor", "told"), [(1.4, False), (1.6, True)])
+def test_an_error_half_as_large_again_is_worth_a_word(factor, told):
+    """In a fleet whose errors are alike to a thousandth."""
+    units = [
+        replace(one, results={"m1": replace(one.results["m1"], train_mae=mae, validation_mae=None)})
+        for one, mae in zip(fleet(9, {"kt": 0.03}), 3e-3 * (1.0 + 1e-3 * np.arange(9.0)), strict=True)
+    ]
+    odd = replace(units[4].results["m1"], train_mae=factor * 3e-3)
+    units[4] = replace(units[4], results={"m1": odd})
+    found = find_outliers(population(units, "m1"), units)
+    assert bool([o for o in found.found if o.kind == FIT]) == told
+    if told:
+        (outlier,) = found.found
+        assert (outlier.unit, outlier.range) == ("unit-005", (3e-3, 3e-3 * 1.008))
+        assert "off by 4.8 mrad on the runs it was fitted to, with the others it is 3 … 3.02 mrad" in outlier.text
+
+
+def test_every_judgement_is_counted():
+    """Each determined value of a known parameter, each unit's error, and with a transfer matrix what it receives."""
+    units = fleet(6, {"kt": 0.03})
+    units[0] = unit("lost", errors={"kt": math.inf})
+    found = population(units, "m1")
+    values = 6 * len(found.parameters) - 1
+    matrix = Transfer(friction="m1", units=found.units, errors=np.full((6, 6), 1e-2))
+    assert find_outliers(found, units).judgements == values + 6
+    assert find_outliers(found, units, matrix).judgements == values + 12
+
+
 def test_a_bad_recording_shows_in_the_errors_and_not_in_the_values():
     units = fleet(12, {"kt": 0.03}, seed=7)
     maes = 3e-3 * np.exp(0.1 * np.random.default_rng(0).normal(size=12))
@@ -263,7 +309,7 @@ def test_a_wrong_mass_in_a_header_is_told_from_a_worn_servo(fitted):
     found = find_outliers(population(results, "m1"), results)
     assert set(found.units) == {"unit-003", "unit-006"}
     mass = [outlier for outlier in found.found if outlier.unit == "unit-003"]
-    assert all("the load in its header" in outlier.text for outlier in mass)
+    assert all("the load in its header is probably that much too large" in outlier.text for outlier in mass)
     assert load_factor(population(results, "m1"), 2) == pytest.approx(1.6, rel=0.1)
     worn = [outlier for outlier in found.found if outlier.unit == "unit-006"]
     assert "friction_viscous" in {outlier.what for outlier in worn}

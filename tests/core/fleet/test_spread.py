@@ -153,6 +153,53 @@ def test_where_the_mean_is_worse_draws_are_about_the_medoid(monkeypatch):
     assert np.mean(kt) == pytest.approx(np.log(found.model.values["kt"]), abs=4 * between / 300**0.5)
 
 
+def test_the_mean_is_held_against_the_medoid_where_neither_has_seen_the_unit():
+    """On b and c the mean is off by 2 mrad and a's model by 3; a's own unit would turn that round."""
+    errors = CentreErrors(
+        units=("a", "b", "c"),
+        own=np.array([1e-3, 1e-3, 4e-3]),
+        mean=np.array([9e-3, 1e-3, 3e-3]),
+        others=np.array([6e-3, 7e-3, 8e-3]),
+        medoid="a",
+        medoid_errors=np.array([1e-3, 2e-3, 4e-3]),
+    )
+    assert errors.mean_is_best
+    assert errors.text == (
+        "the mean model is off by 2 mrad on average over the units, a's by 3; "
+        "units' own models are off by 2 on their recordings, those of other units by 7"
+    )
+    assert not replace(errors, mean=np.array([0.0, 3e-3, 4e-3])).mean_is_best
+
+
+def test_centres_are_judged_as_the_units_were_fitted(monkeypatch):
+    """With the grid and the supply of the fleet's request."""
+    asked = {}
+    nothing = dict.fromkeys(("own", "mean", "others", "medoid_errors"), np.zeros(3))
+    known = CentreErrors(units=("unit-001", "unit-002", "unit-003"), medoid="unit-001", **nothing)
+    monkeypatch.setattr("core.fleet.spread.centre_errors", lambda *args, **options: asked.update(options) or known)
+    units = fleet(3, SPREADS)
+    request = IdentificationRequest(servo="mx106", models=("m1",), dt=0.0125, supply="header")
+    plan = FleetPlan(request=FleetRequest(fit=request), units=tuple(u.facts for u in units), chains=())
+    fleet_spread(FleetResult(plan=plan, units=tuple(units)), "m1", lambda facts: [])
+    assert asked == {"dt": 0.0125, "supply": "header"}
+
+
+def test_agreement_by_hand():
+    """Units 0, 1 and 5.15, draws 5, 7 and 9: variances 7.4575 and 4, and 5.1 … 8.9 in the middle of the draws.
+
+    Mean distances: 44.85/9 across, 10.3/3 among the units, 8/3 among the draws.
+    """
+    found = agreement(np.array([[0.0], [1.0], [5.15]]), np.array([[5.0], [7.0], [9.0]]))
+    assert found.spread == pytest.approx(7.4575**0.5)
+    assert found.ratio == pytest.approx(2.0 / 7.4575**0.5)
+    assert found.covered == pytest.approx(1.0 / 3.0)
+    assert found.energy == pytest.approx((2.0 * 44.85 / 9.0 - 10.3 / 3.0 - 8.0 / 3.0) / (10.3 / 3.0))
+    assert found.text == (
+        "motions of the draws are spread 0.73 times as wide as the units' (2.73e+03 mrad), 33 % of the units' "
+        "positions lie within the middle 95 % of the draws', energy distance 1.13"
+    )
+
+
 def test_agreement_tells_the_right_spread_from_half_of_it_and_from_another_place():
     random = np.random.default_rng(0)
     shapes = random.normal(size=(2, 50))
