@@ -25,7 +25,7 @@ TAGGED = "0003_sin_sin_kp100"
 PENDULUM = ["--mass", "0.3", "--arm-mass", "0.04", "--length", "0.2"]
 BENCH = Bench(mass=0.3, arm_mass=0.04, length=0.2)
 LAW = ["--kp", "9", "--ki", "0.5", "--kd", "0.25", "--vin", "11", "--damping", "0.75"]
-SETTINGS = {"kp": 9.0, "ki": 0.5, "kd": 0.25, "supply_voltage": 11.0, "damping": 0.75}
+SETTINGS: dict[str, Any] = {"kp": 9.0, "ki": 0.5, "kd": 0.25, "supply_voltage": 11.0, "damping": 0.75}
 CHOSEN = ["--runs", ",".join(RUNS), "--tag", "kept", "--sample", "1", "--sample-seed", "4", "--dt", "0.004",
           "--supply", "header", "--jobs", "3"]  # fmt: skip
 SAID = {"help", "json", "quiet", "output", "csv", "figure", "plot", "all", "input"}
@@ -60,9 +60,10 @@ def reach(monkeypatch):
         def reached(*arguments: Any, **named: Any) -> None:
             raise Reached(dict(signature.bind(*arguments, **named).arguments))
 
-        with monkeypatch.context() as patch, pytest.raises(Reached) as caught:
+        with monkeypatch.context() as patch:
             patch.setattr(place, name, reached)
-            main([str(word) for word in words])
+            with pytest.raises(Reached) as caught:
+                main([str(word) for word in words])
         return caught.value.given
 
     return call
@@ -311,13 +312,37 @@ def test_webots_run_and_fit(reach, session, tmp_path) -> None:
 
 def test_arm(reach, session, tmp_path, monkeypatch) -> None:
     (tmp_path / "l.yml").write_text("m1: 0.4\nm2: 0.3\nl1: 0.2\nl2: 0.15\nr1: 0.1\nr2: 0.1\nI1: 0.006\nI2: 0.004\n")
-    words = ["arm", "identify", "a.csv", "--links", tmp_path / "l.yml", "--models", "m2,M4", "--terms", "motor",
-             "--windows", "0.2,0.3", "--fit-window", "0.7", "--held-out", "0.4", "--trials", "77", "--seed", "5"]
+    words = [
+        "arm",
+        "identify",
+        "a.csv",
+        "--links",
+        tmp_path / "l.yml",
+        "--models",
+        "m2,M4",
+        "--terms",
+        "motor",
+        "--windows",
+        "0.2,0.3",
+        "--fit-window",
+        "0.7",
+        "--held-out",
+        "0.4",
+        "--trials",
+        "77",
+        "--seed",
+        "5",
+    ]
     monkeypatch.setattr("core.arm.recording.read_arm_csv", lambda file: file)
     given = reach("core.arm.identification.identify_arm", *words)
     request = given["request"]
     differs(request, but=("dt", "substeps"))
-    assert (request.models, request.terms, request.windows, request.fitted) == (("m2", "m4"), ("motor",), (0.2, 0.3), 0.7)
+    assert (request.models, request.terms, request.windows, request.fitted) == (
+        ("m2", "m4"),
+        ("motor",),
+        (0.2, 0.3),
+        0.7,
+    )
     assert (request.held_out, request.budget, request.seed) == (0.4, 77, 5)
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
     own = ["--links", tmp_path / "l.yml", "--joint1", "mx106:m4", "--joint2", "xl330:m2", "--period", "2",
@@ -344,7 +369,11 @@ CHANGED = ["--law", "stribeck", "--static", "2", "--coulomb", "0.5", "--speed", 
     ],
 )
 def test_stiction(reach, task, target, more, expected) -> None:
-    law = CHANGED if task != "chatter" else ["--law", "rational", *(w for w in CHANGED[2:] if w not in ("--alpha", "1.5"))]
+    law = (
+        CHANGED
+        if task != "chatter"
+        else ["--law", "rational", *(w for w in CHANGED[2:] if w not in ("--alpha", "1.5"))]
+    )
     words = ["stiction", task, *law, "--timestep", "0.0005", *more]
     but = ("alpha",) if task == "chatter" else ()
     given = reach(f"core.stiction.experiments.{target}", *words, but=but)
@@ -352,7 +381,11 @@ def test_stiction(reach, task, target, more, expected) -> None:
     named = {"static": 2.0, "coulomb": 0.5, "breakaway_speed": 0.2, "viscous": 0.3}
     assert {name: getattr(friction.law, name) for name in named} == named
     assert (friction.stiffness, friction.damping) == (4000.0, 60.0)
-    assert {name: given[name] for name in ("inertia", "step", *expected)} == {"inertia": 0.3, "step": 0.0005, **expected}
+    assert {name: given[name] for name in ("inertia", "step", *expected)} == {
+        "inertia": 0.3,
+        "step": 0.0005,
+        **expected,
+    }
     if task == "step":
         from core.stiction.experiments import INTEGRAL
 
@@ -378,7 +411,9 @@ def test_compliant(reach, monkeypatch, task, target, more, expected) -> None:
     words = ["compliant", task, *ACTUATOR, *more]
     given = reach(f"core.compliant.experiments.{target}", *words)
     assert {name: given[name] for name in expected} == expected
-    named = given["actuators"][0] if task == "step" else given["arm"].actuators[1] if task == "arm" else given["actuator"]
+    named = (
+        given["actuators"][0] if task == "step" else given["arm"].actuators[1] if task == "arm" else given["actuator"]
+    )
     assert (named.name, named.parameters()["max_deflection"].value) == ("qbmove", 0.7)
     if task == "box":
         assert (given["box"].mass, given["box"].friction) == (3.0, 0.4)

@@ -278,7 +278,9 @@ def test_stiction(printed, stub, tmp_path) -> None:
     assert printed()[1:3] == [["law", "last angle/°", "slips", "breaks away at/N·m"],
                               ["stribeck", "28.648", "3", "0.810 … 0.920"]]  # fmt: skip
     friction = Of(name="naive")
-    stub("core.stiction.experiments.holding", (Of(friction=friction, reversals=3.0, drift=0.004, ripple=0.005), moved()))
+    stub(
+        "core.stiction.experiments.holding", (Of(friction=friction, reversals=3.0, drift=0.004, ripple=0.005), moved())
+    )
     run("stiction", "chatter")
     assert printed()[1:3] == [["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
                               ["naive", "3", "4", "5"]]  # fmt: skip
@@ -334,13 +336,14 @@ def test_compliant(printed, stub, tmp_path) -> None:
     assert lines[3:5] == [["vertical sinusoid", "largest error of joint 1/mrad", "largest error of joint 2/mrad"],
                           ["soft one", "5", "6"]]  # fmt: skip
     heads, first, second = (tmp_path / "a.csv").read_text("utf-8").splitlines()
-    assert heads.startswith("time of the step,step: wanted_1,step: wanted_2,\"step: link, soft, joint 1\"")
+    assert heads.startswith('time of the step,step: wanted_1,step: wanted_2,"step: link, soft, joint 1"')
     assert (first, second) == ("0,3,4,1,2,0,3,4,1,2", ",,,,,0,3,4,1,2")
     boxed = Of(behaviour=SOFT, pushed=0.001, short=0.002, motion=Of(time=[0.0], tip_force=np.array([7.0, 3.0]),
                box=[0.5]), tip=np.array([[0.1, 0.2]]), way=np.array([[0.3, 0.4]]))  # fmt: skip
     stub("core.compliant.experiments.box_runs", [boxed])
     run("compliant", "box")
-    assert printed()[1:3] == [["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"],
+    heads = ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"]
+    assert printed()[1:3] == [heads,
                               ["soft one", "1", "2", "7", "3"]]  # fmt: skip
     each = Of(number=1, worst=np.array([0.001, 0.003]), root_mean_square=np.array([0.002, 0.004]),
               equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)))  # fmt: skip
@@ -498,7 +501,8 @@ def test_webots(printed) -> None:
 
 
 def test_drive_backdrive(printed, stub) -> None:
-    diagram = Of(motor_torque=np.array([-1.0, 1.0]), velocity=np.array([0.0, 2.0]), drive=np.array([[3.0, 4.0], [5, 6]]),
+    diagram = Of(motor_torque=np.array([-1.0, 1.0]), velocity=np.array([0.0, 2.0]),
+                 drive=np.array([[3.0, 4.0], [5, 6]]),
                  backdrive=np.array([[7.0, 8.0], [9, 10]]), self_locking=np.array([True]))  # fmt: skip
     stub("core.diagram.drive_backdrive_diagram", diagram)
     run("drive-backdrive", "--model", "mx106:m2")

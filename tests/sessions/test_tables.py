@@ -133,7 +133,7 @@ ONE_IN_SI = {
     "% percent": ("duty_cycle", 0.01),
     "degc °c c celsius": ("temperature", 1.0),
 }
-"""Spellings of a unit, a channel in it and what one of it is in SI units; counts are those of an XL-330, 4096 a turn."""
+"""Spellings of a unit, a channel in it and what one of it is in SI units; counts: an XL-330, 4096 a turn."""
 
 
 def test_every_unit_is_worth_what_it_is_worth():
