@@ -143,7 +143,8 @@ def test_crossvalidate(reach, session, tmp_path) -> None:
 def test_fleet(reach, session, tmp_path) -> None:
     words = ["fleet", session, "--servo", "xl330", "--models", "m2,m4", "--repeats", "2", "--by", "kp",
              "--validation", "kp=100", "--terms", "command_delay", "--trials", "77", "--seed", "5", "--contact",
-             "elastoplastic", "--prior", "30", "--scheduler", "tcp://h:1", "--workers", "3", "-o", tmp_path]  # fmt: skip
+             "elastoplastic", "--prior", "30", "--scheduler", "tcp://h:1", "--workers", "3",
+             "-o", tmp_path]  # fmt: skip
     given = reach("bench_gui.fleet.job.run_fleet_job", *words, but=("simulated",))
     assert given["plan"].request.by == ("kp",)
     assert given["plan"].request.fit == IdentificationRequest(

@@ -416,7 +416,8 @@ def test_spread(printed) -> None:
     from bench_gui.cli import spread_command
 
     parameter = Of(
-        name="kt", centre=1.25, unit="N·m/A", determined=np.array([True, True, False]), values=np.array([1.0, 1.5]),
+        name="kt", centre=1.25, unit="N·m/A",
+        determined=np.array([True, True, False, False]), values=np.array([1.0, 1.2, 1.3, 1.5]),
         between=0.1, between_interval=(0.2, 0.3), uncertainty=0.4, differs=True, known=True,
         in_words=lambda value: f"{100 * value:.0f} %",
     )  # fmt: skip

@@ -54,7 +54,10 @@ class Disk:
                 size = 0 if path.is_dir() else os.stat(path).st_size
                 if (*identity_of(path), size) not in self.synced:
                     self.faults.append(f"{path.name} is not synced before it becomes {name}")
-            self.unsynced_folders[identity_of(Path(target).parent)] = name
+            folder = identity_of(Path(target).parent)
+            if self.unsynced_folders.get(folder, "").endswith(COMMITTED):
+                self.faults.append(f"{name} is moved before its runs are committed on the disk")
+            self.unsynced_folders[folder] = name
         self._real[call](source, target)
 
     def unlink(self, path, **options):
@@ -285,3 +288,22 @@ def test_a_write_that_is_refused_leaves_the_old_file(tmp_path, monkeypatch):
             break
     assert path.read_bytes() == b"new"
     assert steps == 4
+
+
+def test_a_damaged_document_stays_where_it_is_when_the_new_one_is_refused(filled, monkeypatch):
+    """It is kept aside once, by the writer that succeeds."""
+    path = filled.path / "plan.json"
+    path.write_bytes(b"damaged")
+    for after in range(40):
+        with monkeypatch.context() as patch:
+            Refusal(patch, after, errno.ENOSPC)
+            try:
+                filled.set_document("plan", {"n": 1})
+            except SessionError:
+                assert path.read_bytes() == b"damaged", f"refused at step {after}"
+                assert not list(filled.path.glob("*.damaged*")), f"refused at step {after}"
+                continue
+        break
+    assert after > 3
+    assert filled.document("plan") == {"n": 1}
+    assert [kept.read_bytes() for kept in filled.path.glob("*.damaged*")] == [b"damaged"]
