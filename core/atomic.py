@@ -24,13 +24,20 @@ def write_atomically(path: Path, data: bytes) -> None:
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
+    # The file is in place now; a system that cannot sync folders keeps it as well as it can.
+    with contextlib.suppress(OSError):
+        sync(path.parent)
 
 
 def put_in_place(aside: Path, path: Path) -> None:
-    """Sync a finished file and give it its final name, then sync the folder; raises OSError."""
+    """Sync a finished file and give it a name that is free, then sync the folder; raises OSError and leaves none."""
     sync(aside)
     os.replace(aside, path)
-    sync(path.parent)
+    try:
+        sync(path.parent)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def sync(path: Path) -> None:

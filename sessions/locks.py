@@ -115,12 +115,11 @@ def claim_numbers(runs: Path, count: int, spoken_for: Collection[int] = ()) -> l
     try:
         while len(claimed) < count:
             first = max(_numbers(runs).union(spoken_for), default=0) + 1
-            fresh = [
-                lock
-                for number in range(first, first + count - len(claimed))
-                if (lock := RunLock.reserve(runs, number)) is not None
-            ]
-            claimed += fresh
+            fresh: list[RunLock] = []
+            for number in range(first, first + count - len(claimed)):
+                if (lock := RunLock.reserve(runs, number)) is not None:
+                    fresh.append(lock)
+                    claimed.append(lock)
             finished = _numbers(runs, locks=False)
             for lock in fresh:
                 if lock.number in finished:

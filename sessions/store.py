@@ -301,7 +301,8 @@ class Session:
                     locks = claim_numbers(self._runs_folder, count, documents.noted_numbers(self.path))
                 lock = locks.pop(0)
                 if staged is None:
-                    owner, staged = lock, stage(self._runs_folder, lock.number)
+                    owner = lock
+                    staged = stage(self._runs_folder, lock.number)
                 try:
                     identity = run_id(lock.number, recording.trajectory, recording.settings.kp)
                     facts = RunFacts.from_recording(identity, recording, exit_status)

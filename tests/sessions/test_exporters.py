@@ -125,3 +125,54 @@ def recordings(draw):
 def test_any_run_survives_both_formats(same, original):
     same(original, read_csv(csv_text(original).encode(), "x.csv"))
     same(original, read_bam(bam_text(original).encode(), "x.json"))
+
+
+BAMS_NAMES = {
+    "timestamp": "time",
+    "goal_position": "goal_position",
+    "torque_enable": "torque_enable",
+    "position": "position",
+    "speed": "velocity",
+    "current": "current",
+    "input_volts": "supply_voltage",
+    "duty_cycle": "duty_cycle",
+    "temp": "temperature",
+    "read_duration": "read_duration",
+    "command_time": "command_time",
+    "skipped_cycles": "skipped_cycles",
+    "bus_errors": "bus_errors",
+}
+HEADS = (
+    "time [s],goal_position [rad],torque_enable [1],position [rad],velocity [rad/s],current [A],duty_cycle [1],"
+    "supply_voltage [V],temperature [degC],read_duration [s],command_time [s],skipped_cycles [1],bus_errors [1]"
+)
+
+
+def test_every_channel_leaves_under_its_own_name(recording):
+    """All channels unlike each other, on a servo whose load is no duty cycle: nothing can take another's place."""
+    channels = {
+        channel.name: np.array([k, k + 1], channel.kind) if channel.name != "torque_enable" else np.array([0, 1], "u1")
+        for k, channel in enumerate(CHANNELS, start=2)
+    }
+    run = recording(channels=channels, settings=ServoSettings(servo="mx106", kp=8, supply_voltage=12.0))
+    rows = json.loads(bam_text(run))["entries"]
+    assert rows == [{theirs: channels[ours][row] for theirs, ours in BAMS_NAMES.items()} for row in range(2)]
+    _, facts, heads, *lines = csv_text(run).splitlines()
+    assert heads == HEADS
+    names = [head.split()[0] for head in heads.split(",")]
+    assert [[float(cell) for cell in line.split(",")] for line in lines] == [
+        [channels[name][row] for name in names] for row in range(2)
+    ]
+    assert json.loads(facts[2:])["settings"]["supply_voltage"] == 12.0
+
+
+def test_every_condition_leaves_for_bam_under_its_own_name(recording):
+    bench = Bench(mass=0.3, length=0.2, arm_mass=0.04, gravity=9.7, angle_offset=0.05, measured_inertia=0.006,
+                  measured_gravity_torque=0.7)  # fmt: skip
+    law = ServoSettings(servo="erob80_50", kp=90, ki=1.5, kd=0.25, supply_voltage=48, damping=0.125)
+    data = json.loads(bam_text(recording(bench=bench, settings=law)))
+    assert {key: value for key, value in data.items() if key not in ("entries", "servobench")} == {
+        "mass": 0.3, "length": 0.2, "arm_mass": 0.04, "gravity": 9.7, "angle_offset": 0.05, "inertia_total": 0.006,
+        "gravity_torque": 0.7, "kp": 90, "ki": 1.5, "kd": 0.25, "damping": 0.125, "vin": 48, "motor": "erob80_50",
+        "trajectory": "sin_sin",
+    }  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalogue import load_servo
@@ -110,20 +110,55 @@ def test_parquet_without_pyarrow_names_what_to_install(write, monkeypatch):
         read(write(b"PAR1", "run.parquet"))
 
 
+ONE_IN_SI = {
+    "s sec second seconds": ("time", 1.0),
+    "ms msec millis": ("time", 0.001),
+    "us µs usec micros": ("time", 0.000001),
+    "ns nsec nanos": ("time", 0.000000001),
+    "rad radian radians": ("position", 1.0),
+    "mrad": ("position", 0.001),
+    "deg ° degree degrees": ("position", 0.017453292519943295),
+    "rev turn turns": ("position", 6.283185307179586),
+    "counts count ticks tick": ("position", 0.0015339807878856412),
+    "counts:1000": ("position", 0.006283185307179587),
+    "rad/s": ("velocity", 1.0),
+    "deg/s °/s dps": ("velocity", 0.017453292519943295),
+    "rev/s turn/s": ("velocity", 6.283185307179586),
+    "rpm": ("velocity", 0.10471975511965977),
+    "a amp amps": ("current", 1.0),
+    "ma": ("current", 0.001),
+    "v volt volts": ("supply_voltage", 1.0),
+    "mv": ("supply_voltage", 0.001),
+    "1": ("duty_cycle", 1.0),
+    "% percent": ("duty_cycle", 0.01),
+    "degc °c c celsius": ("temperature", 1.0),
+}
+"""Spellings of a unit, a channel in it and what one of it is in SI units; counts: an XL-330, 4096 a turn."""
+
+
+def test_every_unit_is_worth_what_it_is_worth():
+    spelled = {word: meaning for words, meaning in ONE_IN_SI.items() for word in words.split()}
+    assert set(UNITS) == {word for word in spelled if word != "counts:1000"}
+    for word, (channel, worth) in spelled.items():
+        assert Column("x", word).factor(channel, load_servo("xl330")) == pytest.approx(worth, rel=1e-12), word
+
+
 @given(
-    unit=st.sampled_from([unit for unit, (si, factor) in UNITS.items() if si == "rad" and factor == factor]),
-    clock=st.sampled_from([unit for unit, (si, _) in UNITS.items() if si == "s"]),
+    angle=st.sampled_from([("mrad", 1e3), ("deg", 57.29577951308232), ("rev", 0.15915494309189535)]),
+    clock=st.sampled_from([("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)]),
     since=st.sampled_from([0.0, 1.7e9]),
 )
-def test_any_unit_and_clock_gives_the_same_run(tmp_path_factory, unit, clock, since):
+@settings(deadline=None)
+def test_any_unit_and_clock_gives_the_same_run(tmp_path_factory, angle, clock, since):
+    (unit, angles), (ticks, times) = angle, clock
     table = {
-        "t": (since + TIME) / UNITS[clock][1],
-        "goal": GOAL * DEGREE / UNITS[unit][1],
-        "pos": POSITION * DEGREE / UNITS[unit][1],
+        "t": (since + TIME) * times,
+        "goal": GOAL * DEGREE * angles,
+        "pos": POSITION * DEGREE * angles,
     }
     path = tmp_path_factory.mktemp("units") / "run.npz"
     path.write_bytes(npz(**table))
-    run = read(path, f"time=t:{clock},goal_position=goal:{unit},position=pos:{unit}")
+    run = read(path, f"time=t:{ticks},goal_position=goal:{unit},position=pos:{unit}")
     np.testing.assert_allclose(run.time, TIME, atol=1e-6 if since else 1e-12)
     np.testing.assert_allclose(run.position, POSITION * DEGREE, atol=1e-12)
 
@@ -191,6 +226,7 @@ def test_a_name_or_pattern_that_does_not_fit_is_refused(pattern, said):
         min_size=1,
     )
 )
+@settings(deadline=None)
 def test_columns_come_back_from_their_text(names):
     columns = {channel: Column(name.strip() or "x", "") for channel, name in names.items()}
     back = parse_columns(columns_text(columns))

@@ -1,0 +1,578 @@
+"""What people read: each number in its own column, in the unit of its heading, from inputs that are all unlike."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from types import SimpleNamespace as Of
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_gui.cli import build_parser, main
+from bench_gui.cli.terminal import duration, milliradians, print_columns, print_json, print_table
+from core.bench import Bench
+from core.catalogue import load_model
+from core.identification.evaluate import Evaluation, RunScore
+from core.recording import Recording, ServoSettings
+from sessions import Annotation, Session
+
+
+@pytest.fixture
+def printed(capsys):
+    """Lines that were printed, each as its cells."""
+
+    def lines() -> list[list[str]]:
+        captured = capsys.readouterr()
+        return [re.split(r"\s{2,}", line.strip()) for line in captured.out.splitlines()]
+
+    return lines
+
+
+@pytest.fixture
+def stub(monkeypatch):
+    """Replaces a function by one that returns this."""
+
+    def put(target: str, result: Any) -> None:
+        monkeypatch.setattr(target, lambda *_, **__: result)
+
+    return put
+
+
+def asked(*words: str) -> Any:
+    return build_parser().parse_args(list(words))
+
+
+def run(*words: object, code: int = 0) -> None:
+    assert main([str(word) for word in words]) == code
+
+
+def motion(time: np.ndarray) -> dict[str, np.ndarray]:
+    goal, position = np.sin(3.0 * time), 0.9 * np.sin(3.0 * time - 0.1)
+    return {"time": time, "goal_position": goal, "torque_enable": np.ones(len(time), np.uint8), "position": position}
+
+
+@pytest.fixture
+def session(tmp_path) -> str:
+    """Two runs of 0.3 kg and one of 0.4 kg, in which no two conditions are alike."""
+    home = Session.create(tmp_path / "s")
+    for mass, kp, name in ((0.3, 100.0, "sin_sin"), (0.3, 200.0, "half_sine"), (0.4, 300.0, "steps")):
+        time = 0.01 * np.arange(int(kp / 10))
+        home.add(
+            Recording(
+                id="x",
+                trajectory=name,
+                bench=Bench(mass=mass, length=0.12, arm_mass=0.05),
+                settings=ServoSettings(servo="xl330", kp=kp, supply_voltage=7.4),
+                channels=motion(time),
+            )
+        )
+    return str(home.path)
+
+
+def test_a_table_has_numbers_to_the_right_and_a_dash_for_none(capsys) -> None:
+    print_table(["name", "x/m"], [["a", 1.23456789], ["long name", None], ["b", 12]])
+    assert capsys.readouterr().out == "name          x/m\na          1.2346\nlong name       –\nb              12\n"
+    print_json({"a": [float("nan"), 1.5, float("inf")], "ü": (1,)})
+    assert capsys.readouterr().out == '{\n  "a": [\n    null,\n    1.5,\n    null\n  ],\n  "ü": [\n    1\n  ]\n}\n'
+    print_columns(["a", "bbb", "c"], width=12)
+    assert capsys.readouterr().out == "  a     bbb\n  c\n"
+    assert [duration(s) for s in (8.4, 59.6, 200.0)] == ["8 s", "1 min 0 s", "3 min 20 s"]
+    assert (milliradians(0.002), milliradians(None)) == (2.0, None)
+
+
+def test_runs(printed, session) -> None:
+    first, second, third = (r.id for r in Session.open(session).runs())
+    home = Session.open(session)
+    home.annotate(first, Annotation(note="n" * 60, tags=("a", "b"), trim_begin=0.02, trim_end=0.05))
+    home.annotate(second, Annotation(excluded=True, reason="slipped"))
+    home.annotate(third, Annotation(note="third", tags=("c",), trim_end=0.1))
+    run("runs", session)
+    heads, *rows = printed()
+    assert heads == ["id", "trajectory", "kp", "mass/kg", "length/m", "supply/V", "duration/s", "samples", "status",
+                     "tags", "use", "note"]  # fmt: skip
+    assert rows[0] == [first, "sin_sin", "100", "0.3", "0.12", "7.4", "0.09", "10", "success", "a, b",
+                       "from 0.02 s to 0.05 s", "n" * 47 + "…"]  # fmt: skip
+    assert rows[1] == [second, "half_sine", "200", "0.3", "0.12", "7.4", "0.19", "20", "success", "excluded: slipped"]
+    assert rows[2][-3:] == ["c", "to 0.1 s", "third"]
+    run("runs", session, "--tag", "c,d")
+    assert [row[0] for row in printed()[1:]] == [third]
+
+
+SCORES = (
+    RunScore(id="0001_sin_sin_kp100", mae=0.001, rmse=0.004, samples=11),
+    RunScore(id="0002_half_sine_kp200", mae=0.003, rmse=0.007, samples=12),
+    RunScore(id="0003_steps_kp300", mae=0.009, rmse=0.016, samples=13),
+)
+
+
+def test_evaluate(printed, stub, session, capsys) -> None:
+    stub("core.identification.evaluate.evaluate", Evaluation(mean_mae=0.0125, mean_rmse=0.0375, runs=SCORES))
+    stub("core.identification.extrapolation.saturated_beyond", "beyond what was seen")
+    words = ["evaluate", session, "--model", "xl330:m2"]
+    run(*words)
+    heads, *rows = printed()
+    assert heads == ["run", "MAE/mrad", "RMSE/mrad", "samples"]
+    assert [row[1:] for row in rows[:3]] == [["1", "4", "11"], ["3", "7", "12"], ["9", "16", "13"]]
+    assert rows[3][0].endswith("mean MAE 12.50 mrad, mean RMSE 37.50 mrad")
+    assert rows[4] == ["warning: beyond what was seen"]
+    run(*words, "--by", "mass,length")
+    assert printed()[:3] == [
+        ["mass", "length", "runs", "MAE/mrad", "RMSE/mrad"],
+        ["0.3", "0.12", "2", "2", "5.5"],
+        ["0.4", "0.12", "1", "9", "16"],
+    ]
+    run(*words, "--by", "mass", "--json")
+    data = json.loads(capsys.readouterr().out)
+    assert data["by"] == ["mass"]
+    assert [(g["mass"], g["runs"]) for g in data["groups"]] == [(0.3, 2), (0.4, 1)]
+    assert [(g["mean_mae"], g["mean_rmse"]) for g in data["groups"]] == [
+        (pytest.approx(0.002), pytest.approx(0.0055)), (pytest.approx(0.009), pytest.approx(0.016)),
+    ]  # fmt: skip
+
+
+def test_coverage(printed, stub, session) -> None:
+    cell = Of(trajectory="sin_sin", mass=0.3, length=0.12, kp=9.0, supply_voltage=11.0, count=5)
+    seen = Of(run="r1", speed_share=0.41, load_share=0.52, reversals=6, breakaways=7, saturated_share=0.083,
+              released_share=0.09)  # fmt: skip
+    timing = Of(step=0.005, command_lag=0.031)
+    silent = Of(step=0.004, command_lag=float("nan"))
+    floor = Of(trajectory="sin_sin", repetitions=2, runs=7, floor=0.003)
+    stub(
+        "core.identification.coverage.report.coverage",
+        Of(grid=Of(cells=[cell]), excitation=[seen, seen], timing=[timing, silent], repeatability=[floor], findings=(),
+           terms=[Of(symbol="K_v", verdict="open", text="no speed")]),
+    )  # fmt: skip
+    run("coverage", session)
+    lines = printed()
+    assert lines[:2] == [["trajectory", "mass/kg", "length/m", "kp", "supply/V", "runs"],
+                         ["sin_sin", "0.3", "0.12", "9", "11", "5"]]  # fmt: skip
+    assert lines[3:6] == [
+        ["run", "speed/%", "load/%", "reversals", "breakaways", "saturated/%", "released/%", "step/ms", "lag/ms"],
+        ["r1", "41", "52", "6", "7", "8.3", "9", "5", "31"],
+        ["r1", "41", "52", "6", "7", "8.3", "9", "4", "–"],
+    ]
+    assert lines[7:9] == [["term", "verdict", "why"], ["K_v", "open", "no speed"]]
+    assert lines[10:12] == [["repeated", "sets", "runs", "floor/mrad"], ["sin_sin", "2", "7", "3"]]
+    assert lines[-1] == ["nothing is wrong with these recordings"]
+
+
+def test_crossvalidate(printed) -> None:
+    from bench_gui.cli import crossvalidate_command
+
+    def number(mean: float, error: float = 0.0) -> Of:
+        return Of(mean=mean, standard_error=error)
+
+    variant = Of(name="M2")
+    found = Of(
+        variants=[variant],
+        folds=[Of(label="kp 1"), Of(label="kp 2")],
+        skipped=[("mass", "one mass")],
+        stopped=True,
+        choice=Of(best=variant, text="M2 it is"),
+        error=lambda _: number(0.001, 0.002),
+        difference=lambda *_: number(0.003, 0.004),
+        fit=lambda _, fold: number(0.005 if fold.label == "kp 1" else 0.006),
+    )
+    transfer = Of(condition="kp", labels=["1", "2"], errors=[[0.011, 0.012], [0.013, float("nan")]], text="transfers")
+    kept = Of(
+        found=found,
+        transfers=[transfer],
+        terms=[Of(title="delay", training=0.021, held_out=0.022, standard_error=0.023)],
+        terms_text="terms",
+        floors=[Of(trajectory="", sets=3, floor=0.031, error=0.032, ratio=1.25)],
+        floors_text="floors",
+    )
+    crossvalidate_command._print(kept)  # type: ignore[arg-type]
+    assert [line for line in printed() if line != [""]] == [
+        ["held out, mrad", "mean", "±", "to best", "±", "kp 1", "kp 2"],
+        ["M2", "1", "2", "3", "4", "5", "6"],
+        ["M2 it is"],
+        ["mass was not held out: one mass"],
+        ["stopped before the end; the conditions above were complete"],
+        ["fitted to \\ on, kp", "1", "2"],
+        ["1", "11", "12"],
+        ["2", "13", "–"],
+        ["transfers"],
+        ["without", "training/mrad", "held out/mrad", "±"],
+        ["delay", "21", "22", "23"],
+        ["terms"],
+        ["repetitions of", "sets", "floor/mrad", "model/mrad", "times the floor"],
+        ["all", "3", "31", "32", "1.25"],
+        ["floors"],
+    ]
+
+
+def test_identify(printed, tmp_path) -> None:
+    from bench_gui.cli import identify_command
+    from core.identification.identify import IdentificationRequest, identify
+
+    home = Session.create(tmp_path / "s")
+    for k in range(3):
+        time = 0.01 * np.arange(100)
+        home.add(
+            Recording(
+                id="x", trajectory="sin_sin", bench=Bench(mass=0.3, length=0.12),
+                settings=ServoSettings(servo="xl330", kp=400.0 + k, supply_voltage=7.4),
+                channels=motion(time),
+            )
+        )  # fmt: skip
+    request = IdentificationRequest(
+        servo="xl330", models=("m1",), trials=20, repeats=2, polish=False, validation="kp=401", threads=1, substeps=1
+    )
+    found = identify(request, home.load_all())
+    [result] = found.results
+    identify_command._print_verdict(found, tmp_path, asked("identify", "s", "-o", "r"))
+    heads, row = printed()[:2]
+    assert heads == ["model", "training/mrad", "held out/mrad", "spread/mrad", "evaluations", "time/s"]
+    errors = [result.train_mae, result.validation_mae, result.spread]
+    assert row[0] == "M1"
+    assert [float(cell) for cell in row[1:4]] == [pytest.approx(1e3 * float(x or 0), rel=1e-4) for x in errors]
+    assert row[4] == str(result.evaluations)
+    assert float(row[5]) == pytest.approx(result.wall_seconds, rel=1e-3)
+
+
+def test_feedforward(printed, stub, tmp_path) -> None:
+    def one(title: str, shift: float) -> Of:
+        motion = Of(time=np.array([0.0, 0.5]), position=np.array([1.25, 1.5]) + shift)
+        return Of(title=title, mode="m", rms_mrad=11.0 + shift, mean_mrad=12.0 + shift, worst_mrad=13.0 + shift,
+                  saturated_share=0.14 + shift, goal=np.array([2.25, 2.5]) + shift, motion=motion,
+                  model=Of(friction="m1"))  # fmt: skip
+
+    stub("core.feedforward.compensation_experiment", [one("without", 0.0), one("with", 0.5)])
+    run("feedforward", "mx106:m1", "--trajectory", "sin_sin", "--csv", tmp_path / "f.csv")
+    assert printed()[:3] == [
+        ["trajectory", "compensated", "rms/mrad", "mean/mrad", "worst/mrad", "beyond the servo/%"],
+        ["sin_sin", "without", "11", "12", "13", "14"],
+        ["sin_sin", "with", "11.5", "12.5", "13.5", "64"],
+    ]
+    assert (tmp_path / "f.csv").read_text("utf-8").splitlines() == [
+        "trajectory,time,wanted,goal: without,position: without,goal: with,position: with",
+        "sin_sin,0,2.25,2.25,1.25,2.75,1.75",
+        "sin_sin,0.5,2.5,2.5,1.5,3,2",
+    ]
+
+
+LAW = Of(static=1.5, title="Law")
+
+
+def moved(shift: float = 0.0) -> Of:
+    return Of(time=np.array([0.0, 0.5]), position=np.array([1.0, 2.0]) + shift, velocity=np.array([3.0, 4.0]) + shift,
+              torque=np.array([5.0, 6.0]) + shift, friction=np.array([7.0, 8.0]) + shift)  # fmt: skip
+
+
+def test_stiction(printed, stub, tmp_path) -> None:
+    response = Of(rest=0.5, stop_time=0.6, held_torque=0.7, slips=[1, 2, 3], breakaway_torques=(0.81, 0.92),
+                  motion=moved())  # fmt: skip
+    stub("core.stiction.experiments.step_response", response)
+    run("stiction", "step", "--law", "stribeck", "--static", "2", "--csv", tmp_path / "s.csv")
+    lines = printed()
+    assert lines[1:3] == [["law", "rests at/°", "published/°", "stops after/s", "held torque/N·m"],
+                          ["stribeck", "28.648", "–", "0.6", "0.7"]]  # fmt: skip
+    assert (tmp_path / "s.csv").read_text("utf-8").splitlines() == [
+        "time,stribeck: position,stribeck: velocity,stribeck: torque,stribeck: friction", "0,1,3,5,7", "0.5,2,4,6,8",
+    ]  # fmt: skip
+    run("stiction", "step", "--law", "stribeck", "--integral")
+    assert printed()[1:3] == [["law", "last angle/°", "slips", "breaks away at/N·m"],
+                              ["stribeck", "28.648", "3", "0.810 … 0.920"]]  # fmt: skip
+    friction = Of(name="naive")
+    stub(
+        "core.stiction.experiments.holding", (Of(friction=friction, reversals=3.0, drift=0.004, ripple=0.005), moved())
+    )
+    run("stiction", "chatter")
+    assert printed()[1:3] == [["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
+                              ["naive", "3", "4", "5"]]  # fmt: skip
+    pulled = Of(friction=friction, step=0.002, frequency=3.5, reversals=4.5)
+    stub("core.stiction.experiments.pulled", (pulled, moved()))
+    stub("core.stiction.experiments.spread", 0.125)
+    run("stiction", "stickslip")
+    lines = printed()
+    assert lines[1:3] == [["friction", "step/ms", "slips per s", "reversals per s"], ["naive", "2", "3.5", "4.5"]]
+    assert lines[-1][0].endswith("slips per second differ by 12.5 % over the steps")
+    stub("core.stiction.experiments.hold_for", (0.25, 0.125))
+    run("stiction", "hold", "--law", "coulomb", "--hours", "2")
+    assert printed() == [["a joint held under 0.9 N·m for 2 h"], ["law", "displacement/rad", "change/rad"],
+                         ["coulomb", "0.25", "0.125"]]  # fmt: skip
+
+
+SOFT = Of(title="soft one", name="soft", actuator=Of(title="QB", name="qbmove"))
+
+
+def test_compliant(printed, stub, tmp_path) -> None:
+    motion = Of(time=np.array([0.0, 0.5]), position=np.array([1.0, 2.0]), link_torque=np.array([3.0, 4.0]))
+    one = Of(behaviour=SOFT, final_error=0.001, overshoot=0.002, settling_time=0.3, worst_error=0.004, motion=motion,
+             wanted=np.array([5.0, 6.0]))  # fmt: skip
+    stub("core.compliant.experiments.step_responses", [one])
+    run("compliant", "step", "--csv", tmp_path / "s.csv")
+    assert printed()[:2] == [["actuator", "behaviour", "final error/mrad", "overshoot/mrad", "settled after/s"],
+                             ["QB", "soft one", "1", "2", "0.3"]]  # fmt: skip
+    assert (tmp_path / "s.csv").read_text("utf-8").splitlines() == [
+        'time,wanted,"link, qbmove, soft","spring torque, qbmove, soft"', "0,5,1,3", "0.5,6,2,4",
+    ]  # fmt: skip
+    stub("core.compliant.experiments.sinusoid_runs", [one])
+    run("compliant", "sine")
+    assert printed()[:2] == [["behaviour", "largest error/mrad"], ["soft one", "4"]]
+    response = Of(run=one, bandwidth=3.25, frequency=np.array([0.5, 6.0]), magnitude=np.array([0.9, 0.4]),
+                  phase=np.array([0.1, 0.2]))  # fmt: skip
+    stub("core.compliant.experiments.frequency_responses", [response])
+    run("compliant", "chirp", "--csv", tmp_path / "c.csv")
+    assert printed()[:2] == [["behaviour", "magnitude at 0.5 Hz", "magnitude at 6 Hz", "bandwidth/Hz"],
+                             ["soft one", "0.9", "0.4", "3.25"]]  # fmt: skip
+    assert (tmp_path / "c.csv").read_text("utf-8").splitlines() == [
+        'frequency,"magnitude, soft","phase, soft"', "0.5,0.9,0.1", "6,0.4,0.2",
+    ]  # fmt: skip
+    pair = Of(time=np.array([0.0]), position=np.array([[1.0, 2.0]]), equilibrium=np.array([[3.0, 4.0]]))
+    longer = Of(**{name: np.repeat(value, 2, 0) for name, value in vars(pair).items()})
+    arm = {"behaviour": SOFT, "final_error": np.array([0.001, 0.002]), "worst": np.array([0.005, 0.006]),
+           "turns": np.array([3, 4])}  # fmt: skip
+    stub("core.compliant.experiments.arm_steps", [Of(**arm, motion=pair)])
+    stub("core.compliant.experiments.arm_sinusoids", [Of(**arm, motion=longer)])
+    run("compliant", "arm", "--csv", tmp_path / "a.csv")
+    lines = printed()
+    assert lines[:2] == [["horizontal step", "end/mrad of joint 1", "turns of joint 1", "end/mrad of joint 2",
+                          "turns of joint 2"], ["soft one", "1", "3", "2", "4"]]  # fmt: skip
+    assert lines[3:5] == [["vertical sinusoid", "largest error of joint 1/mrad", "largest error of joint 2/mrad"],
+                          ["soft one", "5", "6"]]  # fmt: skip
+    heads, first, second = (tmp_path / "a.csv").read_text("utf-8").splitlines()
+    assert heads.startswith('time of the step,step: wanted_1,step: wanted_2,"step: link, soft, joint 1"')
+    assert (first, second) == ("0,3,4,1,2,0,3,4,1,2", ",,,,,0,3,4,1,2")
+    boxed = Of(behaviour=SOFT, pushed=0.001, short=0.002, motion=Of(time=[0.0], tip_force=np.array([7.0, 3.0]),
+               box=[0.5]), tip=np.array([[0.1, 0.2]]), way=np.array([[0.3, 0.4]]))  # fmt: skip
+    stub("core.compliant.experiments.box_runs", [boxed])
+    run("compliant", "box")
+    heads = ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"]
+    assert printed()[1:3] == [heads,
+                              ["soft one", "1", "2", "7", "3"]]  # fmt: skip
+    each = Of(number=1, worst=np.array([0.001, 0.003]), root_mean_square=np.array([0.002, 0.004]),
+              equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)))  # fmt: skip
+    stub("core.compliant.learning.learn", Of(iterations=[each], best=each, converged=False, warning="too stiff"))
+    run("compliant", "learn")
+    assert printed()[:3] == [["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"],
+                             ["1", "1", "2", "3", "4"], ["warning: too stiff"]]  # fmt: skip
+
+
+def test_compliant_identify(printed) -> None:
+    from bench_gui.cli import compliant_identify
+
+    def number(**more: Any) -> Of:
+        facts = {"symbol": "k", "value": 1.5, "frozen": False, "determined": True, "half_width": 0.25, "unit": "N",
+                 "initial": 2.5, "name": "k1"}  # fmt: skip
+        return Of(**{**facts, **more})
+
+    found = Of(
+        unit=Of(actuator=Of(title="QB")), request=Of(mode=6), split=Of(train=["a", "b"]), evaluations=7,
+        train_mae=0.001, validation_mae=0.002, stopped=False,
+        evidence=Of(parameters=[number(), number(frozen=True), number(determined=False)], warnings=["mind"]),
+    )  # fmt: skip
+    compliant_identify._print(found, (0.003, 0.004))  # type: ignore[arg-type]
+    assert printed() == [
+        ["QB, mode 6: 2 runs, 7 trials"],
+        ["number", "value", "± (95 %)", "unit", "from"],
+        ["k", "1.5", "0.25", "N", "2.5", "k1"],
+        ["k", "1.5", "held", "N", "2.5", "k1"],
+        ["k", "1.5", "open", "N", "2.5", "k1"],
+        ["model", "training/mrad", "validation/mrad"],
+        ["QB", "1", "2"],
+        ["servo model M1", "3", "4"],
+        ["mind"],
+    ]
+
+
+def test_fleet(printed) -> None:
+    from bench_gui.cli import fleet_command
+
+    best = Of(model=Of(friction="m2"), train_mae=0.001, validation_mae=0.002)
+    units = [
+        Of(facts=Of(name="u1", runs=[1, 2, 3]), done=4, tasks=5, best=best),
+        Of(facts=Of(name="u2", runs=[1]), done=0, tasks=6, best=None),
+    ]
+    transfer = Of(units=["u2", "u1"], received=np.array([0.007, 0.008]), own=np.array([0.01]),
+                  elsewhere=np.array([0.02]), friction="m2")  # fmt: skip
+    result = Of(units=units, transfer=transfer, problems={"u3": "gone"}, models=["m2"], complete=False, choice="M2.")
+    fleet_command._show(result, Path("f"), False)  # type: ignore[arg-type]
+    assert printed() == [
+        ["unit", "runs", "fits", "best", "training/mrad", "validation/mrad", "others' models/mrad"],
+        ["u1", "3", "4/5", "M2", "1", "2", "8"],
+        ["u2", "1", "0/6", "–", "–", "–", "7"],
+        ["u3 cannot be fitted: gone"],
+        ["not all fits are there: the same command goes on with the rest"],
+        ["All units: M2."],
+        ["One unit's M2 is off by 10.00 mrad there and 20.00 mrad on the others."],
+        ["models are in f/units"],
+    ]
+    step = fleet_command._say_effort
+    from core.fleet.driver import FleetProgress
+
+    made = FleetProgress.__new__(FleetProgress)
+    for name, value in {"done": 9, "computed": 3, "seconds": 75.0}.items():
+        object.__setattr__(made, name, value)
+    step(Of(tasks=12, units=[1, 2]), made, False)  # type: ignore[arg-type]
+    assert printed() == [["12 fits of 2 units: 3 tasks computed in 1 min 15 s, 6 were there already"]]
+
+
+def test_spread(printed) -> None:
+    from bench_gui.cli import spread_command
+
+    parameter = Of(
+        name="kt", centre=1.25, unit="N·m/A",
+        determined=np.array([True, True, False, False]), values=np.array([1.0, 1.2, 1.3, 1.5]),
+        between=0.1, between_interval=(0.2, 0.3), uncertainty=0.4, differs=True, known=True,
+        in_words=lambda value: f"{100 * value:.0f} %",
+    )  # fmt: skip
+    population = Of(parameters=[parameter], servo="mx106", friction="m2", units=[1, 2, 3],
+                    strongest=[("kt", "R", -0.5), ("R", "J", 0.05)])  # fmt: skip
+    spread = Of(population=population, errors=Of(text="errors"))
+    spread_command._print(spread, Of(found=[], note=""), "")  # type: ignore[arg-type]
+    assert printed() == [
+        ["mx106 M2, 3 units"],
+        ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"],
+        ["kt", "1.25", "N·m/A", "2", "1 … 1.5", "10 %", "20 % … 30 %", "40 %", "yes"],
+        ["vary together: kt and R -0.50"],
+        ["errors"],
+        ["no unit is unlike the others"],
+    ]
+
+
+def test_next(printed) -> None:
+    from bench_gui.cli import next_command
+
+    cell = Of(trajectory="sin_sin", mass=0.3, length=0.12, kp=9.0)
+    found = Of(proposals=[Of(cell=cell, factor=2.5, words="pins down kt")], basis="basis")
+    next_command._show(asked("next", "my place"), found)  # type: ignore[arg-type]
+    assert printed() == [
+        ["trajectory", "mass/kg", "length/m", "gain", "volume", "what it tells"],
+        ["sin_sin", "0.3", "0.12", "9", "÷ 2.5", "pins down kt"],
+        ["basis"],
+        ["the first: bench record --trajectory sin_sin --mass 0.3 --length 0.12 --kp 9 -o 'my place'"],
+    ]
+
+
+def test_certainty(printed) -> None:
+    from bench_gui.cli import certainty_command
+
+    def parameter(**more: Any) -> Of:
+        facts = {"name": "kt", "value": 1.5, "unit": "N", "half_width": 0.25, "profile": Of(text="a profile"),
+                 "spread": Of(text="a bootstrap"), "remarks": ("one", "two")}  # fmt: skip
+        return Of(**{**facts, **more})
+
+    bare = parameter(half_width=float("inf"), profile=None, spread=None, remarks=("none",))
+    made = Of(draws=7, parameters=[parameter(), bare], notes=["note"], friction="m2", stopped=True)
+    certainty_command._print(made)  # type: ignore[arg-type]
+    assert printed() == [
+        ["parameter", "value", "unit", "± 95 %", "profile 95 %", "bootstrap, 7 draws", "remarks"],
+        ["kt", "1.5", "N", "0.25", "a profile", "a bootstrap", "one; two"],
+        ["kt", "1.5", "N", "∞", "–", "–", "none"],
+        ["M2: note"],
+        ["stopped before the end; what was complete was kept"],
+    ]
+
+
+def test_webots(printed) -> None:
+    from bench_gui.cli import webots_command
+
+    fields = Of(units={"position": "rad", "velocity": "rad/s", "force": "N·m", "acceleration": "rad/s²"})
+    from core.webots.trace import COLUMNS
+
+    values = {name: np.array([10.0 * k, 10.0 * k + 1.0]) for k, name in enumerate(COLUMNS)}
+    trace = Of(name="motor", fields=fields, **values)
+    trace.position, trace.force = np.array([-3.0, 2.0]), np.array([np.nan, -5.0])
+    trace.motor_force = np.array([4.0, 99.0])
+    webots_command._print_summary([webots_command._summary(trace)])  # type: ignore[arg-type]
+    assert printed()[1] == ["motor", "2", "-3", "2", "2", "rad", "5", "N·m"]
+    heads, first, _ = webots_command.traces_csv([trace]).splitlines()  # type: ignore[list-item]
+    units = {"target": "rad", "position": "rad", "velocity": "rad/s", "wanted_velocity": "rad/s"}
+    names = [name for name in COLUMNS if name != "time"]
+    assert heads.split(",") == ["time [s]", *(f"motor.{name} [{units.get(name, 'N·m')}]" for name in names)]
+    assert first.split(",") == [repr(float(getattr(trace, name)[0])) for name in ("time", *names)]
+    number = Of(name="max_force", value=1.5, unit="N·m", interval=(1.25, 1.75), at_bound=True)
+    row = Of(name="M2", train_mae=0.003, validation_mae=None)
+    found = Of(title="a servo", kp=9.0, numbers=[number], train_mae=0.001, validation_mae=0.002, rows=[row],
+               lost=lambda _: -0.004)  # fmt: skip
+    webots_command._print_loss(found)  # type: ignore[arg-type]
+    assert printed() == [
+        ["Webots Servo fitted to a servo; controlP at gain 9"],
+        ["field", "value", "unit", "95 % from", "to", "at a bound"],
+        ["maxForce", "1.5", "N·m", "1.25", "1.75", "yes"],
+        ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
+        ["Webots Servo", "1", "2", "–"],
+        ["M2", "3", "–", "-4"],
+    ]
+
+
+def test_drive_backdrive(printed, stub) -> None:
+    diagram = Of(motor_torque=np.array([-1.0, 1.0]), velocity=np.array([0.0, 2.0]),
+                 drive=np.array([[3.0, 4.0], [5, 6]]),
+                 backdrive=np.array([[7.0, 8.0], [9, 10]]), self_locking=np.array([True]))  # fmt: skip
+    stub("core.diagram.drive_backdrive_diagram", diagram)
+    run("drive-backdrive", "--model", "mx106:m2")
+    assert printed() == [
+        ["motor torque/N·m", "drive at 0 rad/s", "backdrive at 0 rad/s", "drive at 2 rad/s", "backdrive at 2 rad/s"],
+        ["-1", "3", "7", "4", "8"],
+        ["1", "5", "9", "6", "10"],
+        ["self-locking: no external torque moves it back"],
+    ]
+
+
+def test_place(printed, stub, tmp_path) -> None:
+    line = {"motor_torque": 0.3, "repeat": 1, "lowest": 0.5, "highest": 0.75, "drive": 0.1, "backdrive": 0.2,
+            "model_drive": 0.4, "model_backdrive": float("nan")}  # fmt: skip
+    stub("bench_gui.place.measuring.place_points", [Of(servo="mx106")])
+    stub("bench_gui.place.measuring.summary", [line])
+    run("place", "--model", "mx106:m2", "-o", tmp_path)
+    assert printed() == [
+        ["motor torque/N·m", "repeat", "lowest/°", "highest/°", "drive/N·m", "backdrive/N·m", "drive of M2",
+         "backdrive of M2"],
+        ["0.3", "1", "28.648", "42.972", "0.1", "0.2", "0.4", "–"],
+    ]  # fmt: skip
+
+
+def test_models(printed) -> None:
+    run("models", "mx106:m2")
+    model = load_model("mx106", "m2")
+    lines = printed()
+    assert lines[2] == ["parameter", "symbol", "value", "unit", "lower", "upper", "meaning"]
+    rows = {row[0]: row for row in lines[3:]}
+    for name, p in model.parameters.items():
+        assert [float(x) for x in (rows[name][2], *rows[name][-3:-1])] == [
+            pytest.approx(x, rel=1e-3) for x in (p.value, p.lower, p.upper)
+        ]
+        assert rows[name][1] == p.symbol
+
+
+def test_demo_and_benchmark(printed, stub, tmp_path) -> None:
+    row = Of(model="m2", train_mrad=1.5, validation_mrad=2.5, truth_mrad=3.5)
+    stub("bench_gui.demo.run_demo", Of(rows=[row], choice="M2.", report="r.html", seconds=75.0))
+    run("demo", "-o", tmp_path / "d")
+    lines = printed()
+    assert lines[:2] == [["model", "training/mrad", "validation/mrad", "against the truth/mrad"],
+                         ["M2", "1.5", "2.5", "3.5"]]  # fmt: skip
+    assert lines[-1] == ["report: r.html (1 min 15 s in all)"]
+    stub("core.benchmark.run_benchmark", [Of(name="step", value=1.5, unit="ns")])
+    run("benchmark")
+    assert printed() == [["figure", "value", "unit"], ["step", "1.5", "ns"]]
+
+
+def test_arm(printed, stub, tmp_path) -> None:
+    pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+    from bench_gui.cli import arm_command
+
+    candidates = [Of(name="m2"), Of(name="m6")]
+    case = Of(title="Circle, high", errors={"m6": Of(mae_mrad=2.5), "m2": Of(mae_mrad=1.5)})
+    stub("core.arm.validation.validate_arm", Of(candidates=candidates, cases=[case]))
+    stub("core.arm.validation.arm_candidates", candidates)
+    run("arm", "validate")
+    assert printed()[1:] == [["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"]]
+    n = np.arange(2.0)
+    pairs = {name: np.stack([10 * k + n, 10 * k + 5 + n], 1) for k, name in
+             enumerate(("goal", "position", "velocity", "motor_torque"), 1)}  # fmt: skip
+    stub("core.arm.simulate.simulate_arm", Of(time=n, **pairs))
+    stub("core.arm.kinematics.tip_positions", np.array([[91.0, 92.0], [93.0, 94.0]]))
+    run("arm", "simulate", "-o", tmp_path / "x.csv")
+    assert (tmp_path / "x.csv").read_text().splitlines() == [
+        "time,goal1,goal2,q1,q2,v1,v2,tau1,tau2,x,z",
+        "0.0,10.0,15.0,20.0,25.0,30.0,35.0,40.0,45.0,91.0,92.0",
+        "1.0,11.0,16.0,21.0,26.0,31.0,36.0,41.0,46.0,93.0,94.0",
+    ]
+    assert arm_command.TRUTH == "m6"
