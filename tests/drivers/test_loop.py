@@ -1,19 +1,28 @@
 """A run through the recorder's loop, in this process on the virtual clock: what is recorded, and every way it ends."""
 
 import math
+import os
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import replace
+from multiprocessing import get_context
 
 import numpy as np
 import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.recording import RunHeader, ServoSettings
+from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
 from core.trajectories import make_trajectory, recorded_trajectory, trajectory_names
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, NotReady
 from drivers.recorder import MemorySink, record_inline
-from drivers.recorder.loop import MOVE_SPEED
-from drivers.servo import PositionGoal, Reading, ServoState
+from drivers.recorder.control import Control
+from drivers.recorder.link import SharedLink, Unlinked
+from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
+from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
+from drivers.recorder.storage import BLOCK_TIME, LONGEST_BACKLOG, Immediately, Storage
+from drivers.servo import PositionGoal, Reading, ServoIdentity, ServoState
 from drivers.simulated import Imperfections, SimulatedServo
 from tests.drivers.fake_servo import FakeServo, FakeSource
 
@@ -113,7 +122,7 @@ def test_late_cycles_are_skipped_and_counted_and_the_goal_keeps_to_the_time():
     rows = sink.rows
     cycle = np.cumsum(rows["skipped_cycles"] + 1) - 1
     assert result.skipped_cycles >= rows["skipped_cycles"].sum() > len(rows)
-    assert result.samples + result.skipped_cycles == pytest.approx(600, abs=3)
+    assert result.samples + result.skipped_cycles == 600
     np.testing.assert_allclose(np.diff(rows["time"]), 0.012, atol=1e-9)
     np.testing.assert_array_equal(rows["goal_position"], trajectory.goal(cycle / 200.0))
     # A cycle begins when it is due or at most a period later; the middle of its read is 6 ms after that.
@@ -169,11 +178,78 @@ def test_single_lost_answers_spoil_no_run_and_stand_in_the_recording():
     np.testing.assert_allclose(rows["time"], cycle / RATE, atol=1e-9)
 
 
-def test_a_run_keeps_what_the_device_said_about_itself():
+@pytest.mark.parametrize(("lost", "status"), [(8, "success"), (14, "fail")])
+def test_a_servo_is_driven_blindly_for_no_longer_than_a_tenth_of_a_second(lost, status):
+    servo = fake(lost_reads=tuple(range(70, 70 + lost)))
+    result = record_inline(servo, STEPS, HEADER)
+    assert result.exit_status == status
+    assert servo.log["driven"] == 0
+    assert ("no answer to a read" in result.reason) == (status == "fail")
+
+
+class Repeating(FakeServo):
+    """Its bus made transactions again: seven before the run, two and one during it."""
+
+    def _repeats(self):
+        return 7 + 2 * (self._driven_reads >= 70) + (self._driven_reads >= 90)
+
+
+class Watched(Unlinked):
+    """Keeps what it was told."""
+
+    def __init__(self):
+        self.told = []
+        self.rows = []
+
+    def progress(self, *said):
+        self.told.append(said)
+
+    def publish(self, row):
+        self.rows.append(row)
+
+
+def test_repeats_on_the_bus_and_lost_answers_are_counted_once_each():
+    """In the result, in the rows and in what is told; a lost answer is a cycle without a sample, a repeat is none."""
+    servo, sink, link = Repeating(FakeSource(lost_reads=(80, 81))), MemorySink(), Watched()
+    servo.clock = VirtualClock()
+    servo.connect()
+    plan = RunPlan.sample(STEPS, RATE)
+    job = RunJob(run=1, plan=plan, header=HEADER, sink=sink, limits=servo.limits)
+    result = Loop(servo, link, Immediately()).perform(job)
+    assert (result.exit_status, result.skipped_cycles, result.bus_errors) == ("success", 2, 5)
+    rows = sink.rows
+    assert rows["bus_errors"][rows["bus_errors"] > 0].tolist() == [2, 2, 1]
+    assert rows["skipped_cycles"][rows["skipped_cycles"] > 0].tolist() == [2]
+    assert link.told[-1] == (len(plan), len(plan), 2, 5)
+    assert [done for done, *_ in link.told] == list(range(1, len(plan) + 1))
+    names = LIVE_DTYPE.names
+    assert sum(row[names.index("bus_errors")] for row in link.rows) == 5
+
+
+def test_the_program_sees_what_the_loop_tells():
+    control = Control(get_context("spawn")).view()
+    link = SharedLink(control, None, os.getppid(), 1.0)
+    link.progress(3, 10, 2, 5)
+    told = {name: control.get(name) for name in ("run_done", "run_length", "skipped_cycles", "bus_errors")}
+    assert told == {"run_done": 3, "run_length": 10, "skipped_cycles": 2, "bus_errors": 5}
+    link.held(-0.75)
+    link.phase(Phase.HOLD)
+    assert (control.number("held_torque"), control.get("phase")) == (-0.75, Phase.HOLD)
+
+
+def test_a_run_keeps_what_the_device_said_about_itself(monkeypatch):
+    said = ServoIdentity(
+        **{"model": "fake", "title": "Fake servo", "firmware": "45", "serial": "S-9", "id": "12"},
+        **{"position_step": 0.001, "actuator": "sea", "preset": 0.3, "facts": {"baud rate": 57600.0}},
+    )
+    monkeypatch.setattr(FakeServo, "_identify", lambda self: said)
     servo, sink = fake(), MemorySink()
     record_inline(servo, STEPS, HEADER, sink)
-    assert sink.header.provenance["device"]["title"] == "Fake servo"
-    assert sink.header.provenance["device"]["position_step"] == 0.001
+    names = ("title", "firmware", "serial", "id", "position_step")
+    assert sink.header.provenance["device"] == {**{name: getattr(said, name) for name in names}, **said.facts}
+    assert (sink.header.settings.actuator, sink.header.settings.preset) == ("sea", 0.3)
+    kept = replace(sink.header.settings, actuator=None, preset=None)
+    assert kept == HEADER.settings
 
 
 def test_a_limit_tripped_on_the_way_back_is_a_fault_but_the_run_is_kept():
@@ -218,6 +294,56 @@ def test_a_store_that_fails_during_the_run_stops_it():
     assert "disk full" in result.reason
     assert result.samples < 100
     assert servo.log["driven"] == 0
+
+
+class LosingSink(BrokenSink):
+    """Cannot store one of its blocks."""
+
+    def __init__(self, block):
+        super().__init__()
+        self.left = block
+
+    def append(self, rows):
+        self.left -= 1
+        if self.left == -1:
+            raise OSError("disk full")
+        super().append(rows)
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_a_run_that_lost_a_block_is_sealed_as_failed_whichever_it_was(block):
+    """Five whole blocks and half of one, which is handed over once the run has ended."""
+    servo, sink = fake(), LosingSink(block)
+    result = record_inline(servo, make_trajectory("steps", 1.1, hold_time=0.5), HEADER, sink)
+    assert (result.exit_status, sink.exit_status) == ("fail", "fail")
+    assert "disk full" in result.reason
+    assert "disk full" in sink.reason
+    assert result.id == "007", "what was stored is kept"
+    assert servo.log["driven"] == 0
+    assert record_inline(fake(), make_trajectory("steps", 1.1), HEADER, LosingSink(6)).exit_status == "success"
+
+
+class Never:
+    """A disk that takes nothing after the sink was opened."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def submit(self, function, /, *arguments):
+        if not self.waiting:
+            self.waiting.append(function)
+            return Immediately().submit(function, *arguments)
+        self.waiting.append(function)
+        return Future()
+
+
+def test_a_store_that_takes_nothing_stops_the_run_after_the_longest_backlog():
+    storage = Storage(MemorySink(), HEADER, Never())
+    assert storage.opened()
+    row = np.zeros((), SAMPLE_DTYPE).item()
+    with pytest.raises(OSError, match="took no samples for 5 s"):
+        deque(map(storage.put, [row] * 10_000), maxlen=0)
+    assert LONGEST_BACKLOG * RATE <= storage.samples <= (LONGEST_BACKLOG + 2 * BLOCK_TIME) * RATE
 
 
 def test_a_run_whose_file_cannot_be_closed_is_not_called_a_success():

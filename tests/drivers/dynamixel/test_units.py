@@ -5,8 +5,8 @@ import math
 import pytest
 
 from core.catalogue import servos
-from drivers.dynamixel.modes import Motor, goal_counts
-from drivers.dynamixel.profile import profile_of
+from drivers.dynamixel.modes import GOAL_REGISTERS, Motor, goal_counts
+from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.dynamixel.samples import Speedometer, TickCheck
 from drivers.errors import ServoFault
 from drivers.servo import PositionGoal, Reading, TorqueGoal
@@ -108,3 +108,39 @@ def test_velocity_from_positions():
     assert found == pytest.approx(2.0)
     speed.forget()
     assert math.isnan(speed.velocity(1.0, 0.0))
+
+
+@pytest.mark.parametrize("name", dynamixels())
+def test_every_reading_and_goal_is_the_nearest_count_on_either_side_of_zero(name):
+    """A value within half a count of a count is that count, below zero as above it; none leaves the register."""
+    profile = profile_of(servos()[name])
+    registers = [profile.table[register] for register in profile.table.reading.values()]
+    registers += [r for r in map(profile.table.registers.get, GOAL_REGISTERS.values()) if r is not None]
+    for register in registers:
+        centre, unit = round(profile.centre(register)), profile.unit(register)
+        counts = {centre + step for step in (-300, -2, -1, 0, 1, 2, 300)}
+        for count in (count for count in counts if register.lowest <= count <= register.highest):
+            value = profile.from_counts(register, count)
+            assert math.copysign(1.0, value) == math.copysign(1.0, count - centre) or count == centre
+            assert [profile.to_counts(register, value + part * unit) for part in (-0.4, 0.0, 0.4)] == [count] * 3
+        for far, end in ((-1e12, register.lowest), (1e12, register.highest)):
+            assert profile.to_counts(register, far * unit) == end, register.name
+
+
+@pytest.mark.parametrize("servo", ["xm430_w350", "mx106", "xl330", "xl320"])
+def test_torques_are_the_nearest_count_and_turn_their_sign(servo):
+    """By current and by duty cycle; a servo that turns the other way under the opposite torque gets the opposite."""
+    profile, motor = profile_of(servos()[servo]), Motor(kt=2.0, resistance=4.0)
+    unit = profile.current_unit if profile.torque_mode in ("current", "goal_torque") else profile.duty_unit
+    by_current = profile.torque_mode in ("current", "goal_torque")
+    for velocity in (0.0, 0.7, -0.7):
+        for torque in (0.5, 0.111, 0.0007):
+            seen, other = (Reading(0.0, velocity=v, supply_voltage=12.0) for v in (velocity, -velocity))
+            counts = goal_counts(profile, motor, TorqueGoal(torque), seen)
+            exact = torque / 2.0 if by_current else (torque * 4.0 / 2.0 + 2.0 * velocity) / 12.0
+            assert abs(counts - exact / unit) <= 0.5 + 1e-9
+            assert goal_counts(profile, motor, TorqueGoal(-torque), other) == -counts
+    if not by_current:
+        full = round(1.0 / unit)
+        seen = Reading(0.0, velocity=math.nan, supply_voltage=12.0)
+        assert [goal_counts(profile, motor, TorqueGoal(t), seen) for t in (99.0, -99.0)] == [full, -full]

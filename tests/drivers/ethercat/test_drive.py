@@ -1,5 +1,6 @@
 """One drive from cycle to cycle, without a bus: what it is told, and what lets it go."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -289,5 +290,18 @@ def test_a_reading_is_in_si_units():
     assert reading.velocity == pytest.approx(-2.0 * 3.141592653589793)
     assert reading.current == pytest.approx(-3.0)
     assert reading.supply_voltage == pytest.approx(47.9)
-    assert reading.temperature != reading.temperature
-    assert SCALE.reading(replace(inputs, supply=None)).supply_voltage != 47.9
+    assert math.isnan(reading.temperature)
+    assert math.isnan(SCALE.reading(replace(inputs, supply=None)).supply_voltage)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_current_is_the_nearest_per_mille_either_way_and_no_more_than_the_largest(sign):
+    """Of 6 mA: 9.5 mA are 1.58, 8.9 mA are 1.48; the largest current is 2000."""
+    assert [SCALE.permille(sign * amps) for amps in (0.0095, 0.0089, 3.0, 12.0, 99.0)] == [
+        sign * permille for permille in (2, 1, 500, 2000, 2000)
+    ]
+    coarse = replace(SCALE, amps_per_permille=1e-5)
+    assert coarse.permille(sign * 12.0) == (32767 if sign > 0 else -32768), "what sixteen bits hold"
+    back = SCALE.reading(Inputs(status_word=0, position=1000 - sign, velocity=sign, torque=sign * 500))
+    assert (back.position, back.velocity) == (-sign * SCALE.step, sign * SCALE.step)
+    assert SCALE.permille(back.current) == sign * 500

@@ -86,14 +86,15 @@ def test_identify(person, session):
     person.until(beyond)
     with person.qtbot.waitSignal(fitting.finished, timeout=240_000):
         person.click(view.stop_button)
-    for row in fitting.result.models:
-        before = found.get(row.model.friction)
-        assert before is None or row.evaluations >= before.evaluations
+    rows = {row.model.friction: row for row in fitting.result.models}
+    assert searched in found
+    for friction, before in found.items():
+        assert rows[friction].evaluations >= before.evaluations
         # What is polished at the end makes a smooth loss small, not quite the mean absolute error.
-        assert before is None or row.train_mae <= before.train_mae * 1.05
+        assert rows[friction].train_mae <= before.train_mae * 1.05
     assert sum(row.evaluations for row in fitting.result.models) > sum(row.evaluations for row in found.values())
     (folder,) = (session / "results").iterdir()
-    assert fitting.unfinished is None or fitting.unfinished.folder == folder
+    assert fitting.result.folder == folder
 
 
 def test_result(person, session):

@@ -1,0 +1,310 @@
+"""Columns of the tables by their headings, each with a number that no other column has. No window, no servo."""
+
+import math
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from PySide6.QtCore import QObject, Qt, Signal
+
+from bench_gui.identify import certainty_panel, coverage_panel, crossvalidation_tables
+from bench_gui.identify.kept_crossvalidation import KeptFloor, KeptResult, KeptTerm, KeptTransfer
+from bench_gui.identify.messages import FittedModel
+from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
+from bench_gui.record.plan_table import PlanTable
+from bench_gui.report.parameters import _bar
+from bench_gui.session.run_table import USED_ROLE, RunTable
+from core.catalogue import load_model
+from core.identification.certainty import ParameterCertainty
+from core.identification.evidence import Evidence, ParameterEvidence
+from core.identification.folds import Fold
+from core.identification.model_choice import CrossValidation, FoldFit, Variant
+from core.plan import GridPlan, status
+from sessions import Annotation
+from tests.gui.test_forms import RUN
+
+HALF_WIDTH = 0.05
+NORMAL_95 = 1.959964
+
+
+def row_of(table, row):
+    """Texts of a row by heading."""
+    titles = [table.headerData(place, Qt.Orientation.Horizontal) for place in range(table.columnCount())]
+    assert len(set(titles)) == len(titles)
+    return {title: table.index(row, place).data() for place, title in enumerate(titles)}
+
+
+def by_heading(columns, row):
+    """Texts of a row of cells by heading."""
+    cells = [cell if isinstance(cell, str) else cell.text for cell in row]
+    return dict(zip([column.title for column in columns], cells, strict=True))
+
+
+def fitted(friction, train, validation, rmse, spread, evaluations, seconds):
+    return FittedModel(load_model("mx106", friction), train, validation, rmse, evaluations, seconds, spread)
+
+
+def known(parameter, **changes):
+    return ParameterEvidence(
+        **{
+            **{"name": parameter.name, "symbol": parameter.symbol, "unit": parameter.unit, "value": parameter.value},
+            **{"initial": 1.25, "lower": parameter.lower, "upper": parameter.upper, "frozen": False, "at_bound": ""},
+            **{"standard_error": HALF_WIDTH / NORMAL_95},
+            **changes,
+        }
+    )
+
+
+def test_a_model_s_errors_stand_below_their_headings(qapp):
+    table = ResultTable()
+    table.set_rows(
+        (
+            fitted("m1", 0.0111, 0.0222, 0.0333, 0.0044, 12345, 75.0),
+            fitted("m2", 0.0091, 0.0152, 0.0263, None, 77, math.nan),
+            fitted("m3", 0.0081, None, None, 0.0001, 88, 5.0),
+        ),
+        "m2",
+    )
+    table.set_current("m1")
+    assert row_of(table, 0) == {
+        **{"Model": "M1  ●", "Training [mrad]": "11.1", "Held out [mrad]": "22.2", "RMSE [mrad]": "33.3"},
+        **{"Δ [mrad]": "+7.00", "Spread [mrad]": "4.40", "Search": "12 345  75 s", "To know": "–"},
+    }
+    assert row_of(table, 1) == {
+        **{"Model": "M2  ★", "Training [mrad]": "9.10", "Held out [mrad]": "15.2", "RMSE [mrad]": "26.3"},
+        **{"Δ [mrad]": "0", "Spread [mrad]": "–", "Search": "77", "To know": "–"},
+    }
+    assert table.recommended_row == 1
+
+
+def test_a_parameter_s_numbers_stand_below_their_headings(qapp):
+    base = next(iter(load_model("mx106", "m1").parameters.values()))
+    parameter = replace(base, value=2.0, lower=1.0, upper=5.0, frozen=False)
+    table = ParameterTable()
+    evidence = Evidence(parameters=(known(parameter),), conditions=(), noise=0.001, samples=100, independent=10.0)
+    table.set_parameters([parameter], evidence)
+    assert row_of(table, 0) == {
+        **{"Symbol": base.symbol, "Value": "2.000", "± 95 %": "0.050", "Began at": "1.250"},
+        **{"Unit": base.unit, "Between its bounds": "", "To know": evidence.about(base.name)},
+    }
+    assert table.index(0, 5).data(SHARE_ROLE) == (0.25, False)
+    open_ = replace(evidence, parameters=(known(parameter, standard_error=math.inf),))
+    frozen = replace(evidence, parameters=(known(parameter, frozen=True, standard_error=math.nan),))
+    table.set_parameters([parameter], open_)
+    assert row_of(table, 0)["± 95 %"] == "∞"
+    table.set_parameters([replace(parameter, frozen=True)], frozen)
+    assert (row_of(table, 0)["± 95 %"], row_of(table, 0)["To know"]) == ("–", "frozen")
+
+
+def test_a_bar_of_the_report_lies_where_the_interval_lies():
+    """1.9 … 2.1 of 1 … 5 begins at 22.5 % and is 5 % wide; what began at 1.25 began at 6.25 %."""
+    parameter = replace(next(iter(load_model("mx106", "m1").parameters.values())), value=2.0, lower=1.0, upper=5.0)
+    bar = _bar(known(parameter, standard_error=0.1 / NORMAL_95))
+    assert (bar.left, bar.width, bar.value, bar.start, bar.open) == (22.5, 5.0, 25.0, 6.25, False)
+
+
+def test_costs_are_logarithms_of_milliradians():
+    history = CostHistory()
+    history.add("m1", 0, ((10, 0.1), (20, 0.01), (30, math.inf)))
+    assert history.curves["m1", 0] == ([10.0, 20.0], [2.0, 1.0])
+
+
+# A cross-validation.
+
+MODEL = {name: load_model("mx106", name) for name in ("m1", "m4")}
+RUNS = ("0001", "0002", "0003")
+FOLDS = (
+    Fold(condition="mass", value=0.5, train=RUNS[1:], held_out=RUNS[:1]),
+    Fold(condition="mass", value=1.0, train=RUNS[:1], held_out=RUNS[1:]),
+)
+WITHOUT, WITH = Variant(friction="m1"), Variant(friction="m1", command_path=("command_delay",))
+RICHER = Variant(friction="m4")
+ERRORS = {
+    WITHOUT: ({"0001": 0.041}, {"0002": 0.052, "0003": 0.054}),
+    WITH: ({"0001": 0.011}, {"0002": 0.012, "0003": 0.014}),
+    RICHER: ({"0001": 0.021}, {"0002": 0.022, "0003": 0.024}),
+}
+KEPT = KeptResult(
+    folder=Path("/lab"),
+    found=CrossValidation(
+        fits=tuple(
+            FoldFit(
+                variant=variant,
+                fold=fold,
+                model=MODEL[variant.friction],
+                train_mae=0.009,
+                trained_on=fold.train,
+                evaluations=10,
+                errors=errors,
+            )
+            for variant, both in ERRORS.items()
+            for fold, errors in zip(FOLDS, both, strict=True)
+        )
+    ),
+    transfers=(
+        KeptTransfer(condition="mass", labels=("0.5 kg", "1 kg"), errors=((0.0011, 0.0022), (0.0033, 0.0044)), text=""),
+    ),
+    terms=(
+        KeptTerm(title="Delay", training=0.0012, held_out=-0.0034, standard_error=0.0005),
+        KeptTerm(title="Lag", training=-0.0021, held_out=math.nan, standard_error=math.nan),
+    ),
+    terms_text="",
+    floors=(
+        KeptFloor(trajectory="sin_sin", sets=3, floor=0.0021, error=0.0063, ratio=3.0),
+        KeptFloor(trajectory="", sets=4, floor=0.0031, error=0.0124, ratio=4.0),
+    ),
+    floors_text="",
+)
+
+
+def rows_of(made):
+    columns, rows = made
+    return [by_heading(columns, row) for row in rows]
+
+
+def test_held_out_errors_stand_in_the_column_of_their_command_path():
+    found = KEPT.found
+    plain, path, richer = (found.error(variant) for variant in ERRORS)
+    first, second = rows_of(crossvalidation_tables.by_model(KEPT))
+
+    def said(estimate):
+        return f"{1e3 * estimate.mean:.1f} ± {1e3 * estimate.standard_error:.2f}"
+
+    assert first["Model"] == "M1  ★"
+    assert first["Without it [mrad]"].split()[0] == f"{1e3 * plain.mean:.1f}"
+    assert first["With command path [mrad]"] == f"{said(path)}  ★"
+    assert first["Δ with [mrad]"] == "best"
+    behind = found.difference(WITHOUT, WITH)
+    assert first["Δ without [mrad]"].split()[0] == f"+{1e3 * behind.mean:.1f}"
+    assert second["Model"] == "M4"
+    assert second["Without it [mrad]"].split()[0] == f"{1e3 * richer.mean:.1f}"
+    assert (second["With command path [mrad]"], second["Δ with [mrad]"]) == ("–", "–")
+
+
+def test_folds_stand_below_what_was_held_out():
+    columns, rows = crossvalidation_tables.by_fold(KEPT)
+    assert by_heading(columns, rows[0]) == {"Held out [mrad]": WITHOUT.name, "0.5 kg": "41.0", "1 kg": "53.0"}
+    assert by_heading(columns, rows[1]) == {"Held out [mrad]": f"{WITH.name}  ★", "0.5 kg": "11.0", "1 kg": "13.0"}
+    assert [column.tip for column in columns[1:]] == [
+        "1 runs held out, fitted to 2 runs",
+        "2 runs held out, fitted to 1 run",
+    ]
+
+
+def test_terms_transfer_and_floors_stand_below_their_headings():
+    assert rows_of(crossvalidation_tables.by_term(KEPT)) == [
+        {"Without": "Delay", "Training [mrad]": "+1.20", "Held out [mrad]": "−3.40 ± 0.50"},
+        {"Without": "Lag", "Training [mrad]": "−2.10", "Held out [mrad]": "–"},
+    ]
+    heading = "Fitted to \\ on, mass [mrad]"
+    assert rows_of(crossvalidation_tables.by_value(KEPT.transfers[0])) == [
+        {heading: "0.5 kg", "0.5 kg": "1.10", "1 kg": "2.20"},
+        {heading: "1 kg", "0.5 kg": "3.30", "1 kg": "4.40"},
+    ]
+    floor, model, times = "Floor [mrad]", "Model [mrad]", "Times the floor"
+    assert rows_of(crossvalidation_tables.by_repetition(KEPT)) == [
+        {"Repetitions of": "sin_sin", "Sets": "3", floor: "2.10", model: "6.30", times: "3.0"},
+        {"Repetitions of": "all", "Sets": "4", floor: "3.10", model: "12.4", times: "4.0"},
+    ]
+
+
+def test_intervals_of_a_certainty_stand_below_their_headings():
+    part = ParameterCertainty(
+        name="kt", symbol="k_t", unit="N·m/A", value=1.5, half_width=0.025, lowest=0.1, highest=9.0,
+        profile=None, spread=None,
+    )  # fmt: skip
+    found = by_heading(certainty_panel._COLUMNS, certainty_panel._row(part))
+    assert found == {
+        **{"Symbol": "k_t", "Value": "1.500", "Unit": "N·m/A", "± 95 %": "0.025"},
+        **{"Profile 95 %": "–", "Bootstrap 95 %": "–", "Remarks": "; ".join(part.remarks)},
+    }
+    said = replace(part, half_width=math.inf)
+    object.__setattr__(said, "profile", SimpleNamespace(text="1.4 … 1.6", lower=None, upper=None, better=None))
+    object.__setattr__(said, "spread", SimpleNamespace(text="1.3 … 1.7"))
+    cells = certainty_panel._row(SimpleNamespace(**vars(said), remarks=("open",)))
+    found = by_heading(certainty_panel._COLUMNS, cells)
+    assert (found["± 95 %"], found["Profile 95 %"], found["Bootstrap 95 %"]) == ("∞", "1.4 … 1.6", "1.3 … 1.7")
+
+
+# The coverage.
+
+
+def coverage_columns(name):
+    return next(columns for title, _, columns in coverage_panel._TABLES if title == name)
+
+
+def test_what_runs_contain_stands_below_its_heading():
+    shares = {"speed_share": 0.31, "load_share": 0.42, "saturated_share": 0.053, "released_share": 0.64}
+    row = coverage_panel._motion({"run": "0007_sin_sin", "reversals": 8, "breakaways": 9, **shares})
+    assert by_heading(coverage_columns("Motion"), row) == {
+        **{"Run": "0007 sin_sin", "Speed [%]": "31", "Load [%]": "42", "Reversals": "8", "Breakaways": "9"},
+        **{"At limit [%]": "5.3", "Released [%]": "64"},
+    }
+    lags = {"step": 0.005, "jitter": 0.00025, "command_lag": 0.017, "velocity_lag": 0.028, "encoder_step": 0.0015}
+    row = coverage_panel._timing({"run": "0007_sin_sin", "gaps": [{"duration": 0.25}, {"duration": 0.75}], **lags})
+    assert by_heading(coverage_columns("Timing"), row) == {
+        **{"Run": "0007 sin_sin", "Step [ms]": "5.00", "Jitter [ms]": "0.25", "Gaps": "2", "Lag [ms]": "17"},
+        **{"Velocity lag [ms]": "28", "Count [mrad]": "1.50"},
+    }
+    assert row[3].tip == "The longest lasts 750 ms"
+    assert coverage_panel._timing({"run": "1", "gaps": [], **lags, "velocity_lag": None})[5].text == "–"
+    titles = [column.title for column in coverage_columns("Conditions")]
+    assert titles[1:5] == ["Mass [kg]", "Length [m]", "Gain kp", "Supply [V]"]
+    assert coverage_panel._NUMBERS == ("mass", "length", "kp", "supply_voltage")
+
+
+# Runs and the plan.
+
+
+class Noted(QObject):
+    """A library of one run that says what is noted about it."""
+
+    arrived = Signal(list)
+    read_only = False
+
+    def __init__(self, annotation):
+        super().__init__()
+        self.annotations = {RUN.id: annotation}
+
+    def annotation(self, identity):
+        return self.annotations[identity]
+
+    def of(self, identity):
+        return None
+
+
+def test_a_run_s_facts_stand_below_their_headings(qapp):
+    noted = Noted(Annotation(note="loose horn", tags=("odd", "late"), trim_begin=1.5, trim_end=4.5))
+    table = RunTable(noted, noted, lambda *_: None)
+    table.set_runs([RUN])
+    assert row_of(table, 0) == {
+        **{"Run": "0001", "Motion": "", "Trajectory": "sin_sin", "Servo": "mx106", "kp": "16", "Load [kg]": "0.5"},
+        **{"Length [m]": "0.15", "Duration [s]": "6.00", "Samples": "1 201", "Status": "complete, 1.50–4.50 s"},
+        **{"Tags": "odd, late", "Note": "loose horn"},
+    }
+    assert table.index(0, 1).data(USED_ROLE) == (0.25, 0.75)
+    titles = [table.headerData(place, Qt.Orientation.Horizontal) for place in range(table.columnCount())]
+    keys = dict(zip(titles, (table.sort_keys(place)[0] for place in range(len(titles))), strict=True))
+    numbers = ("Run", "kp", "Load [kg]", "Length [m]", "Duration [s]", "Samples")
+    assert [keys[name] for name in numbers] == [1.0, 16.0, 0.5, 0.15, 6.0, 1201.0]
+
+
+def test_the_plan_counts_runs_in_the_field_of_their_load_and_gain(qapp):
+    plan = GridPlan(masses=(0.5, 0.9), lengths=(0.15,), kps=(8.0, 16.0), trajectories=("sin_sin",), repetitions=2)
+    table = PlanTable()
+    table.show_status(status(plan, [replace(RUN, duration=plan.duration)], "mx106", frozenset()), None)
+    rows = {row["Load"]: row for row in (row_of(table, place) for place in range(table.rowCount()))}
+    assert rows["0.5 kg at 0.15 m"] == {"Load": "0.5 kg at 0.15 m", "kp 8": "0/2", "kp 16": "1/2"}
+    assert rows["0.9 kg at 0.15 m"] == {"Load": "0.9 kg at 0.15 m", "kp 8": "0/2", "kp 16": "0/2"}
+
+
+@pytest.mark.parametrize("column", range(1, 3))
+def test_the_runs_of_a_field_are_those_of_its_gain(qapp, column):
+    plan = GridPlan(masses=(0.5, 0.9), lengths=(0.15, 0.2), kps=(8.0, 16.0), trajectories=("sin_sin",))
+    table = PlanTable()
+    table.show_status(status(plan, (), "mx106", frozenset()), None)
+    for row in range(table.rowCount()):
+        (cell,) = table.cells(table.index(row, column))
+        assert row_of(table, row)["Load"] == f"{cell.mass:g} kg at {cell.length:g} m"
+        assert table.headerData(column, Qt.Orientation.Horizontal) == f"kp {cell.kp:g}"

@@ -1,0 +1,400 @@
+"""Every field of what is asked can be entered, and is asked as it was entered. No window, no servo."""
+
+from dataclasses import asdict, fields, replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QUndoStack
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
+
+from bench_gui.compare.models import ModelShelf
+from bench_gui.connect.bench_form import BenchForm, SetupForm
+from bench_gui.connect.setup import BenchSetup, Gains, Hanging
+from bench_gui.controller import Controller
+from bench_gui.fleet.form import SESSIONS, FleetForm
+from bench_gui.fleet.messages import FleetJob
+from bench_gui.fleet.reading import SeenSession
+from bench_gui.identify.crossvalidation import Question
+from bench_gui.identify.crossvalidation_form import CrossValidationForm
+from bench_gui.identify.settings import FitSettings
+from bench_gui.identify.settings_form import SettingsForm
+from bench_gui.record.plan_page import PlanPage
+from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
+from bench_gui.run_header import DIRECTIONS
+from bench_gui.units import DEGREES, RADIANS
+from bench_gui.widgets.fields import AngleBox
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.placement import PlacedPoint
+from core.plan import GridPlan
+from core.recording import ServoSettings
+from core.trajectories import make_trajectory, trajectory_names
+from sessions import RunSummary
+
+EMPTY = {field.name: "" for field in fields(RunSummary)}
+RUN = RunSummary(
+    **{
+        **EMPTY,
+        **{"id": "0001_sin_sin", "trajectory": "sin_sin", "servo": "mx106", "exit_status": "success"},
+        **{"duration": 6.0, "samples": 1201, "mass": 0.5, "length": 0.15, "arm_mass": 0.02, "kp": 16.0},
+        **{"ki": 0.0, "kd": 0.0, "supply_voltage": 12.0, "rate": 200.0},
+    }
+)
+OTHER_RUN = replace(
+    RUN, id="0002_up_and_down", trajectory="up_and_down", mass=1.0, length=0.1, kp=8.0, supply_voltage=14.0
+)
+POINT = PlacedPoint(servo="mx106", bench=Bench(mass=0.5, length=0.15), motor_torque=0.5, side="drive", angle=0.4)
+
+
+def enter(owner, name, value):
+    """Set the field with an accessible name, and tell of it as if a person had done so."""
+    found = [w for w in owner.findChildren(QWidget) if w.accessibleName() == name]
+    (box,) = [w for w in found if not isinstance(w.parentWidget(), QComboBox | QSpinBox | QDoubleSpinBox)]
+    if isinstance(box, QComboBox):
+        place = box.findData(value)
+        assert place >= 0, f"{name} does not offer {value!r}"
+        box.setCurrentIndex(place)
+        box.activated.emit(place)
+    elif isinstance(box, QCheckBox):
+        box.setChecked(value)
+    elif isinstance(box, QRadioButton):
+        box.click()
+    elif isinstance(box, QLineEdit):
+        box.setText(value)
+        box.editingFinished.emit()
+    elif isinstance(box, AngleBox | QDoubleSpinBox | QSpinBox):
+        box.setValue(value)
+    else:
+        box.check(value)
+
+
+def changed(before, after):
+    """Names and values of the fields in which two objects of a dataclass differ."""
+    return {f.name: getattr(after, f.name) for f in fields(after) if getattr(after, f.name) != getattr(before, f.name)}
+
+
+# An identification.
+
+ENTERED = {
+    "command_path": ("Command path", "on", "on"),
+    "validation": ("Validation", "mass=0.5", "mass=0.5"),
+    "trials": ("Evaluations", 700, 700),
+    "repeats": ("Repeats", 3, 3),
+    "seed": ("Seed", 11, 11),
+    "metric": ("Metric", "rmse", "rmse"),
+    "contact": ("Contact", "elastoplastic", "elastoplastic"),
+    "quadratic_gate": ("Quadratic term", "opposing", "opposing"),
+    "integrator": ("Integrator", "algorithm1", "algorithm1"),
+    "substeps": ("Substeps", 4, 4),
+    "run_offsets": ("Offsets of each run", True, True),
+    "prior": ("Prior", 25.0, 0.025),
+    "dt": ("Sample time", 8.0, 0.008),
+    "supply": ("Supply voltage", "header", "header"),
+    "threads": ("Threads", 5, 5),
+    "sample": ("Most runs", 600, 600),
+    "points": ("Use placed points", True, True),
+}
+"""Field of the settings to its widget, what a person enters there, and what that is in SI units."""
+ELSEWHERE = {
+    "models": ("m1", "m4"),
+    "frozen": (("R", 2.5),),
+    "bounds": (("kt", 1.0, 3.0),),
+    "start": (("kt", 1.7), ("R", 4.0)),
+    "start_title": "M6 of the first unit",
+}
+"""What is chosen by more than one widget or in a dialog."""
+OTHER = {**{name: value for name, (_, _, value) in ENTERED.items()}, **ELSEWHERE}
+
+
+@pytest.fixture
+def form(qapp, qtbot):
+    made = SettingsForm(QUndoStack(), ModelShelf())
+    qtbot.addWidget(made)
+    made.offer([RUN, OTHER_RUN], "mx106")
+    return made
+
+
+def test_other_values_are_known_for_every_setting():
+    assert {field.name for field in fields(FitSettings)} == set(OTHER)
+    assert changed(FitSettings(), FitSettings(**OTHER)) == OTHER
+
+
+@pytest.mark.parametrize("name", ENTERED)
+def test_what_a_person_enters_is_that_setting_and_no_other(form, name):
+    widget, entered, value = ENTERED[name]
+    before = form.settings()
+    enter(form, widget, entered)
+    assert changed(before, form.settings()) == {name: pytest.approx(value)}
+
+
+def test_models_that_are_unchecked_are_left_out(form):
+    before = form.settings()
+    for name in ("m2", "m3", "m5", "m6"):
+        enter(form, f"Identify {name.upper()}", False)
+    assert changed(before, form.settings()) == {"models": ("m1", "m4")}
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(FitSettings)])
+def test_settings_that_are_applied_are_the_ones_chosen(form, name):
+    also = {"start": OTHER["start"]} if name == "start_title" else {}
+    wanted = replace(form.settings(), **{name: OTHER[name], **also})
+    form.apply(wanted)
+    assert form.settings() == wanted
+    form.apply(FitSettings(**OTHER))
+    assert form.settings() == FitSettings(**OTHER)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(FitSettings)])
+def test_every_setting_reaches_the_request(name):
+    plain, asked = FitSettings(), replace(FitSettings(), **{name: OTHER[name]})
+    found = changed(plain.request("mx106", [POINT]), asked.request("mx106", [POINT]))
+    if name in ("sample", "start_title"):
+        assert found == {}, "chosen before the request is made"
+    elif name == "command_path":
+        assert found == {"command_path_if_better": False}
+        off = replace(plain, command_path="off").request("mx106")
+        assert (off.command_path, plain.request("mx106").command_path) == ((), DEFAULT_COMMAND_PATH)
+    elif name == "points":
+        elsewhere = replace(POINT, servo="xl330")
+        assert found == {"points": (POINT,)}
+        assert asked.request("mx106", [elsewhere, POINT]).points == (POINT,)
+    else:
+        assert found == {name: OTHER[name]}
+
+
+# A cross-validation.
+
+
+@pytest.fixture
+def crossvalidation(qapp, qtbot):
+    made = CrossValidationForm()
+    qtbot.addWidget(made)
+    made.offer([RUN, OTHER_RUN])
+    return made
+
+
+def test_every_field_of_a_cross_validation_is_asked_as_it_was_entered(crossvalidation):
+    entered = {
+        "by": ("Hold out by", ("mass", "supply_voltage")),
+        "command_path": ("Command path", "on"),
+        "most_training_runs": ("Runs to fit to", 17),
+        "transfer": ("Transfer", True),
+        "terms": ("Terms", True),
+    }
+    assert {field.name for field in fields(Question)} == {*entered, "request"}
+    for name, (widget, value) in entered.items():
+        before = crossvalidation.question(FitSettings(), "mx106")
+        enter(crossvalidation, widget, value)
+        assert changed(before, crossvalidation.question(FitSettings(), "mx106")) == {name: value}
+    for name, widget, value in (
+        ("models", "Models to compare", ("m2", "m5")),
+        ("trials", "Evaluations of a search", 900),
+    ):
+        before = crossvalidation.question(FitSettings(), "mx106").request
+        enter(crossvalidation, widget, value)
+        assert changed(before, crossvalidation.question(FitSettings(), "mx106").request) == {name: value}
+
+
+def test_a_cross_validation_takes_over_how_a_fit_is_made(crossvalidation):
+    """All of it but what is chosen in its own form, what each fold decides and what concerns a fit's runs."""
+    own = {"models", "command_path", "trials", "repeats", "validation", "points", "sample", "start_title"}
+    asked = crossvalidation.question(FitSettings(**OTHER), "mx106").request
+    assert (asked.repeats, asked.validation, asked.points, asked.command_path) == (1, "none", (), ())
+    for name in OTHER.keys() - own:
+        assert getattr(asked, name) == OTHER[name], name
+
+
+# A fleet.
+
+
+def test_every_field_of_a_fleet_s_job_is_asked_as_it_was_entered(qapp, qtbot, monkeypatch, tmp_path):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    made = FleetForm()
+    qtbot.addWidget(made)
+    sessions = (tmp_path / "one", tmp_path / "two")
+    steps = {
+        "simulated": (lambda: made.try_simulated(), None),
+        "servo": (lambda: enter(made, "Servo", "xl330"), "xl330"),
+        "workers": (lambda: enter(made, "Workers", 3), 3),
+        "scheduler": (lambda: enter(made, "Scheduler address", "tcp://10.0.0.5:8786"), "tcp://10.0.0.5:8786"),
+        "by": (lambda: enter(made, "Folds by condition", ("mass", "trajectory")), ("mass", "trajectory")),
+        "folder": (lambda: made.set_folder(tmp_path / "fleet"), tmp_path / "fleet"),
+    }
+    assert {field.name for field in fields(FleetJob)} == {*steps, "sessions", "fit"}
+    steps.pop("simulated")[0]()
+    before = made.job()
+    enter(made, "Number of units", 23)
+    assert changed(before, made.job()) == {"simulated": 23}
+    for name, (act, value) in steps.items():
+        before = made.job()
+        act()
+        found = changed(before, made.job())
+        if name == "servo":
+            assert found.pop("fit").servo == value
+            assert found.pop("folder") == Path(tmp_path / f"fleet_simulated_{value}")
+        assert found == {name: value}
+    for name, widget, entered, value in (
+        ("models", "Models of the fleet", ("m1", "m6"), ("m1", "m6")),
+        ("repeats", "Repeats", 4, 4),
+        ("trials", "Evaluations of a fit", 1500, 1500),
+        ("command_path", "Identify the command path of each unit", True, DEFAULT_COMMAND_PATH),
+    ):
+        before = made.job().fit
+        enter(made, widget, entered)
+        assert changed(before, made.job().fit) == {name: value}
+    made.source.setCurrentIndex(made.source.findData(SESSIONS))
+    made.sessions.set_sessions(sessions)
+    made.show_seen(tuple(SeenSession(path=path, units=(("mx106", path.name, 8),)) for path in sessions))
+    assert (made.job().sessions, made.job().simulated) == (sessions, 0)
+
+
+# The bench and the run.
+
+BENCH_FIELDS = {
+    "mass": ("Load", 0.735, 0.735),
+    "length": ("Length", 0.215, 0.215),
+    "arm_mass": ("Rod mass", 0.043, 0.043),
+    "gravity": ("Gravity", 9.79, 9.79),
+    "angle_offset": ("Mounting error", -5.0, -0.08726646259971647),
+    "measured_inertia": ("Inertia", 0.0425, 0.0425),
+    "measured_gravity_torque": ("Gravity torque", 1.25, 1.25),
+}
+BENCH = Bench(**{name: value for name, (_, _, value) in BENCH_FIELDS.items()})
+
+
+@pytest.fixture
+def setup(qapp):
+    return BenchSetup(load_servo("mx106"))
+
+
+def test_every_field_of_the_bench_is_the_one_that_was_entered(setup, qtbot):
+    """The mounting error in degrees, a load measured as a whole after a mass on a rod."""
+    made = SetupForm(setup, RADIANS)
+    qtbot.addWidget(made)
+    made.show_in(DEGREES)
+    assert {field.name for field in fields(Bench)} == set(BENCH_FIELDS)
+    for name, (widget, entered, value) in BENCH_FIELDS.items():
+        if name.startswith("measured") and setup.bench.measured_inertia is None:
+            before = setup.bench
+            enter(made, "Measured load", True)
+            assert changed(before, setup.bench) == {
+                "measured_inertia": before.inertia,
+                "measured_gravity_torque": before.gravity_torque,
+            }
+        before = setup.bench
+        enter(made, widget, entered)
+        assert changed(before, setup.bench) == {name: pytest.approx(value)}
+    for name, (_, entered, _) in BENCH_FIELDS.items():
+        box = made.offset if name == "angle_offset" else made.fields[name]
+        assert box.value() == pytest.approx(entered), f"{name} is shown as it was entered"
+    enter(made, "Positive turn", -1)
+    assert setup.direction == -1
+
+
+def test_the_header_of_a_run_says_everything_that_was_set_up(setup, qtbot):
+    gains = Gains(kp=7.0, ki=0.6, kd=0.3, damping=0.2)
+    assert {field.name for field in fields(Gains)} == {"kp", "ki", "kd", "damping"}
+    setup.edit_all("all", Hanging(BENCH, gains, -1))
+    setup.edit_rate(333.0)
+    page = BenchForm(setup)
+    qtbot.addWidget(page)
+    enter(page, "Position gain", 9.0)
+    trajectory = make_trajectory("sin_sin", 2.5)
+    header = setup.header(trajectory, "usb:1")
+    assert (header.trajectory, header.bench, header.rate) == ("sin_sin", BENCH, 333.0)
+    device = {"actuator": None, "preset": None}
+    assert asdict(header.settings) == {
+        **{"servo": "mx106", "kp": 9.0, "ki": 0.6, "kd": 0.3, "damping": 0.2},
+        **{"supply_voltage": load_servo("mx106").supply_voltage, **device},
+    }
+    assert Gains.of(header.settings) == replace(gains, kp=9.0)
+    assert {field.name for field in fields(ServoSettings)} == {*asdict(gains), "servo", "supply_voltage", *device}
+    said = header.provenance
+    assert (said["servo_address"], said["positive_direction"]) == ("usb:1", DIRECTIONS[-1])
+    assert (said["trajectory_duration"], said["trajectory_parameters"]) == (2.5, trajectory.parameters.numbers())
+
+
+def test_angles_of_the_servo_and_of_the_bench_are_each_other_s_inverse(setup):
+    """Seen from behind, a servo at 0.3 rad with a mounting error of −0.1 rad stands at −0.2 rad."""
+    setup.set_bench(angle_offset=-0.1)
+    assert setup.bench_angle(0.3) == pytest.approx(0.2)
+    setup.edit_direction(-1)
+    assert setup.bench_angle(0.3) == pytest.approx(-0.2)
+    assert setup.servo_angle(-0.2) == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("unit", [RADIANS, DEGREES], ids=lambda unit: unit.name)
+@pytest.mark.parametrize("name", trajectory_names())
+def test_every_number_of_a_trajectory_is_the_one_that_was_entered(qapp, qtbot, name, unit):
+    made = TrajectoryForm()
+    qtbot.addWidget(made)
+    made.show_in(unit)
+    made.choice.setCurrentIndex(made.choice.findData(name))
+    for parameter in make_trajectory(name).parameters.values():
+        wanted = parameter.value + 0.07 * (parameter.upper - parameter.value)
+        before = made.trajectory().parameters.numbers()
+        box = made.field(parameter.name)
+        assert box.suffix().strip() == (unit.symbol if parameter.unit == "rad" else parameter.unit.replace("1", ""))
+        box.setValue(wanted * (unit.per_radian if isinstance(box, AngleBox) else 1.0))
+        after = made.trajectory().parameters.numbers()
+        assert {n: v for n, v in after.items() if v != before[n]} == {parameter.name: pytest.approx(wanted, abs=1e-3)}
+    made.field(DURATION).setValue(7.5)
+    assert made.trajectory().duration == 7.5
+
+
+# The recording plan.
+
+
+@pytest.fixture
+def controller(qapp, monkeypatch, tmp_path):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    made = Controller("simulated:mx106")
+    yield made
+    made.close()
+
+
+def test_every_field_of_the_plan_is_the_one_that_was_entered(controller, qtbot):
+    page = PlanPage(controller)
+    qtbot.addWidget(page)
+    page.show()
+    entered = {
+        "masses": ("Loads", "0.3, 0.7", (0.3, 0.7)),
+        "lengths": ("Lengths", "0.12; 0.18, 0.25", (0.12, 0.18, 0.25)),
+        "kps": ("Gains kp", "5, 9", (5.0, 9.0)),
+        "repetitions": ("Repetitions", 3, 3),
+        "duration": ("Duration", 4.5, 4.5),
+    }
+    assert {field.name for field in fields(GridPlan)} == {*entered, "trajectories", "title", "source"}
+    for name, (widget, text, value) in entered.items():
+        before = replace(controller.plan.plan, title="", source="")
+        enter(page, widget, text)
+        assert changed(before, controller.plan.plan) == {name: value}
+    before = controller.plan.plan
+    for name in before.trajectories[1:]:
+        page.chosen[name].trigger()
+    assert changed(before, controller.plan.plan) == {"trajectories": before.trajectories[:1]}
+    kept = controller.plan.plan
+    controller.plan.edit(GridPlan(masses=(1.0,), lengths=(0.1,), kps=(2.0,)), "other")
+    controller.undo.undo()
+    page.refresh()
+    assert page.fields["lengths"].text() == "0.12, 0.18, 0.25"
+    assert (page.repetitions.value(), page.length.value()) == (kept.repetitions, kept.duration)
+
+
+def test_the_window_asks_for_what_the_form_says(controller, monkeypatch):
+    """Every setting arrives where the search begins, with the runs of the servo most of them are of."""
+    started = []
+    library = controller.library
+    monkeypatch.setattr(type(library), "path", Path("/lab/one"))
+    monkeypatch.setattr(type(library), "results_place", Path("/lab/one/results"))
+    odd = replace(RUN, id="0003_odd", servo="xl330")
+    monkeypatch.setattr(library, "for_fit", lambda: [RUN, OTHER_RUN, odd])
+    monkeypatch.setattr(library, "left_out", lambda runs: "")
+    monkeypatch.setattr(library, "main_servo", lambda: "mx106")
+    monkeypatch.setattr(controller.fitting, "start", lambda *asked: started.append(asked))
+    settings = FitSettings(**{**OTHER, "points": False})
+    controller.identify(settings)
+    request = settings.request("mx106")
+    assert isinstance(request, IdentificationRequest)
+    assert started == [(Path("/lab/one"), Path("/lab/one/results"), (RUN.id, OTHER_RUN.id), request)]
