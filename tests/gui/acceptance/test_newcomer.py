@@ -153,7 +153,7 @@ def test_newcomer(newcomer, tmp_path):
     person = newcomer
     person.click("Connect")
     person.until(lambda: "READY" in person.says(), "the servo to be ready")
-    # This mouse moves in jerks, at eight times a hand's speed: the limit while a torque is held, 2.35 rad/s, is for hands.
+    # The limit while a torque is held is for hands; this mouse moves in jerks, at eight times a hand's speed.
     recorder = person.window.controller.servo.recorder
     recorder.limits = replace(recorder.limits, hold_speed=20.0)
 
