@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 COMMAND_PATH_TITLES = {"auto": "if it helps", "on": "identify", "off": "leave out"}
-"""What can be asked of the command path, and how a person reads it."""
+"""Choices for the command path, and the words a person reads for them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,7 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
 
 
 def unused_channels(recordings: Sequence[Recording]) -> list[str]:
-    """What was measured of the motor, which a fit of positions does not use."""
+    """Channels measured at the motor, which a fit of positions does not use."""
     return [name for name in MOTOR_CHANNELS if any(name in (*run.channels, *run.unread) for run in recordings)]
 
 

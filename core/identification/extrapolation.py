@@ -1,4 +1,4 @@
-"""What becomes of a fitted model where its runs do not reach: at other loads and gains, and in saturation."""
+"""Doubts about a fitted model where its runs do not reach: at other loads and gains, and in saturation."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ AS_GOOD = 1.05
 """Training error over the best one's, up to which another fit may be the true one just as well."""
 BEYOND = 2.0
 """How far beyond the recorded loads and gains fits are compared."""
+AWAY = np.pi
+"""Mean distance of motions that have run away from each other [rad]: how far they are apart then means nothing."""
 LIFTED = 0.8
 """Heaviest load they are compared at, as a share of the stall torque."""
 FEW = 4
@@ -42,7 +44,8 @@ def disagreement(model: ServoModel, others: Sequence[Array], recordings: Sequenc
     matrix = matrix[errors <= AS_GOOD * errors[0]]
     if len(matrix) < 2:
         return ""
-    apart, where = max((_apart(model, matrix, runs, options), where) for where, runs in _elsewhere(model, recordings))
+    found = [(_apart(model, matrix, runs, options), where) for where, runs in _elsewhere(model, recordings)]
+    apart, where = max((pair for pair in found if pair[0] < AWAY), default=(0.0, ""))
     if not apart > max(errors[0], model.spec.encoder_step):
         return ""
     return (
@@ -89,7 +92,7 @@ def saturated_share(recordings: Sequence[Recording]) -> float:
 
 
 def saturated_beyond(model: ServoModel, recordings: Sequence[Recording]) -> str:
-    """What to know where runs saturate the servo more than those a model was fitted to; empty where none does."""
+    """Warning about runs that saturate the servo more than those a model was fitted to; empty where none does."""
     known = model.provenance.get("saturated_share")
     if known is None:
         return ""

@@ -90,7 +90,7 @@ class Progress:
 
     model: str
     trial: str
-    """What is being tried before the models are fitted, e.g. "with the command path"; empty while they are."""
+    """Trial before the models are fitted, e.g. "with the command path"; empty while they are."""
     repeat: int
     models: tuple[str, ...]
     repeats: int

@@ -84,7 +84,7 @@ class IdentificationRequest:
     command_path: tuple[str, ...] = ()
     """Command path terms to identify with each model."""
     command_path_if_better: bool = False
-    """Whether these terms are left out unless they lower the error on runs held out, see `identify`."""
+    """Leave these terms out unless they lower the error on runs held out, see `identify`."""
     trials: int | None = None
     """Evaluations per model and repeat; None: TRIALS_PER_PARAMETER per free parameter."""
     repeats: int = 1

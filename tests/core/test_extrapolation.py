@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
+from core.identification import extrapolation
 from core.identification.extrapolation import disagreement, saturated_beyond, saturated_share
 from core.model import ServoModel, build_model
 from core.recording import Recording
@@ -57,6 +59,15 @@ def test_fits_that_are_worse_here_or_agree_elsewhere_are_not_told() -> None:
     assert disagreement(model, [worse], [run(model, 8.0)], threads=1) == ""
     assert disagreement(model, [equal], [run(model, 8.0, "up_and_down")], threads=1) == ""
     assert disagreement(model, [model.parameters.vector()], [run(model, 8.0)], threads=1) == ""
+
+
+def test_motions_that_run_away_are_no_distance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one of two fits is unstable, the others' distance is told, or nothing."""
+    model = known_model()
+    runs = [run(model, 8.0)]
+    assert "at kp 16" in disagreement(model, [traded(model, 1.1)], runs, threads=1)
+    monkeypatch.setattr(extrapolation, "AWAY", 3e-3)
+    assert disagreement(model, [traded(model, 1.1)], runs, threads=1) == ""
 
 
 def test_runs_without_a_load_are_compared_at_other_gains_only() -> None:
