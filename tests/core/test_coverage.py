@@ -295,3 +295,15 @@ def test_a_gain_that_is_wrong_everywhere_is_named() -> None:
     doubts, _ = accused("kp_all", "sts3215")
     assert [d.fact for d in doubts] == ["kp"]
     assert doubts[0].factor == pytest.approx(1.25, rel=0.1)
+
+
+@pytest.mark.parametrize(("late", "jitter"), [(4, 0.0), (6, 0.002), (12, 0.002)])
+def test_jitter_is_what_one_step_in_twenty_is_off_by(late: int, jitter: float) -> None:
+    """Of a hundred steps of 5 ms so many last 2 ms longer."""
+    steps = np.full(100, 0.005)
+    steps[: 8 * late : 8] += 0.002
+    run = sound()[0]
+    channels = {name: values[:101] for name, values in run.channels.items()} | {"time": np.append(0.0, steps.cumsum())}
+    found = timing_of(replace(run, channels=channels))
+    assert found.step == pytest.approx(0.005)
+    assert found.jitter == pytest.approx(jitter, abs=1e-9)

@@ -250,3 +250,20 @@ def test_the_boundaries_are_those_of_the_diagram():
     offset = model.values.get("q_offset", 0.0)
     assert BENCH.external_torque(low + offset) == pytest.approx(float(drive_torque(model, 0.4)))
     assert BENCH.external_torque(high + offset) == pytest.approx(float(backdrive_torque(model, 0.4)))
+
+
+@pytest.mark.parametrize("motor_torque", [0.4, -0.4])
+@pytest.mark.parametrize("offset", [0.2, -0.15])
+def test_points_at_the_expected_angles_lie_on_the_boundaries(motor_torque, offset):
+    """Whichever way the motor lifts, and however the arm and the model's zero are mounted."""
+    model = load_model("mx106", "m6")
+    tilted = model.with_parameters(model.parameters.with_values({"q_offset": 0.05}))
+    bench = replace(BENCH, angle_offset=offset)
+    low, high = expected_angles(tilted, bench, motor_torque)
+    placed = [
+        PlacedPoint(motor_torque=motor_torque, angle=angle, side=side, bench=bench, servo="mx106")
+        for angle, side in ((low, "drive"), (high, "backdrive"))
+    ]
+    np.testing.assert_allclose(placement_residuals(tilted, placed), 0.0, atol=1e-9)
+    lifted = [math.copysign(1.0, motor_torque) * (angle + offset + 0.05) for angle in (low, high)]
+    assert 0.0 < lifted[0] < lifted[1] < 0.5 * math.pi

@@ -9,7 +9,7 @@ from core.bench import Bench
 from core.errors import InputError
 from core.identification.evaluate import evaluate
 from core.identification.split import split_recordings
-from core.recording import Recording
+from core.recording import CHANNELS, FIT_CHANNELS, Recording
 from core.simulation import initial_velocity, on_grid, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import catalogue_model, commands
@@ -32,6 +32,19 @@ def run(model):
     recording = commands(model, motion.goal_position, step=STEP, bench=BENCH, position=motion.position)
     channels = {**recording.channels, "time": motion.time + 7.0, "velocity": motion.velocity}
     return replace(recording, channels=channels, provenance={"operator": "Ada"})
+
+
+@pytest.fixture
+def full(run):
+    """The run with every channel, all unlike, commanded late by up to two samples."""
+    random = np.random.default_rng(3)
+    channels = {c.name: random.uniform(0.5, 1.0, run.samples) for c in CHANNELS}
+    channels |= {
+        name: np.arange(run.samples, dtype=np.uint32) % k for k, name in ((3, "skipped_cycles"), (4, "bus_errors"))
+    }
+    channels |= {"command_time": run.time + random.uniform(0.0, 2.0 * STEP, run.samples)}
+    channels |= {"supply_voltage": random.uniform(8.0, 12.0, run.samples), **run.channels}
+    return replace(run, channels=channels)
 
 
 def without_velocity(recording):
@@ -140,3 +153,36 @@ def test_a_split_does_not_care_about_trims(run):
 def test_what_another_program_calls_trims_does_not_matter(run):
     odd: Recording = replace(run, provenance={"trims": 3})
     assert odd.trimmed(1.0).provenance["trims"] == [{"begin": 1.0, "end": None}]
+
+
+def test_a_command_without_a_known_time_came_with_its_sample(full):
+    """On the grid its goal takes effect at the sample's time, the goals of the others at theirs."""
+    unknown = np.isin(np.arange(full.samples), (0, 5, 300))
+    gaps = np.where(unknown, np.nan, full.channels["command_time"])
+    some = replace(full, channels={**full.channels, "command_time": gaps})
+    none = replace(full, channels={k: v for k, v in full.channels.items() if k != "command_time"})
+    assert np.array_equal(some.command_time, np.where(unknown, full.time, full.channels["command_time"]))
+    assert np.array_equal(none.command_time, full.time)
+    never = replace(full, channels={**full.channels, "command_time": np.full(full.samples, np.nan)})
+    assert np.array_equal(never.resampled(STEP).goal_position, none.resampled(STEP).goal_position)
+    assert not np.array_equal(full.resampled(STEP).goal_position, none.resampled(STEP).goal_position)
+
+
+def test_a_fit_reads_its_channels_and_no_others(model, full):
+    """With them alone everything is as with all channels, and the hash is that of what a fit reads."""
+    enough = replace(full, channels={name: full.channels[name] for name in FIT_CHANNELS})
+    assert enough.content_sha256 == full.content_sha256
+    assert simulate_recording(model, enough).position.tobytes() == simulate_recording(model, full).position.tobytes()
+    assert evaluate(model, [enough]) == evaluate(model, [full])
+    motion = simulate_recording(model, full).position
+    for channel in CHANNELS:
+        values = full.channels[channel.name]
+        other = 1 - values if channel.name == "torque_enable" else values * 1.001
+        changed = replace(full, channels={**full.channels, channel.name: other})
+        read = channel.name in FIT_CHANNELS
+        assert (changed.content_sha256 != full.content_sha256) is read, channel.name
+        if not read:
+            assert simulate_recording(model, changed).position.tobytes() == motion.tobytes(), channel.name
+    for name in ("command_time", "supply_voltage"):
+        lacking = replace(full, channels={k: v for k, v in full.channels.items() if k != name})
+        assert simulate_recording(model, lacking).position.tobytes() != motion.tobytes(), name

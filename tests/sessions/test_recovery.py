@@ -7,7 +7,7 @@ import random
 import shutil
 import subprocess
 import sys
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import h5py
@@ -105,6 +105,9 @@ def test_a_part_without_a_process_becomes_a_crashed_run(abandoned, session, rows
     loaded = opened.load("0001_sin_sin_kp400")
     assert run.started == loaded.provenance["started"]
     assert loaded.provenance["exit_status"] == "crashed"
+    [listed] = opened.runs()
+    lasted = datetime.fromisoformat(listed.finished) - datetime.fromisoformat(listed.started)
+    assert lasted == timedelta(seconds=run.seconds)
     assert loaded.channels["position"].tobytes() == rows(100)["position"].tobytes()
     assert os.listdir(session.path / "runs") == ["0001_sin_sin_kp400.h5"]
     assert Session.open(session.path).recovery.messages == ()

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -24,6 +25,7 @@ from sessions import (
     UnreadableError,
     selection_note,
     selection_text,
+    writer,
 )
 from sessions.schema import channels_sha256
 
@@ -120,6 +122,22 @@ def test_rows_a_recording_cannot_hold_are_dropped_and_counted(session, header, r
     loaded = session.load(sink.finish("success"))
     assert loaded.channels["time"].tobytes() == np.delete(table["time"], [3, 6]).tobytes()
     assert loaded.provenance["rows_dropped"] == 2
+
+
+@pytest.mark.parametrize("period", [0.05, 0.2])
+def test_no_sample_is_in_memory_only_for_longer_than_the_interval(session, header, rows, monkeypatch, period):
+    now = 100.0
+    monkeypatch.setattr(writer, "time", SimpleNamespace(monotonic=lambda: now))
+    sink = session.sink().open(header)
+    oldest, flushed = now, 0
+    for _ in range(12):
+        # A block holds what was taken since the last one, which is up to a period old.
+        now += period
+        sink.append(rows(5))
+        if sink.rows_flushed > flushed:
+            flushed, oldest = sink.rows_flushed, now
+        assert now + period - oldest <= max(writer.FLUSH_INTERVAL, period) + 1e-9
+    sink.finish("success")
 
 
 def test_a_run_that_ended_before_its_second_sample_is_no_run(session, header, rows):
@@ -378,6 +396,7 @@ def test_a_run_cannot_borrow_data_from_elsewhere(session, recording, tmp_path):
 UNPRIVILEGED = """
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 from core.errors import ServoBenchError
 from sessions import Session, import_paths
 session = Session.open(sys.argv[1])

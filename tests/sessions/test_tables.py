@@ -318,6 +318,14 @@ def test_a_broken_table_is_refused_with_one_line(write, content, columns, said):
     assert not (path.parent / "session-run.csv").exists()
 
 
+@pytest.mark.parametrize("row", [1, 2, 5])
+def test_a_bad_value_is_named_by_its_row(write, row):
+    table = {name: np.array(values, dtype=float) for name, values in SOUND.items()}
+    table["pos"][row - 1] = np.nan
+    with pytest.raises(InputError, match=rf"row {row}: position \(column pos\) is nan"):
+        read(write(npz(**table), "run.npz"))
+
+
 @pytest.mark.parametrize(
     ("columns", "said"),
     [

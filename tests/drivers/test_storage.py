@@ -1,0 +1,32 @@
+"""A sink that cannot close its file: what is lost, counted from the first sample that could be kept."""
+
+import numpy as np
+import pytest
+
+from core.bench import Bench
+from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
+from drivers.recorder import MemorySink
+from drivers.recorder.storage import TOO_SHORT, Immediately, Sealed, Storage
+
+HEADER = RunHeader(
+    trajectory="test",
+    bench=Bench(mass=0.5, length=0.15),
+    settings=ServoSettings(servo="mx106", kp=16.0, supply_voltage=12.0),
+    rate=100.0,
+)
+
+
+class Unclosable(MemorySink):
+    """Takes every sample and fails when it is closed."""
+
+    def finish(self, exit_status: str, reason: str = "") -> str:
+        raise OSError("disk full")
+
+
+@pytest.mark.parametrize(("samples", "kept"), [(0, False), (1, False), (2, True), (3, True)])
+def test_a_run_is_lost_from_its_second_sample_on(samples, kept):
+    storage = Storage(Unclosable(), HEADER, Immediately())
+    for _ in range(samples):
+        storage.put(np.zeros((), SAMPLE_DTYPE).item())
+    lost = "closing the run's file failed: OSError: disk full"
+    assert storage.finish("success", "").result() == Sealed("", lost if kept else TOO_SHORT)

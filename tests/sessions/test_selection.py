@@ -1,0 +1,49 @@
+"""The sentence about the runs of a result, at the numbers where it begins to count instead of naming."""
+
+import pytest
+
+from sessions.selection import MOST_NAMED, LeftOut, Selection
+
+FEW, MANY = range(1, MOST_NAMED + 1), range(1, MOST_NAMED + 2)
+NAMES = ", ".join(f"{n:04d}" for n in FEW)
+
+
+def runs(numbers):
+    return tuple(f"{n:04d}_sin_sin_kp8" for n in numbers)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "left_out", "not_chosen", "equal"),
+    [
+        (
+            FEW,
+            ": " + ", ".join(f"{n:04d} aborted" for n in FEW),
+            f": {NAMES} not chosen",
+            "; " + ", ".join(f"{n:04d} repeats 0000" for n in FEW),
+        ),
+        (
+            MANY,
+            ": " + ", ".join(f"{n:04d} aborted" for n in FEW) + ", 1 more excluded, unfinished or damaged",
+            f": {len(MANY)} not chosen",
+            "; " + ", ".join(f"{n:04d} repeats 0000" for n in FEW) + " and 1 more alike",
+        ),
+    ],
+)
+def test_a_few_runs_are_named_and_more_are_counted(numbers, left_out, not_chosen, equal):
+    used, others = runs((0,)), runs(numbers)
+    of = f"1 of {len(others) + 1} runs"
+
+    assert Selection(runs=used, left_out=tuple(LeftOut(run, "aborted") for run in others)).text == of + left_out
+    assert Selection(runs=used, not_chosen=others).text == of + not_chosen
+    everything = Selection(runs=used + others, equal=(used + others,))
+    assert everything.text == f"all {len(others) + 1} runs{equal} byte for byte (kept together)"
+
+
+def test_only_a_persons_reason_is_in_the_sentence():
+    assert (
+        Selection(
+            runs=runs((0,)),
+            left_out=(LeftOut(*runs((1,)), "damaged", "truncated"), LeftOut(*runs((2,)), "excluded", "it slipped")),
+        ).text
+        == "1 of 3 runs: 0001 damaged, 0002 excluded (it slipped)"
+    )
