@@ -1,0 +1,212 @@
+"""What is kept beside a result and printed on its page: who asked for what, how it ended, which run is which."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import shutil
+from dataclasses import fields
+from pathlib import Path
+from types import SimpleNamespace as Of
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bench_gui.certainty import CertaintyQuestion, read_certainty, run_certainty
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.identify.record import ENDINGS, read_record
+from bench_gui.report import page
+from bench_gui.report.beside import SearchTrace
+from bench_gui.report.commands import identify_command
+from bench_gui.results import load_identification
+from core.bench import Bench
+from core.errors import IdentificationError
+from core.identification.certainty import Bootstrap, Profile, ProfilePoint, Spread
+from core.identification.prior import Prior
+from core.identification.request import IdentificationRequest
+from core.placement import PlacedPoint, points_from_json, points_to_json
+from sessions import Session
+
+RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0008_up_and_down_kp400")
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = example_session(tmp_path_factory.mktemp("home"))
+    point = PlacedPoint(motor_torque=0.1, angle=0.4, side="drive", bench=Bench(mass=0.5, length=0.1), servo="xl330")
+    Session.open(place).set_document("placed_points", points_to_json([point]))
+    return place
+
+
+@pytest.fixture(scope="module")
+def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """M1 of three runs, with a prior."""
+    folder = tmp_path_factory.mktemp("identified")
+    words = ["--model", "m1", "--runs", ",".join(RUNS), "--no-command-path", "--trials", "64", "--validation", "none"]
+    assert main(["identify", str(session), *words, "--prior", "20", "--jobs", "1", "--quiet", "-o", str(folder)]) == 0
+    return folder
+
+
+class Reached(BaseException):
+    """Ends a command where it begins to compute."""
+
+
+@pytest.mark.parametrize("offsets", [False, True])
+def test_the_command_on_the_page_asks_for_every_field_again(session, monkeypatch, tmp_path, offsets) -> None:
+    """Its words make the very request, of which no field is what it is without being asked for.
+
+    Offsets of runs exclude placed points and go with the polish only.
+    """
+    points = points_from_json(Session.open(session).document("placed_points"))
+    request = IdentificationRequest(
+        servo="xl330",
+        models=("m1", "m4"),
+        command_path=("command_delay", "supply_sag"),
+        trials=77,
+        repeats=2,
+        seed=5,
+        validation="kp=400",
+        metric="rmse",
+        polish=offsets,
+        run_offsets=offsets,
+        contact="elastoplastic",
+        quadratic_gate="opposing",
+        integrator="algorithm1",
+        substeps=3,
+        dt=0.004,
+        supply="header",
+        frozen=(("R", 3.2000000000000006),),
+        bounds=(("kt", 0.2, 0.5),),
+        start=(("kt", 0.30000000000000004), ("armature", 0.001)),
+        prior=0.0125,
+        points=() if offsets else points,
+    )
+    # How long it may take, and on what, is no part of the result; the usual command path is tried by the words alone.
+    same = [f for f in fields(request) if f.name not in ("servo", "threads", "data_hash", "command_path_if_better")]
+    usual = {"polish", "points"} if offsets else {"run_offsets"}
+    assert {f.name for f in same if getattr(request, f.name) == f.default} == usual
+    asked: list[IdentificationRequest] = []
+
+    def reached(recordings: Any, made: IdentificationRequest, *_: Any, **__: Any) -> None:
+        asked.append(made)
+        assert [recording.id for recording in recordings] == list(RUNS)
+        raise Reached
+
+    monkeypatch.setattr("bench_gui.identify.job.run_identification", reached)
+    with pytest.raises(Reached):
+        main(shlex.split(identify_command(session, request, RUNS, str(tmp_path)))[1:])
+    assert {f.name: getattr(asked[0], f.name) for f in same} == {f.name: getattr(request, f.name) for f in same}
+
+
+def test_only_an_identification_that_finished_is_not_called_stopped(identified, tmp_path) -> None:
+    folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    assert not load_identification(folder).stopped
+    record = read_record(folder)
+    for ending in ENDINGS:
+        record.ended(ending)
+        assert load_identification(folder).stopped is (ending != "finished")
+
+
+def question(session: Path, folder: Path, **more: Any) -> CertaintyQuestion:
+    return CertaintyQuestion(session=session, folder=folder, friction="m1", profiled=("kt", "R"), threads=1, **more)
+
+
+def test_intervals_have_the_prior_of_the_fit(session, identified, monkeypatch) -> None:
+    """Its weight, and where the search began, not where it ended."""
+    asked: dict[str, Any] = {}
+
+    def reached(*_: Any, **options: Any) -> None:
+        asked.update(options)
+        raise Reached
+
+    monkeypatch.setattr("core.identification.profile.Optimum.near", reached)
+    with pytest.raises(Reached):
+        run_certainty(question(session, identified))
+    evidence = load_identification(identified).results[0].evidence
+    began = {p.name: p.initial for p in evidence.parameters if not p.frozen}
+    assert isinstance(asked["prior"], Prior)
+    assert (asked["prior"].weight, dict(asked["prior"].centre)) == (0.02, began)
+    assert began != {p.name: p.value for p in evidence.parameters if not p.frozen}
+
+
+@pytest.mark.parametrize(
+    ("profiles", "draws", "asked", "stopped"),
+    [(2, 3, 3, False), (2, 0, 0, False), (2, 2, 3, True), (2, None, 3, True), (1, 3, 3, True), (1, None, 3, True)],
+)
+def test_a_certainty_is_complete_with_all_profiles_and_draws(
+    session, identified, monkeypatch, tmp_path, profiles, draws, asked, stopped
+) -> None:
+    """Of two profiles and three draws asked for; None: it was stopped before enough of them."""
+    folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    model = load_identification(folder).results[0].model
+    left = iter(range(profiles))
+
+    def profiled(_: Any, name: str, *__: Any, **___: Any) -> Profile | None:
+        point = ProfilePoint(value=1.0, deviance=0.0)
+        return None if next(left, None) is None else Profile(name=name, lower=0.5, upper=1.5, points=(point,))
+
+    spread = Spread(name="kt", standard_error=0.1, lower=0.3, upper=0.7)
+    drawn = Bootstrap(draws=draws, seed=0, spreads=(spread,)) if draws else None
+    optimum = Of(batch=Of(model=model), moved=0.0)
+    monkeypatch.setattr("core.identification.profile.Optimum.near", lambda *_, **__: optimum)
+    monkeypatch.setattr("core.identification.profile.profile", profiled)
+    monkeypatch.setattr("core.identification.bootstrap.bootstrap", lambda *_, **__: drawn)
+    made = run_certainty(question(session, folder, draws=asked))
+    assert (made.stopped, made.draws) == (stopped, draws or 0)
+    assert sum(p.profile is not None for p in made.parameters) == profiles
+    assert read_certainty(folder, model) == made
+
+
+def test_nothing_complete_is_nothing_kept(session, identified, monkeypatch, tmp_path) -> None:
+    folder = Path(shutil.copytree(identified, tmp_path / "result"))
+    optimum = Of(batch=Of(model=None), moved=0.0)
+    monkeypatch.setattr("core.identification.profile.Optimum.near", lambda *_, **__: optimum)
+    monkeypatch.setattr("core.identification.profile.profile", lambda *_, **__: None)
+    with pytest.raises(IdentificationError, match="nothing was kept"):
+        run_certainty(question(session, folder, draws=0))
+    assert not (folder / "certainty.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("searched", "settled", "late"),
+    # Within 1 % of 0.0100 at 950 evaluations and of 0.0120 at 700; the refined end counts only where all is search.
+    [(5, 950, True), (3, 700, False), (1, 100, False)],
+)
+def test_a_search_has_settled_once_it_is_within_a_percent_of_its_own_end(searched, settled, late) -> None:
+    trace = SearchTrace(
+        friction="m4",
+        repeat=1,
+        evaluations=np.array([100.0, 700.0, 800.0, 950.0, 1000.0]),
+        best=np.array([0.02, 0.0121, 0.0120, 0.01009, 0.0100]),
+        searched=searched,
+        total=1000,
+        surrogate=0,
+        descents=1,
+    )
+    assert (trace.name, trace.settled, trace.late) == ("M4, repeat 2", settled, late)
+
+
+@pytest.mark.parametrize(
+    ("errors", "shown"),
+    [
+        ((0.03, 0.01, 0.02), {"best": 1, "median": 2, "worst": 0}),
+        ((0.03, 0.01, 0.02, 0.04, 0.05), {"best": 1, "median": 0, "worst": 4}),
+        ((0.03, math.inf, 0.02), {"best": 2, "median": 0, "worst": 1}),
+        ((0.03, 0.01), {"best": 1, "worst": 0}),
+        ((0.03,), {"worst": 0}),
+    ],
+)
+def test_the_runs_on_the_page_are_the_best_the_median_and_the_worst(monkeypatch, errors, shown) -> None:
+    monkeypatch.setattr(page, "overlay", lambda run, *_: run.id)
+    monkeypatch.setattr(page, "as_svg", lambda picture: f"picture of {picture}")
+    result = Of(model=Of(friction="m1"))
+    found = Of(results=(result,), recommended=result, split=Of(validation=("r0",)), request=Of(supply="logged"))
+    runs = [Of(id=f"r{k}") for k in range(len(errors))]
+    seen = Of(contents=Of(found=found, recordings=runs), errors={f"r{k}": error for k, error in enumerate(errors)})
+    drawn = page._overlays(seen)  # type: ignore[arg-type]
+    assert [each["name"] for each in drawn] == list(shown)
+    for each, place in zip(drawn, shown.values(), strict=True):
+        assert (each["recording"], each["error"]) == (runs[place], errors[place])
+        assert (each["picture"], each["held_out"]) == (f"picture of r{place}", place == 0)

@@ -1,0 +1,117 @@
+"""Parts of the window by themselves, at the numbers where they say something else. No window, no servo."""
+
+import math
+from datetime import datetime
+
+import numpy as np
+import pytest
+
+from bench_gui.connect.servo_link import ServoView
+from bench_gui.log.journal import MOST_ENTRIES, Journal
+from bench_gui.place.point_table import SOUGHT, PointTable
+from bench_gui.place.rests import Target
+from bench_gui.record.estimate import end_time, file_size, size_in_words
+from bench_gui.record.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
+from bench_gui.units import DEGREES, RADIANS
+from bench_gui.widgets.status_bar import StatusBar
+from core.bench import Bench
+from core.placement import PlacedPoint
+from drivers.servo import ServoState
+from tests.gui.test_columns import row_of
+
+
+@pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 1), ("fault", 1)])
+def test_only_errors_and_faults_wait_to_be_looked_at(level, unseen):
+    journal, changes = Journal(), []
+    journal.unseen_changed.connect(lambda: changes.append(journal.unseen))
+    journal.add(level, "the coupling slipped")
+    assert journal.unseen == unseen
+    journal.look()
+    assert (journal.unseen, changes) == (0, [unseen, 0] if unseen else [])
+    (entry,) = journal.entries
+    assert (entry.level, entry.text) == (level, "The coupling slipped")
+    assert journal.text() == f"{entry.at.isoformat(timespec='seconds')}  {level:7}  The coupling slipped\n"
+
+
+def test_the_oldest_lines_of_a_journal_go_first():
+    journal = Journal()
+    for number in range(MOST_ENTRIES + 2):
+        journal.add("info", f"line {number}")
+    assert [entry.text for entry in journal.entries][:: MOST_ENTRIES - 1] == ["Line 2", f"Line {MOST_ENTRIES + 1}"]
+
+
+@pytest.fixture
+def bar(qapp):
+    return StatusBar(
+        "MX-106",
+        list,
+        **dict.fromkeys(("connect", "disconnect", "choose", "acknowledge", "stop"), lambda *_: None),
+    )
+
+
+def test_the_status_bar_says_each_number_with_its_unit(bar):
+    moving = {"state": ServoState.ENABLED, "length": 100, "skipped": 3, "title": "MX-64"}
+    bar.show_view(ServoView(supply_voltage=11.96, temperature=41.4, **moving), 200.0, "Normal priority.")
+    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("MOVING", "MX-64", "12.0 V  ·  41 °C")
+    assert bar.cycles.text() == "200 Hz  ·  3 skipped"
+    bar.show_view(ServoView(supply_voltage=math.nan, temperature=41.4, bus_errors=2, state=ServoState.READY), 50.0)
+    assert (bar.numbers.text(), bar.cycles.text()) == ("41 °C", "50 Hz, 2 bus errors")
+    bar.show_view(ServoView(supply_voltage=11.96, state=ServoState.FAULT, fault="too hot"), 50.0)
+    assert (bar.numbers.text(), bar.cycles.text(), bar.fault.text()) == ("12.0 V", "", "too hot")
+    bar.show_view(ServoView(), 50.0)
+    assert (bar.state.text(), bar.servo.text(), bar.numbers.text()) == ("NOT CONNECTED", "MX-106", "")
+
+
+def watched(outside):
+    """Follow a run of 4 s at 100 Hz that is outside of its band where `outside` says so."""
+    time = 0.01 * np.arange(400)
+    twin = TwinMotion(time, np.zeros(400), np.full(400, 0.01), 0.01, True)
+    watch = Watch(twin)
+    for part in np.array_split(np.arange(400), 23):
+        watch.take(time[part], np.where(outside(time[part]), 0.03, 0.004))
+    return watch
+
+
+def test_only_motion_that_stays_outside_is_told():
+    """From 1 s on: told once it has lasted. For a quarter of a second in every one: never, however often."""
+    assert watched(lambda t: t > 0.995).alarm_at == pytest.approx(1.0 + OUTSIDE_LIMIT, abs=0.011)
+    often = watched(lambda t: t % 1.0 < 0.25)
+    assert math.isnan(often.alarm_at)
+    assert often.share_inside == pytest.approx(0.75)
+    assert often.mean == pytest.approx(0.25 * 0.03 + 0.75 * 0.004)
+    assert math.isnan(watched(lambda t: t < 0.0).alarm_at)
+
+
+def placed(angle, side, spread, torque=0.4, repeat=1):
+    bench = Bench(mass=0.5, length=0.15, angle_offset=0.1)
+    return PlacedPoint(
+        motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106", repeat=repeat, spread=spread
+    )
+
+
+def test_placed_extremes_stand_below_their_headings(qapp):
+    table = PointTable()
+    points = [placed(0.2, "drive", 0.003), placed(0.7, "backdrive", 0.001), placed(0.3, "drive", 0.002, repeat=2)]
+    table.set_points(points, [Target(0.4, 2, "backdrive"), Target(0.6, 1, "drive")])
+    table.set_sought(Target(0.4, 2, "backdrive"))
+    rows = [row_of(table, row) for row in range(table.rowCount())]
+    heads = ("Torque\n[N·m]", "Lowest\n[rad]", "Highest\n[rad]", "Spread\n[mrad]")
+    assert [tuple(row[head] for head in heads) for row in rows] == [
+        ("0.4", "0.3000", "0.8000", "3.0"),
+        ("0.4  #2", "0.4000", SOUGHT, "2.0"),
+        ("0.6", "–", "–", ""),
+    ]
+    table.set_unit(DEGREES, -1)
+    assert row_of(table, 0)["Lowest\n[°]"] == "−17.19"
+    table.set_unit(RADIANS, 1)
+    assert table.target(table.index(1, 2)) == Target(0.4, 2, "backdrive")
+
+
+def test_what_a_run_will_take():
+    """Samples of whole blocks once a run is longer than one, and the day where it ends on another."""
+    row = file_size(1.0, 100.0) - file_size(0.99, 100.0)
+    assert file_size(16_384.0, 1.0) - file_size(1.0, 1.0) == 16_383 * row
+    assert file_size(16_385.0, 1.0) - file_size(16_384.0, 1.0) == 16_384 * row
+    assert [size_in_words(count) for count in (999_499, 1_000_000, 2_540_000)] == ["999 kB", "1.0 MB", "2.5 MB"]
+    now = datetime(2026, 3, 6, 23, 30)
+    assert [end_time(seconds, now) for seconds in (60.0, 1799.0, 1800.0)] == ["23:31", "23:59", "Sat 00:00"]
