@@ -21,7 +21,7 @@ from core.kernel.layout import Slot
 from core.model import build_model, with_contact
 from core.recording import ServoSettings
 from core.simulation import simulate_trajectory
-from core.trajectories import make_trajectory
+from core.trajectories import make_trajectory, recorded_trajectory
 
 servo = program("servobench_servo")
 STATES = 2000
@@ -109,6 +109,27 @@ class TestAgainstTheKernel:
         found = rollout(servo_numbers(model, written), BENCH, goals, enable, step)
 
         assert np.abs(expected.position).max() > 0.3
+        np.testing.assert_allclose(found, expected.position, atol=1e-9)
+
+    @pytest.mark.parametrize("off", [0.05, 0.4])
+    def test_a_servo_that_was_released_is_driven_on_from_where_it_is(self, off):
+        """Nothing of the time before is left: neither the limited goal, nor integral or output."""
+        terms = ("goal_slew", "pwm_lag", "dead_band", "release_braking")
+        model = build_model("mx106", "m4", command_path=terms)
+        values = {"goal_slew": 2.0, "pwm_lag": 0.02, "dead_band": 0.01, "release_braking": 0.5, "q_offset": 0.0}
+        model = replace(
+            model, parameters=model.parameters.with_values(values), control=model.control, integrator="algorithm1"
+        )
+        settings, step = replace(model.default_settings(), ki=200.0), 1e-3
+        time = step * np.arange(2000)
+        driven = (time % 0.7 > off).astype(float)
+        path = recorded_trajectory("pulses", time, np.where(time % 1.0 < 0.5, 1.2, -0.9), driven)
+
+        expected = simulate_trajectory(model, path, BENCH, settings, step)
+        goals, enable = path.goal(expected.time), path.torque_enable(expected.time).astype(float)
+        found = rollout(servo_numbers(model, settings), BENCH, goals, enable, step)
+
+        assert np.count_nonzero(np.diff(enable)) >= 4
         np.testing.assert_allclose(found, expected.position, atol=1e-9)
 
     @pytest.mark.parametrize("contact", ELASTOPLASTIC)
