@@ -114,6 +114,8 @@ class Copy:
         )
         if done.returncode in (GREEN, NONE):
             return ""
+        if done.returncode < 0:
+            return tests[0]  # the interpreter died, which is a red run too
         found = _RED.search(done.stdout)
         if done.returncode not in (FAILED, BROKEN) or found is None:
             raise SystemExit(f"{' '.join(tests)}: pytest ended with {done.returncode}\n{done.stdout}{done.stderr}")

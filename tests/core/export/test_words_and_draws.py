@@ -136,6 +136,22 @@ def test_draws_of_an_engine_follow_number_and_seed(spread):
     assert [text for _, text in told] == [f"Engine: {unit}" for unit in spread.population.units]
 
 
+def test_ranges_of_an_engine_hold_the_middle_95_percent(spread):
+    """Of a logarithmic normal distribution: exp(mean ± 1.96 standard deviations) of the units' logarithms."""
+    found, _ = natives(spread, draws=2)
+    logarithms = np.log(found.units)
+    middle, deviation = logarithms.mean(axis=0), logarithms.std(axis=0, ddof=1)
+    for place, name in enumerate(found.names):
+        ends = [middle[place] + side * 1.959964 * deviation[place] for side in (-1.0, 1.0)]
+        np.testing.assert_allclose(found.ranges[name], np.exp(ends), 1e-3)
+    assert found.all_inside == found.inside("friction") == found.inside("armature") == 1.0
+    low, high = found.units[:, 0].min(), found.units[:, 0].max()
+    edge = replace(found, ranges={**found.ranges, "friction": (low, high)})
+    assert edge.inside("friction") == edge.all_inside == 1.0
+    narrow = replace(found, ranges={**found.ranges, "friction": (low, 0.999 * high)})
+    assert narrow.inside("friction") == narrow.all_inside == 0.8
+
+
 def test_each_unit_and_form_has_a_nearest_model_of_its_own(spread):
     found, _ = natives(spread, draws=2)
     own = [[model.values["friction_base"], model.values["armature"]] for model in spread.units()]
