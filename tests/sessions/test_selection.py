@@ -1,7 +1,8 @@
-"""The sentence about the runs of a result, at the numbers where it begins to count instead of naming."""
+"""Runs by their numbers: the sentence about those of a result, and the order of what is noted about them."""
 
 import pytest
 
+from sessions.annotations import Annotation, revised
 from sessions.selection import MOST_NAMED, LeftOut, Selection
 
 FEW, MANY = range(1, MOST_NAMED + 1), range(1, MOST_NAMED + 2)
@@ -47,3 +48,10 @@ def test_only_a_persons_reason_is_in_the_sentence():
         ).text
         == "1 of 3 runs: 0001 damaged, 0002 excluded (it slipped)"
     )
+
+
+def test_notes_are_kept_in_the_order_of_the_runs_numbers():
+    ids = ("0002_a", "0010_a", "9999_z", "10000_a", "123456_a")
+    document = revised(None, reversed(ids), lambda identity, _: Annotation(note=identity))
+    assert list(document) == list(ids)
+    assert [entry["note"] for entry in document.values()] == list(ids)
