@@ -30,7 +30,7 @@ from core.identification.coverage.timing import encoder_step, timing_of
 from core.identification.objective import Batch
 from core.identification.repeatability import repeatability
 from core.model import ServoModel, build_model
-from core.recording import Recording
+from core.recording import Recording, ServoSettings
 from sessions import Session
 from tests.bench.planted import RIGS, Run, negated, plan, plant, record, servo, session, without
 
@@ -302,8 +302,10 @@ def test_jitter_is_what_one_step_in_twenty_is_off_by(late: int, jitter: float) -
     """Of a hundred steps of 5 ms so many last 2 ms longer."""
     steps = np.full(100, 0.005)
     steps[: 8 * late : 8] += 0.002
-    run = sound()[0]
-    channels = {name: values[:101] for name, values in run.channels.items()} | {"time": np.append(0.0, steps.cumsum())}
-    found = timing_of(replace(run, channels=channels))
+    time = np.append(0.0, steps.cumsum())
+    channels = {"time": time, "goal_position": np.sin(time), "torque_enable": np.ones(101), "position": np.sin(time)}
+    settings = ServoSettings(servo="mx106", kp=32.0, supply_voltage=12.0)
+    bench = Bench(mass=0.5, length=0.15)
+    found = timing_of(Recording(id="x", trajectory="x", bench=bench, settings=settings, channels=channels))
     assert found.step == pytest.approx(0.005)
     assert found.jitter == pytest.approx(jitter, abs=1e-9)
