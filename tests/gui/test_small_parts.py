@@ -12,7 +12,7 @@ from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.place.rests import Target
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
-from bench_gui.units import DEGREES, RADIANS
+from bench_gui.units import DEGREES, RADIANS, with_uncertainty
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
 from core.placement import PlacedPoint
@@ -115,3 +115,20 @@ def test_what_a_run_will_take():
     assert [size_in_words(count) for count in (999_499, 1_000_000, 2_540_000)] == ["999 kB", "1.0 MB", "2.5 MB"]
     now = datetime(2026, 3, 6, 23, 30)
     assert [end_time(seconds, now) for seconds in (60.0, 1799.0, 1800.0)] == ["23:31", "23:59", "Sat 00:00"]
+
+
+@pytest.mark.parametrize(
+    ("value", "half_width", "unit", "said"),
+    [
+        (0.41278, 0.0213, "N·m", "0.413 ± 0.021 N·m"),
+        (-0.41278, 0.213, "N·m", "−0.41 ± 0.21 N·m"),
+        (12.3456, 1.24, "V", "12.3 ± 1.2 V"),
+        (1234.4, 130.0, "1", "1234 ± 130"),
+        (0.000123456, 1e-7, "", "0.0001235 ± 1.0e−07"),
+        (0.41278, math.inf, "N·m", "0.4128 N·m, not determined"),
+        (0.41278, math.nan, "N·m", "0.4128 N·m"),
+        (0.41278, 0.0, "1", "0.4128"),
+    ],
+)
+def test_a_value_has_no_more_digits_than_its_interval_bears_out(value, half_width, unit, said):
+    assert with_uncertainty(value, half_width, unit) == said

@@ -1,10 +1,10 @@
-"""A speed from positions: over the window, over what there is of it, and after a pause."""
+"""Samples of a servo: a speed from positions, also after a pause, and whether a sample belongs to its read."""
 
 import math
 
 import pytest
 
-from drivers.dynamixel.samples import SPEED_WINDOW, Speedometer
+from drivers.dynamixel.samples import DRIFT, SPEED_WINDOW, TICKS, TOLERANCE, Speedometer, TickCheck
 
 
 @pytest.mark.parametrize("moments", [(0.0, 0.01), (0.0, 0.5), (0.0, 0.01, 0.02, 0.9), (0.0, 0.05, 0.1, 0.15)])
@@ -22,3 +22,22 @@ def test_positions_older_than_the_window_do_not_count():
     assert found[0] == 0.0
     assert found[3] == pytest.approx(2.0 * 3 / 5)
     assert found[7] == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("taken", [(0.0, 0.11), (0.0, 0.2), (0.05, 0.11), (0.05, 0.2), (0.02, 0.15)])
+def test_a_sample_may_be_taken_at_any_moment_of_a_read(taken):
+    """Reads of 50 and 90 ms, from 0 and from 110 ms on; beyond the slack of both a sample is none of this read."""
+    first, second = (round(1e3 * moment) for moment in taken)
+    check = TickCheck()
+    assert check.plausible(first, 0.0, 0.05)
+    assert check.plausible(second, 0.11, 0.2)
+    slack = round(1e3 * (TOLERANCE + DRIFT * 0.2))
+    for shift, plausible in (
+        (200 + slack - 1, True),
+        (200 + slack + 2, False),
+        (61 - slack, True),
+        (58 - slack, False),
+    ):
+        again = TickCheck()
+        assert again.plausible(first, 0.0, 0.05)
+        assert again.plausible((first + shift) % TICKS, 0.11, 0.2) is plausible, shift
