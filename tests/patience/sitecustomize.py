@@ -1,0 +1,42 @@
+"""Scales the product's limits in real time, in every Python process a test starts: no verdict is about a busy machine.
+
+`tests/conftest.py` puts this folder on PYTHONPATH, so that processes started by tests, by whatever they test and by the
+processes of those all run it first. The real limits are shown by `tests.bench.release`.
+"""
+
+import os
+import sys
+from importlib.machinery import PathFinder
+
+FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
+"""The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
+LIMITS = {
+    "drivers.recorder.child": ("SILENCE_LIMIT",),
+    "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
+    "drivers.recorder.guardian": ("GUARD_LIMIT",),
+    "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+}
+"""Module to the constants in it that say how long something may be silent, late or away."""
+IN_VIRTUAL_TIME: tuple[str, ...] = ()
+"""Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
+
+
+class ScaledLimits(PathFinder):
+    """Finds modules as Python does; what is in the table is scaled as soon as its module has run."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        spec = super().find_spec(name, path, target) if name in LIMITS else None
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_scale(module):
+                run(module)
+                for limit in LIMITS[name]:
+                    setattr(module, limit, FACTOR * getattr(module, limit))
+
+            spec.loader.exec_module = run_and_scale
+        return spec
+
+
+sys.meta_path.insert(0, ScaledLimits)
