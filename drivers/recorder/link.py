@@ -142,6 +142,8 @@ class SharedLink:
         """Begin a run that was asked for after `aborts_seen` aborts: a later one counts, an older one does not."""
         self._aborts_handled = aborts_seen
         self._guarded = self._control.get("guarded_at")
+        # Whoever sees the new run must not see how far the one before it came.
+        self.progress(0, 0, 0, 0)
         self._control.set("run", run)
 
     def begin_hold(self, aborts_seen: int, ends_seen: int) -> None:

@@ -186,6 +186,9 @@ class Service:
         self._link.stop_handled()
 
     def _acknowledge(self, stops_seen: int) -> None:
+        if self._link.stop_requested():
+            # It may be the one the person saw: pressed after this process looked last.
+            self._stop()
         if not self._link.may_acknowledge(stops_seen):
             return
         self._link.quiet_for(CONFIGURE_LIMIT)

@@ -205,6 +205,13 @@ def test_an_emergency_stop_does_not_wait_for_a_slow_cycle(log):
 
 
 @needs_signals
+def test_an_acknowledgement_covers_a_stop_that_is_heeded_late(recorder):
+    recorder.emergency_stop()
+    recorder.acknowledge()
+    next_event(recorder, Acknowledged)
+    assert recorder.state is ServoState.READY
+
+
 def test_an_acknowledgement_does_not_cover_a_stop_that_came_after_it(recorder):
     recorder.emergency_stop()
     assert wait_until(lambda: recorder.state is ServoState.FAULT)
