@@ -10,6 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 os.environ["SERVOBENCH_SERVOS"] = tempfile.mkdtemp(prefix="servos-")
 """No test reads or changes a person's own servos; processes that tests start inherit it."""
@@ -26,6 +28,10 @@ import sitecustomize  # noqa: E402
 
 for module in sitecustomize.IN_VIRTUAL_TIME:
     sitecustomize.LIMITS.pop(module, None)
+
+# How long an example takes is the machine's affair.
+hypothesis_settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any machine")
 
 HERE = Path(__file__).parent
 SLOW = HERE / "slow.txt"

@@ -40,7 +40,7 @@ def refusal(action):
 
 
 @given(data=plain.filter(lambda data: data is not None), name=st.sampled_from(["placed_points", "plan"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_data_come_back_as_they_were_set(data, name):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))
@@ -206,7 +206,7 @@ def test_a_pipe_or_a_folder_in_the_way_does_not_stop_anything(session, recording
     | any_json.map(lambda data: json.dumps(wrapped("annotations", data)).encode()),
     name=st.sampled_from(DOCUMENT_NAMES),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_whatever_a_document_holds_the_session_opens_and_a_new_one_can_be_set(content, name):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))
