@@ -8,7 +8,7 @@ tries every baud rate and ID, each for `patience` seconds, and heeds a cancellat
 
 from __future__ import annotations
 
-import time
+import time  # whoever asks hardware waits in real time
 from dataclasses import dataclass
 
 from drivers.errors import NoAnswer

@@ -52,10 +52,10 @@ if __name__ == "__main__":
     spec = load_servo("thumb")
     settings = ServoSettings(servo="thumb", kp=spec.default_kp, supply_voltage=spec.supply_voltage)
     header = RunHeader(trajectory="sin_sin", bench=Bench(mass=0.1, length=0.1), settings=settings, rate=100.0)
-    with Recorder("thumb:" + PORT, heartbeat_limit=2.0) as recorder:
+    with Recorder("thumb:" + PORT) as recorder:
         recorder.start()
         recorder.record(make_trajectory("sin_sin", 1.0), header)
-        result = recorder.wait(20.0)
+        result = recorder.wait()
         print(result.exit_status, result.samples > 50, result.reason)
     print("driven", state["on"])
 """

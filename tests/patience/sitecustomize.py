@@ -17,7 +17,7 @@ LIMITS = {
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME: tuple[str, ...] = ()
+IN_VIRTUAL_TIME: tuple[str, ...] = ("drivers.recorder.cycle", "drivers.recorder.guardian")
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
 

@@ -61,7 +61,7 @@ class Stopping(Unlinked):
 
 
 def test_lift_and_drop(bus, servo):
-    name, emulator = bus
+    _, emulator = bus
     # The watchdog must let a slow cycle pass and stop the servo within 200 ms.
     assert servo.identity.watchdog in (0.0, pytest.approx(0.1))
     sink = MemorySink()
@@ -100,7 +100,7 @@ def test_a_held_torque_and_its_end(bus, servo):
 @pytest.mark.parametrize("seconds", [0.5, 0.5017])
 def test_an_emergency_stop_in_a_run(clock, bus, servo, seconds):
     """At the start of a cycle, or in the middle of one."""
-    name, emulator = bus
+    _, emulator = bus
     link = Stopping(clock, seconds)
     loop = Loop(servo, link, Immediately())
     released = []

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 import serial
@@ -82,7 +83,7 @@ class Bus:
 class Wire:
     """The emulator's end of a line: bytes from the client come through a pipe, those for it lie in `heard`."""
 
-    plugged_in: dict[str, Wire] = {}
+    plugged_in: ClassVar[dict[str, Wire]] = {}
     """By path."""
 
     def __init__(self, link: str | None = None) -> None:
