@@ -88,7 +88,7 @@ def program(tmp_path_factory):
 def run(program, text, *arguments):
     script = program / "script.py"
     script.write_text(text, "utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(program)}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(program), str(ROOT / "tests" / "patience")))}
     ended = subprocess.run(
         [sys.executable, str(script), *arguments], cwd=program, env=environment, capture_output=True, text=True
     )

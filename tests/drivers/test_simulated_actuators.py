@@ -264,10 +264,10 @@ def test_an_emergency_stop_releases_it():
 # What a recording keeps.
 
 
-@pytest.fixture
-def session(tmp_path):
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
     """Runs of a servo's own motor, a Webots Servo and a qbMove at 0.3 rad, in this order."""
-    made = Session.create(tmp_path / "session")
+    made = Session.create(tmp_path_factory.mktemp("actuators") / "session")
     for name, preset in (("servo", "soft"), ("webots", "soft"), ("qbmove", "0.3")):
         assert recorded(connected(name, preset), made.sink()).exit_status == "success"
     return made
