@@ -11,13 +11,23 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
+    "drivers.dynamixel.bus": ("READ_TIME",),
+    "drivers.dynamixel.packets": ("FIRST_PATIENCE", "WRITE_LIMIT"),
+    "drivers.dynamixel.servo": ("SHORTEST_PATIENCE",),
     "drivers.recorder.child": ("SILENCE_LIMIT",),
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+    "drivers.recorder.process": ("CONNECT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME: tuple[str, ...] = ()
+IN_VIRTUAL_TIME: tuple[str, ...] = (
+    "drivers.dynamixel.bus",
+    "drivers.dynamixel.packets",
+    "drivers.dynamixel.servo",
+    "drivers.recorder.cycle",
+    "drivers.recorder.guardian",
+)
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
 
