@@ -11,13 +11,23 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
+    "drivers.emulators.ethercat.esc": ("TICK",),
+    "drivers.emulators.ethercat.slave": ("SYNC_LIMIT",),
+    "drivers.emulators.process": ("ANSWER_LIMIT",),
+    "drivers.ethercat.bus": ("REQUEST_LIMIT", "STOP_LIMIT"),
+    "drivers.ethercat.drive": ("ORPHAN_LIMIT", "LOST_FRAMES"),
+    "drivers.ethercat.master": ("SAFEOP_LIMIT",),
+    "drivers.ethercat.servo": (
+        *("PATIENCE", "RELEASE_LIMIT", "ENABLE_LIMIT"),
+        *("OP_LIMIT", "RESET_LIMIT", "LOOK_LIMIT"),
+    ),
     "drivers.recorder.child": ("SILENCE_LIMIT",),
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME: tuple[str, ...] = ()
+IN_VIRTUAL_TIME = ("drivers.emulators.ethercat.esc", "drivers.emulators.ethercat.slave")
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
 
@@ -33,7 +43,8 @@ class ScaledLimits(PathFinder):
             def run_and_scale(module):
                 run(module)
                 for limit in LIMITS[name]:
-                    setattr(module, limit, FACTOR * getattr(module, limit))
+                    real = getattr(module, limit)
+                    setattr(module, limit, type(real)(FACTOR * real))
 
             spec.loader.exec_module = run_and_scale
         return spec
