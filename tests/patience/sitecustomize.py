@@ -11,6 +11,12 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
+    "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
+    "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
+    "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
+    "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE", "GAP"),
+    "drivers.dynamixel.source": ("BLIND_PATIENCE",),
+    "drivers.emulators.dynamixel.x_series": ("WATCHDOG_UNIT",),
     "drivers.emulators.ethercat.esc": ("TICK",),
     "drivers.emulators.ethercat.slave": ("SYNC_LIMIT",),
     "drivers.emulators.process": ("ANSWER_LIMIT",),
@@ -27,7 +33,11 @@ LIMITS = {
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME = ("drivers.emulators.ethercat.esc", "drivers.emulators.ethercat.slave")
+IN_VIRTUAL_TIME = (
+    *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "servo", "source")),
+    "drivers.emulators.dynamixel.x_series",
+    *(f"drivers.emulators.ethercat.{name}" for name in ("esc", "slave")),
+)
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
 
