@@ -13,7 +13,6 @@ from bench_gui.cli import main
 from drivers.dynamixel import search
 from sessions import Session
 
-pytestmark = pytest.mark.alone
 BENCH = [sys.executable, "-c", "import sys; from bench_gui.cli import main; sys.exit(main())"]
 
 

@@ -116,9 +116,8 @@ def test_a_run_that_nobody_asked_for_or_that_is_gone_is_named(run):
 
 
 def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(qapp, tmp_path, monkeypatch):
-    from tests.gui.conftest import be_patient, dispose
+    from tests.gui.conftest import dispose
 
-    be_patient(monkeypatch)
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     day = Day(tmp_path, 10.0)
     day.arrive()

@@ -144,7 +144,7 @@ def test_an_emergency_stop_holds_the_runs_that_wait_until_a_person_starts_them(p
     assert person.controller.library.runs[1].exit_status == "success"
 
 
-@pytest.mark.impatient
+@pytest.mark.usefixtures("impatient")
 def test_a_window_that_hangs_loses_the_servo(person):
     ended = []
     person.controller.queue.ended.connect(ended.append)
@@ -273,7 +273,7 @@ def test_a_run_keeps_the_bench_it_was_added_with(person):
     assert (first.mass, second.mass) == (1.71, 0.7)
 
 
-@pytest.mark.impatient
+@pytest.mark.usefixtures("impatient")
 def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
     person.connect()
     queue = person.controller.queue

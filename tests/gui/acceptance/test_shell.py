@@ -86,7 +86,7 @@ def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
     assert not servo.busy
 
 
-@pytest.mark.impatient
+@pytest.mark.usefixtures("impatient")
 def test_dead_gui_is_safe(person):
     person.connect()
     person.record(20.0)
