@@ -56,8 +56,10 @@ class Person:
         self.click(self.window.record.run_button)
 
     def hang(self):
-        """Let nothing run in the window's thread until the servo has been taken away."""
+        """Once a run is on, let nothing run in the window's thread until the servo has been taken away."""
         recorder = self.controller.servo.recorder
+        # A machine that is busy enough has taken it away already.
+        self.until(lambda: self.window.record.live.count > 10 or self.state is ServoState.FAULT)
         wait_until(lambda: recorder.state is not ServoState.ENABLED, told="the servo was left to a window that hangs")
 
     def open(self, session):

@@ -11,6 +11,10 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
+    "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
+    "bench_gui.work.desk": ("PATIENCE",),
+    "bench_gui.work.worker": ("PATIENCE",),
+    "drivers.emulators.process": ("ANSWER_LIMIT",),
     "drivers.recorder.child": ("SILENCE_LIMIT",),
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
@@ -33,7 +37,8 @@ class ScaledLimits(PathFinder):
             def run_and_scale(module):
                 run(module)
                 for limit in LIMITS[name]:
-                    setattr(module, limit, FACTOR * getattr(module, limit))
+                    real = getattr(module, limit)
+                    setattr(module, limit, type(real)(FACTOR * real))
 
             spec.loader.exec_module = run_and_scale
         return spec
