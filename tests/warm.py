@@ -8,6 +8,9 @@ from functools import partial
 from multiprocessing import forkserver, parent_process, popen_forkserver, popen_spawn_posix
 from multiprocessing.context import SpawnProcess
 
+SPAWNED = {"SERVOBENCH_TEST_PATIENCE", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
+"""Variables for which processes are spawned as ever: what they ask for is done as a process starts and ends."""
+
 
 def keep_warm(monkeypatch) -> None:
     """Fork what would be spawned from here on."""
@@ -16,8 +19,8 @@ def keep_warm(monkeypatch) -> None:
 
 
 def _start(process):
-    if "SERVOBENCH_TEST_PATIENCE" in os.environ:
-        return popen_spawn_posix.Popen(process)  # other limits are set as the modules load
+    if SPAWNED & os.environ.keys():
+        return popen_spawn_posix.Popen(process)
     process._target = partial(_be_spawned, dict(os.environ), os.getpid(), process._target)
     return popen_forkserver.Popen(process)
 

@@ -1,8 +1,8 @@
 """What the process of `tests.warm` loads as it starts: what most processes of the product load, and their kernels."""
 
 import bench_gui.identify.process
-import bench_gui.work.tasks
-import core.identification.identify
+import bench_gui.work.tasks  # noqa: F401
+import core.identification.identify  # noqa: F401
 import drivers.recorder.process  # noqa: F401
 import tests.warm  # noqa: F401
 from core.bench import Bench

@@ -3,6 +3,7 @@
 import gc
 import os
 import shutil
+import sys
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -23,7 +24,6 @@ from drivers.registry import open_servo
 from drivers.servo import ServoState
 from sessions import Session
 from tests.waiting import wait_until
-from tests.warm import keep_warm
 
 LONG = 240_000
 """The first start of a process may compile the kernels [ms]."""
@@ -101,8 +101,11 @@ def dispose(window, controller):
 
 @pytest.fixture(autouse=True)
 def warm(monkeypatch):
-    """A process of the window starts in milliseconds."""
-    keep_warm(monkeypatch)
+    """A process of the window starts in milliseconds, where the system knows how."""
+    if sys.platform == "linux":
+        from tests.warm import keep_warm
+
+        keep_warm(monkeypatch)
 
 
 @pytest.fixture
