@@ -11,6 +11,9 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
+    "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
+    "bench_gui.work.desk": ("PATIENCE",),
+    "bench_gui.work.worker": ("PATIENCE",),
     "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
     "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
     "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
