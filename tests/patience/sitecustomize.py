@@ -19,9 +19,10 @@ LIMITS = {
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+    "drivers.recorder.loop": ("UNATTENDED",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME: tuple[str, ...] = ()
+IN_VIRTUAL_TIME: tuple[str, ...] = ("drivers.recorder.loop",)
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
 
