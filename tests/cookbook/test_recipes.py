@@ -39,7 +39,7 @@ def needs(module):
 @pytest.mark.parametrize(
     ("name", "places"),
     [
-        pytest.param("dynamixel", (ROOT,), marks=pytest.mark.calm),  # a bus in real time
+        ("dynamixel", (ROOT,)),
         ("bam", (ROOT,)),
         ("studies", (ROOT,)),
         pytest.param("mujoco", (ROOT,), marks=needs("mujoco")),
@@ -54,7 +54,6 @@ def test_own_recordings(tmp_path):
     follow(BOOK.parent / "own_recordings.md", tmp_path, environment(tmp_path, ROOT))
 
 
-@pytest.mark.calm
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
 def test_erob_recipe(tmp_path):
     """A bus in real time; a machine that is away for five of its cycles loses it."""

@@ -34,6 +34,7 @@ LIMITS = {
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+    "drivers.recorder.loop": ("UNATTENDED",),
     "drivers.recorder.process": ("CONNECT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
@@ -41,7 +42,7 @@ IN_VIRTUAL_TIME = (
     *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "servo", "source")),
     "drivers.emulators.dynamixel.x_series",
     *(f"drivers.emulators.ethercat.{name}" for name in ("esc", "slave")),
-    *(f"drivers.recorder.{name}" for name in ("cycle", "guardian")),
+    *(f"drivers.recorder.{name}" for name in ("cycle", "guardian", "loop")),
 )
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 

@@ -65,10 +65,12 @@ def test_e_stop(person):
         def seen():
             return servo.view.phase is state and servo.view.kind == "moving"
 
+        def missed():
+            return state is Phase.APPROACH and servo.view.phase is Phase.RUN
+
         while not seen():
             person.record(0.8 if state is Phase.RETURN else 20.0)
-            missed = Phase.RUN if state is Phase.APPROACH else None
-            person.until(lambda: seen() or servo.view.phase is missed or not queue.active)
+            person.until(lambda: seen() or missed() or not queue.active)
             if not seen():
                 queue.abort()
                 person.until(lambda: person.state is ServoState.READY and not servo.busy and not queue.active)
