@@ -3,21 +3,19 @@
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-STEP = 0.2
-"""From one move of the mouse to the next, by the servo's clock [s]."""
 
-
-def drag_pendulum(qtbot, servo, pendulum, angle, goal, precision):
+def drag_pendulum(qtbot, servo, pendulum, angle, goal, precision, step):
     """Drag the drawn mass until it is at an angle [rad], as far as the eye can tell, let go, return where it was.
 
-    servo: the window's ServoLink, whose clock says when the mass has had time to follow; angle: says where it is now.
+    servo: the window's ServoLink; angle: says where it is now; step: from one move of the mouse to the next, by the
+    servo's clock [s], so that the mass has time to follow and to be seen.
     """
     button, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     QTest.mousePress(pendulum, button, keys, pendulum.mass.toPoint())
     lead = 0.0
     for _ in range(80):
         QTest.mouseMove(pendulum, pendulum.point_at(goal + lead, 1.1).toPoint())
-        see(qtbot, servo, STEP)
+        see(qtbot, servo, step)
         short = goal - angle()
         if abs(short) < 0.3 * precision:
             break
@@ -25,7 +23,7 @@ def drag_pendulum(qtbot, servo, pendulum, angle, goal, precision):
         lead = min(max(lead + 0.3 * short, -0.3), 0.3)
     # Only what stands in the hand is let go where it is seen.
     QTest.mouseMove(pendulum, pendulum.point_at(angle(), 1.1).toPoint())
-    see(qtbot, servo, STEP)
+    see(qtbot, servo, step)
     placed = angle()
     QTest.mouseRelease(pendulum, button, keys, pendulum.mass.toPoint())
     return placed

@@ -60,7 +60,7 @@ class Hands:
 
     def drag_to(self, goal):
         """Drag the drawn mass to an angle, let go, and return where it was."""
-        return drag_pendulum(self.qtbot, self.controller.servo, self.pendulum, lambda: self.angle, goal, MOUSE)
+        return drag_pendulum(self.qtbot, self.controller.servo, self.pendulum, lambda: self.angle, goal, MOUSE, 0.2)
 
     def rest(self):
         """Wait until the pendulum stays where it is."""

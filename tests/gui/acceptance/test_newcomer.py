@@ -112,7 +112,9 @@ class Newcomer:
 
     def drag(self, angle):
         """Pull the drawn mass to an angle and let go when it gets there."""
-        drag_pendulum(self.qtbot, self.window.controller.servo, self.pendulum, lambda: self.angle, angle, MOUSE)
+        drag_pendulum(
+            self.qtbot, self.window.controller.servo, self.pendulum, lambda: self.angle, angle, 2.0 * MOUSE, 0.5
+        )
 
     def rest(self):
         self.until(lambda: self.pendulum.level >= 1.0, "the pendulum to rest")
