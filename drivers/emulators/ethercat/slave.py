@@ -16,7 +16,6 @@ from drivers.emulators.ethercat.sii import make_image
 from drivers.emulators.ethercat.states import AlCode, AlState, StateMachine
 from drivers.emulators.mechanism import Mechanism
 
-
 SYNC_LIMIT = 100
 """Periods of SYNC0 without process data that an enabled drive takes for a lost master, unless told otherwise."""
 

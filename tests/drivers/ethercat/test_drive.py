@@ -8,8 +8,8 @@ import pytest
 from core.catalogue import load_servo, nominal_model
 from core.recording import ServoSettings
 from drivers.errors import BusError, DriverError, ServoFault
-from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
 from drivers.ethercat import drive as limits
+from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
 from drivers.ethercat.drive import Drive, Scale
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import Inputs

@@ -81,9 +81,7 @@ def test_a_step_is_the_models(arm):
     times = np.array([sample.moment for sample in samples]) - start.moment
     grid = np.arange(0.0, times[-1] + 0.1, CYCLE)
     held = recorded_trajectory("step", grid, np.full(len(grid), 0.4), np.ones(len(grid), bool))
-    motion = simulate_trajectory(
-        MODEL, held, BENCH, SETTINGS, CYCLE, start.reading.position, start.reading.velocity
-    )
+    motion = simulate_trajectory(MODEL, held, BENCH, SETTINGS, CYCLE, start.reading.position, start.reading.velocity)
     _near_the_model(samples, times, motion)
     assert samples[-1].reading.position == pytest.approx(motion.position[-1], abs=1e-3)
 
@@ -108,5 +106,3 @@ def _near_the_model(samples, times, motion):
     assert fastest > 0.5
     # What it moves in a quarter of a cycle.
     assert np.mean(errors) < 0.25 * CYCLE * fastest
-
-

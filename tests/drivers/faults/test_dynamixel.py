@@ -125,7 +125,9 @@ def test_a_cable_that_comes_back_brings_no_driven_servo(rig, servo, tmp_path):
 
 
 @pytest.mark.parametrize(("servo", "number"), [(X, "SIGKILL"), (MX, "SIGKILL"), (X, "SIGSTOP")])
-def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(rig, servo, number, impatient, tmp_path, monkeypatch):
+def test_a_recorder_that_dies_or_hangs_is_replaced_by_its_guardian(
+    rig, servo, number, impatient, tmp_path, monkeypatch
+):
     with rig(servo, tmp_path) as made:
         made.begin()
         pid = made.recorder._child.pid
@@ -187,9 +189,8 @@ def test_a_jump_of_the_wall_clock_disturbs_nothing(rig, servo, jump, tmp_path):
     ids=["wrong ID", "wrong baud rate", "wrong port"],
 )
 def test_a_wrong_address_is_said(rig, change, seen, tmp_path):
-    with rig(X, tmp_path) as made:
-        with pytest.raises(DriverError, match=seen):
-            open_servo(change(made.address)).connect()
+    with rig(X, tmp_path) as made, pytest.raises(DriverError, match=seen):
+        open_servo(change(made.address)).connect()
 
 
 def test_a_port_in_use_is_said(rig, tmp_path):

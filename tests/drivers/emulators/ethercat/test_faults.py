@@ -15,6 +15,7 @@ from tests.waiting import LIMIT, wait_until
 
 pytestmark = pytest.mark.own_network
 
+
 def test_help_names_every_fault(bench):
     named = set(re.findall(r"^[a-z-]+", bench.say("help"), re.MULTILINE))
     assert named >= {
