@@ -1,5 +1,5 @@
-"""What goes wrong on a bus, one thing after another, while the pendulum is driven: what a person is told, that the motor
-is let go, and how it goes on afterwards.
+"""What goes wrong on a bus, one thing after another, while the pendulum is driven: what a person is told, that the
+motor is let go, and how it goes on afterwards.
 
 Where frames reach the drive it is told to let go; where none do its own watchdog ends it.
 """

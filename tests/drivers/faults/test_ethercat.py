@@ -56,7 +56,7 @@ def test_disturbed_frames_are_counted_and_the_run_goes_on(made):
     ],
 )
 def test_what_ends_a_run_switches_the_motor_off(rig, line, seen, tmp_path, request):
-    if seen == LOST:
+    if LOST in seen:
         request.getfixturevalue("impatient")  # frames are waited for in vain
     with rig(DRIVE, tmp_path) as made:
         outcome = run_with(made, lambda made: made.emulator.say(line))
