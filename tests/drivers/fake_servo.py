@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 
 from core.recording import ServoSettings
+from drivers.clock import RealClock
 from drivers.errors import BusError, NoAnswer
 from drivers.limits import Limits
 from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
@@ -26,13 +27,12 @@ FIELDS = (
     "reads",
     "closes",
     "released_at",
-    "commanded_at",
     "blind_releases",
 )
 
 
 class FakeLog:
-    """Integers by name, shared between processes; times are perf_counter nanoseconds."""
+    """Integers by name, shared between processes; times are perf_counter nanoseconds, only for comparing."""
 
     def __init__(self) -> None:
         self._values = get_context("spawn").RawArray("q", len(FIELDS))
@@ -43,15 +43,6 @@ class FakeLog:
     def __setitem__(self, name: str, value: int) -> None:
         self._values[FIELDS.index(name)] = value
 
-    def wait_for(self, name: str, value: int, timeout: float = 20.0) -> bool:
-        """Whether a field took a value before the generous timeout [s]."""
-        deadline = time.monotonic() + timeout
-        while self[name] != value:
-            if time.monotonic() > deadline:
-                return False
-            time.sleep(0.001)
-        return True
-
 
 @dataclass(frozen=True, kw_only=True)
 class FakeSource:
@@ -60,6 +51,8 @@ class FakeSource:
     log: FakeLog = field(default_factory=FakeLog)
     fail_read: int = -1
     """From this driven read on the servo stays silent."""
+    break_read: int = -1
+    """From this driven read on the bus is broken."""
     lost_reads: tuple[int, ...] = ()
     """Driven reads with these numbers are not answered."""
     mute: bool = False
@@ -70,8 +63,8 @@ class FakeSource:
     """The position never rests."""
     failing_releases: int = 0
     """So many attempts to release raise."""
-    read_time: float = 0.0
-    """A read takes this long [s]."""
+    speed: float = 1.0
+    """Seconds of its clock in one of the machine's."""
 
     def open(self) -> FakeServo:
         return FakeServo(self)
@@ -99,6 +92,7 @@ class FakeServo(Servo):
         super().__init__(Limits(speed=1000.0))
         self.source = source or FakeSource()
         self.log = self.source.log
+        self.clock = RealClock(self.source.speed)
         self.position = 0.0
         self.sent: list[object] = []
         self._failing = self.source.failing_releases
@@ -122,18 +116,17 @@ class FakeServo(Servo):
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         self.log["commands"] += 1
-        self.log["commanded_at"] = time.perf_counter_ns()
         self.sent.append(goal)
         if isinstance(goal, PositionGoal):
             self.position = goal.position
 
     def _read(self) -> Reading:
-        if self.source.read_time:
-            time.sleep(self.source.read_time)
         self.log["reads"] += 1
         position = self.position
         if self.log["driven"]:
             self._driven_reads += 1
+            if 0 <= self.source.break_read <= self._driven_reads:
+                raise BusError("fake servo 1: the bus is broken; check its cable")
             silent = 0 <= self.source.fail_read <= self._driven_reads
             if silent or self._driven_reads in self.source.lost_reads:
                 raise NoAnswer("fake servo 1: no answer to a read; check its cable")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.recorder import Recorder
 from tests.drivers.fake_servo import FakeSource
+from tests.waiting import wait_until
 
 SETTINGS = ServoSettings(servo="mx106", kp=16.0, supply_voltage=12.0)
 HEADER = RunHeader(trajectory="sin_sin", bench=Bench(mass=0.5, length=0.15), settings=SETTINGS, rate=200.0)
@@ -50,14 +51,11 @@ class OpenFileSink:
         return self._name
 
 
-def program(source: FakeSource, folder: Path, beats: float, leave: bool) -> None:
-    """Record a minute; beat for `beats` seconds, then end without closing anything, or hang."""
+def program(source: FakeSource, folder: Path, commands: float, leave: bool) -> None:
+    """Record a minute; beat until so many commands were sent, then end without closing anything, or hang."""
     recorder = Recorder(source)
     recorder.start()
     recorder.record(LONG, HEADER, FileSink(folder))
-    deadline = time.monotonic() + beats
-    while time.monotonic() < deadline:
-        recorder.beat()
-        time.sleep(0.02)
+    wait_until(lambda: source.log["commands"] >= commands or (recorder.poll() and not recorder.busy), recorder.beat)
     if not leave:
-        time.sleep(60.0)
+        threading.Event().wait()

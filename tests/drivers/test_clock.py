@@ -1,43 +1,49 @@
 """Clocks: the machine's, a multiple of it, and a virtual one."""
 
 import math
-import time
 
 import pytest
 
 from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
-from drivers.clock import RealClock, VirtualClock
+from drivers.clock import SLICE, SPIN, RealClock, VirtualClock
 from drivers.recorder import record_inline
 from drivers.recorder.cycle import STALL_LIMIT
 from drivers.servo import Reading
 from drivers.simulated import SimulatedServo
 from drivers.simulated.plant import LONGEST_CATCH_UP
 from tests.drivers.fake_servo import FakeServo
+from tests.drivers.machine import MOMENT, machine_time
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    return machine_time(monkeypatch, "drivers.clock")
 
 
 @pytest.mark.parametrize("speed", [0.5, 1.0, 8.0])
-def test_a_real_clock_is_a_multiple_of_the_machines(speed):
+def test_a_real_clock_is_a_multiple_of_the_machines_and_waits_to_the_point(machine, speed):
     clock = RealClock(speed)
-    before = time.perf_counter()
-    now = clock.now()
-    after = time.perf_counter()
-    assert speed * before <= now <= speed * after
     assert not clock.virtual
-    deadline = clock.now() + 0.01 * speed
+    before = machine.perf_counter()
+    assert clock.now() == pytest.approx(speed * (before + MOMENT), abs=1e-9)
+    slept = []
+    machine.meanwhile = slept.append
+    deadline = clock.now() + 0.1 * speed
     clock.wait_until(deadline, lambda: False)
-    assert clock.now() >= deadline
+    assert deadline <= clock.now() < deadline + 10 * MOMENT * speed
+    # It sleeps in slices, and the last stretch is spent awake.
+    assert len(slept) == pytest.approx(0.1 / SLICE, abs=2)
+    assert deadline / speed - slept[-1] == pytest.approx(SPIN, abs=10 * MOMENT)
 
 
 @pytest.mark.parametrize("speed", [1.0, 8.0])
-def test_a_wait_ends_when_it_is_interrupted(speed):
+def test_a_wait_ends_soon_after_it_is_interrupted(machine, speed):
     clock = RealClock(speed)
-    looks = iter((False, False, True))
-    begin = clock.now()
-    clock.wait_until(begin + 3600.0 * speed, lambda: next(looks))
-    assert clock.now() - begin < 60.0 * speed
-    assert next(looks, None) is None
+    stop = machine.perf_counter() + 0.1234
+    clock.wait_until(clock.now() + 3600.0 * speed, lambda: machine.perf_counter() > stop)
+    assert machine.perf_counter() - stop < SLICE + 10 * MOMENT
 
 
 class StandingStill(FakeServo):
@@ -88,7 +94,7 @@ def test_a_plant_loses_no_time_before_its_recorder_counts_as_standing_still(spee
     clock._now += 0.99 * LONGEST_CATCH_UP * speed
     servo.read()
     assert len(ticks) == pytest.approx(0.99 * LONGEST_CATCH_UP * speed / 1e-3, abs=2)
-    assert LONGEST_CATCH_UP > STALL_LIMIT
+    assert LONGEST_CATCH_UP > STALL_LIMIT == 0.2
     ticks.clear()
     clock._now += 3600.0
     servo.read()

@@ -1,21 +1,23 @@
-"""The guardian: a recorder that dies or hangs with a driven servo loses it all the same, whoever else dies with it."""
+"""The guardian: a recorder that dies or hangs with a driven servo loses it all the same, whoever else dies with it.
 
+That it happens is tested here, how soon in `test_limits_in_time` and by `tests.bench.release`.
+"""
+
+import math
 import os
 import signal
-import time
 from multiprocessing import get_context
 
 import pytest
 
 from drivers.errors import RecorderDied
-from drivers.recorder import Recorder
+from drivers.recorder import Recorder, child
 from drivers.servo import ServoState
 from tests.drivers.fake_servo import FakeLog, GuardedSource
 from tests.drivers.recording_program import HEADER, LONG, program
+from tests.waiting import LIMIT, wait_until
 
 CONTEXT = get_context("spawn")
-DEADLINE = 0.25
-"""The motor is off this long after the event [s]."""
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals")
 
@@ -25,74 +27,65 @@ def log():
     return FakeLog()
 
 
+def begin(recorder, log):
+    """Be in a run, unless a guardian was quicker on a busy machine."""
+    recorder.start()
+    recorder.record(LONG, HEADER)
+    wait_until(lambda: log["commands"] > 100 or log["blind_releases"], recorder.beat)
+
+
 @pytest.fixture
 def driving(log):
     """A recorder in a run."""
-    with Recorder(GuardedSource(log=log), heartbeat_limit=5.0) as recorder:
-        recorder.start()
-        recorder.record(LONG, HEADER)
-        assert until(lambda: recorder.beat() or log["commands"] > 100)
+    with Recorder(GuardedSource(log=log)) as recorder:
+        begin(recorder, log)
         yield recorder
 
 
-def until(true, patience=20.0):
-    deadline = time.monotonic() + patience
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.002)
-    return True
-
-
-def seconds_to_release(log, since):
-    assert log.wait_for("driven", 0)
-    return 1e-9 * (log["released_at"] - since)
-
-
-@pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_recorder_that_dies_or_hangs_loses_the_servo(driving, log, number):
-    sent = time.perf_counter_ns()
-    os.kill(log["pid"], getattr(signal, number))
-    assert seconds_to_release(log, sent) < DEADLINE
+def test_a_recorder_that_dies_loses_the_servo(driving, log):
+    os.kill(log["pid"], signal.SIGKILL)
+    wait_until(lambda: not log["driven"])
     assert log["blind_releases"] == 1
     with pytest.raises(RecorderDied):
-        driving.wait(20.0)
+        driving.wait(LIMIT)
     assert driving.state is ServoState.FAULT
-    if number == "SIGKILL":
-        assert "its guardian switched the motor off" in driving.fault
-    else:
+    assert "its guardian switched the motor off" in driving.fault
+
+
+def test_a_recorder_that_hangs_loses_the_servo_and_is_in_fault_when_it_goes_on(impatient, log, monkeypatch):
+    with Recorder(GuardedSource(log=log)) as recorder:
+        begin(recorder, log)
+        os.kill(log["pid"], signal.SIGSTOP)
+        wait_until(lambda: log["blind_releases"])
+        assert log["driven"] == 0
+        os.kill(log["pid"], signal.SIGCONT)
+        result = recorder.wait(LIMIT)
+        assert result.exit_status == "fail"
+        assert "stood still" in result.reason
+        assert recorder.state is ServoState.FAULT
+        assert (log["driven"], log["blind_releases"]) == (0, 1)
+        # One that does not go on counts as dead.
+        monkeypatch.setattr(child, "SILENCE_LIMIT", 0.5)
+        os.kill(log["pid"], signal.SIGSTOP)
+        wait_until(lambda: recorder.poll() is not None and "cut the servo's power supply" in recorder.fault)
         os.kill(log["pid"], signal.SIGCONT)
 
 
-def test_a_recorder_that_goes_on_after_the_guardian_acted_is_in_fault(driving, log):
-    os.kill(log["pid"], signal.SIGSTOP)
-    assert log.wait_for("blind_releases", 1)
-    os.kill(log["pid"], signal.SIGCONT)
-    result = driving.wait(20.0)
-    assert result.exit_status == "fail"
-    assert "stood still" in result.reason
-    assert driving.state is ServoState.FAULT
-    assert log["driven"] == 0
-
-
 def test_program_and_recorder_killed_together_still_lose_the_servo(log, tmp_path):
-    owner = CONTEXT.Process(target=program, args=(GuardedSource(log=log), tmp_path, 60.0, False))
+    owner = CONTEXT.Process(target=program, args=(GuardedSource(log=log), tmp_path, math.inf, False))
     owner.start()
-    assert log.wait_for("driven", 1, 30.0)
-    sent = time.perf_counter_ns()
+    wait_until(lambda: log["driven"])
     os.kill(owner.pid, signal.SIGKILL)
     os.kill(log["pid"], signal.SIGKILL)
-    assert seconds_to_release(log, sent) < DEADLINE
+    wait_until(lambda: not log["driven"])
     owner.join()
 
 
 def test_a_bus_that_cannot_be_reached_is_tried_again(log):
-    with Recorder(GuardedSource(log=log, deaf=5), heartbeat_limit=5.0) as recorder:
-        recorder.start()
-        recorder.record(LONG, HEADER)
-        assert until(lambda: recorder.beat() or log["driven"])
+    with Recorder(GuardedSource(log=log, deaf=5)) as recorder:
+        begin(recorder, log)
         os.kill(log["pid"], signal.SIGKILL)
-        assert log.wait_for("driven", 0)
+        wait_until(lambda: not log["driven"])
         assert log["blind_releases"] == 6
 
 
@@ -107,6 +100,6 @@ def test_the_guardian_says_nothing_while_all_is_well(log):
 def test_a_servo_without_its_guardian_is_not_driven_again(driving, log):
     os.kill(driving._child._guardian.pid, signal.SIGKILL)
     with pytest.raises(RecorderDied, match="guards the servo"):
-        driving.wait(20.0)
-    assert log.wait_for("driven", 0, 1.0)
+        driving.wait(LIMIT)
+    wait_until(lambda: not log["driven"])
     assert driving.state is ServoState.FAULT

@@ -35,7 +35,7 @@ from drivers.simulated.plant import IDEAL, TICK
 from sessions import Session
 from sessions.exporters import export_bam, export_csv
 from sessions.importers import import_paths
-from tests.drivers.test_recorder import wait_until
+from tests.waiting import LIMIT, wait_until
 
 BENCH = Bench(mass=0.3, length=0.1)
 GRAVITY = BENCH.gravity_torque
@@ -251,23 +251,23 @@ def test_a_tripped_limit_releases_it(name):
 def test_an_emergency_stop_releases_it():
     address = "simulated:mx106?actuator=qbmove&preset=stiff"
     header = RunHeader(trajectory="steps", bench=BENCH, settings=SETTINGS, rate=100.0)
-    with Recorder(address, heartbeat_limit=5.0) as recorder:
+    with Recorder(address) as recorder:
         recorder.start()
         recorder.record(make_trajectory("steps", 30.0), header)
-        assert wait_until(lambda: recorder.status.done > 5 and abs(recorder.latest()["current"]) > 0.01, recorder)
+        wait_until(lambda: recorder.status.done > 5 and abs(recorder.latest()["current"]) > 0.01, recorder.beat)
         recorder.emergency_stop()
-        assert recorder.wait(20.0).exit_status == "abort"
-        assert wait_until(lambda: recorder.state is ServoState.FAULT)
-        assert wait_until(lambda: recorder.latest()["current"] == 0.0 and not recorder.latest()["torque_enable"])
+        assert recorder.wait(LIMIT).exit_status == "abort"
+        wait_until(lambda: recorder.state is ServoState.FAULT)
+        wait_until(lambda: recorder.latest()["current"] == 0.0 and not recorder.latest()["torque_enable"])
 
 
 # What a recording keeps.
 
 
-@pytest.fixture
-def session(tmp_path):
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
     """Runs of a servo's own motor, a Webots Servo and a qbMove at 0.3 rad, in this order."""
-    made = Session.create(tmp_path / "session")
+    made = Session.create(tmp_path_factory.mktemp("actuators") / "session")
     for name, preset in (("servo", "soft"), ("webots", "soft"), ("qbmove", "0.3")):
         assert recorded(connected(name, preset), made.sink()).exit_status == "success"
     return made

@@ -2,30 +2,26 @@
 
 import math
 import pickle
-import time
 
 import pytest
 
 from core.catalogue import load_servo, nominal_model
 from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
-from drivers.emulators.process import EmulatorProcess
 from drivers.errors import CommandError, DriverError
 from drivers.limits import Limits
 from drivers.servo import PositionGoal, Release, ServoState, TorqueGoal
-from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, look, settings, source_of, truth
+from tests.drivers.dynamixel.bench import connected, cycles, driven, emulation, settings, source_of, truth
 
 NAMES = tuple(dynamixels())
 HELD = 0.08
 """Held torque as a share of the stall torque."""
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def model(request):
+@pytest.fixture(params=NAMES)
+def model(request, emulate):
     """Catalogue name and an emulator of it."""
-    with EmulatorProcess(emulation(request.param)) as emulator:
-        emulator.say("state")
-        yield request.param, emulator
+    return request.param, emulate(emulation(request.param))
 
 
 def test_it_says_who_it_is(model):
@@ -80,8 +76,8 @@ def test_it_goes_where_it_is_told_without_a_jump(model):
     with connected(emulator) as servo:
         servo.configure(settings(name))
         emulator.say("hand angle 25")
-        time.sleep(1.0)
-        before = look(servo).position
+        emulator.clock.sleep(1.0)
+        before = servo.read().position
         assert before == pytest.approx(math.radians(25.0), abs=0.2)
         emulator.say("hand off")
         # Switched on where it is, whatever goal it had before.
@@ -111,7 +107,7 @@ def test_it_holds_a_torque_while_a_hand_moves_it(model):
     with connected(emulator) as servo:
         servo.configure(settings(name))
         emulator.say("hand angle 10")
-        time.sleep(0.5)
+        emulator.clock.sleep(0.5)
         for sign, angle in ((1.0, 15.0), (-1.0, 5.0)):
             emulator.say(f"hand angle {angle}")
             cycles(servo, TorqueGoal(sign * torque), 150)
@@ -132,7 +128,7 @@ def test_a_velocity_is_told_in_every_mode(model):
     with connected(emulator) as servo:
         servo.configure(settings(name))
         emulator.say("hand angle -30")
-        time.sleep(0.5)
+        emulator.clock.sleep(0.5)
         for goal in (PositionGoal(0.0), TorqueGoal(0.0)):
             emulator.say("hand off" if isinstance(goal, PositionGoal) else "hand angle -30")
             reading = cycles(servo, goal, 100)
@@ -141,7 +137,7 @@ def test_a_velocity_is_told_in_every_mode(model):
         emulator.say("hand off")
 
 
-def test_factory_settings_of_other_programs_are_put_right():
+def test_factory_settings_of_other_programs_are_put_right(emulate):
     """Wheel mode, a slow profile, a cut output, silence: what somebody else may have left in the servo."""
     servos = (
         EmulatedDynamixel(servo="mx64", id=1, registers={"cw_angle_limit": 0, "ccw_angle_limit": 0}),
@@ -153,66 +149,56 @@ def test_factory_settings_of_other_programs_are_put_right():
         ["set profile_velocity 3 id=2", "set goal_pwm 20 id=2", "set status_return_level 0 id=2"],
         ["set moving_speed 5 id=3", "set torque_limit 10 id=3", "set status_return_level 0 id=3"],
     )
-    with EmulatorProcess(DynamixelEmulation(servos=servos)) as emulator:
-        emulator.say("state")
-        for index, lines in enumerate(left):
-            for line in lines:
-                emulator.say(line)
-            with connected(emulator, index) as servo:
-                name = servo.spec.name
-                servo.configure(settings(name))
-                reading = cycles(servo, PositionGoal(0.5), 150)
-                assert reading.position == pytest.approx(0.5, abs=0.2), name
+    emulator = emulate(DynamixelEmulation(servos=servos))
+    for index, lines in enumerate(left):
+        for line in lines:
+            emulator.say(line)
+        with connected(emulator, index) as servo:
+            name = servo.spec.name
+            servo.configure(settings(name))
+            reading = cycles(servo, PositionGoal(0.5), 150)
+            assert reading.position == pytest.approx(0.5, abs=0.2), name
 
 
-def test_narrow_limits_in_the_servo_become_its_ratings():
+def test_narrow_limits_in_the_servo_become_its_ratings(emulate):
     limits = {"min_position_limit": 1024, "max_position_limit": 3072}
     servo = EmulatedDynamixel(servo="xm430_w350", registers=limits)
-    with EmulatorProcess(DynamixelEmulation(servos=(servo,))) as emulator:
-        emulator.say("state")
-        with connected(emulator) as servo:
-            assert servo.ratings.highest_position == pytest.approx(math.pi / 2)
-            assert servo.ratings.lowest_position == pytest.approx(-math.pi / 2)
-            servo.configure(settings("xm430_w350"))
-            with pytest.raises(CommandError, match="wider than the servo's rating"):
-                servo.configure(settings("xm430_w350"), Limits())
-            emulator.say("hand angle 120")
-            time.sleep(1.5)
-            with pytest.raises(DriverError, match="beyond the position limits set in it; move the pendulum"):
-                servo.command(PositionGoal(1.0))
-            assert servo.release()
+    emulator = emulate(DynamixelEmulation(servos=(servo,)))
+    with connected(emulator) as servo:
+        assert servo.ratings.highest_position == pytest.approx(math.pi / 2)
+        assert servo.ratings.lowest_position == pytest.approx(-math.pi / 2)
+        servo.configure(settings("xm430_w350"))
+        with pytest.raises(CommandError, match="wider than the servo's rating"):
+            servo.configure(settings("xm430_w350"), Limits())
+        emulator.say("hand angle 120")
+        emulator.clock.sleep(1.5)
+        with pytest.raises(DriverError, match="beyond the position limits set in it; move the pendulum"):
+            servo.command(PositionGoal(1.0))
+        assert servo.release()
 
 
 def test_a_servo_that_is_not_in_the_catalogue_is_refused_by_its_number(x_series):
     x_series.say("set model_number 1060")
-    try:
-        with pytest.raises(DriverError, match=r"ID 1: a Dynamixel with model number 1060 .*add a file"):
-            connected(x_series)
-    finally:
-        x_series.say("set model_number 1020")
+    with pytest.raises(DriverError, match=r"ID 1: a Dynamixel with model number 1060 .*add a file"):
+        connected(x_series)
 
 
 def test_a_cut_output_is_a_warning(x_series):
     x_series.say("set pwm_limit 400")
-    try:
-        with connected(x_series) as servo:
-            assert any("pwm_limit is set to 400 of 885" in warning for warning in servo.identity.warnings)
-    finally:
-        x_series.say("set pwm_limit 885")
+    with connected(x_series) as servo:
+        assert any("pwm_limit is set to 400 of 885" in warning for warning in servo.identity.warnings)
 
 
-def test_a_slow_bus_works_and_says_how_slow_it_is():
+def test_a_slow_bus_works_and_says_how_slow_it_is(emulate):
     """A new servo's 57600 baud through an adapter that was left as it comes."""
-    with EmulatorProcess(emulation("xm430_w350", baud=57600, usb_latency=0.016)) as emulator:
-        emulator.say("state")
-        with connected(emulator) as servo:
-            # 19 bytes of goal, 14 + 38 of a read, 10 bits each at 57600 baud, and the adapter's 16 ms.
-            highest = 1.0 / (71 * 10 / 57600 + 0.016)
-            told = servo.identity.facts["highest cycle rate [Hz]"]
-            assert 0.6 * highest < told < 1.05 * highest
-            assert any("set a higher baud rate" in warning for warning in servo.identity.warnings)
-            servo.configure(settings("xm430_w350"))
-            reading = cycles(servo, PositionGoal(0.2), 40, period=0.01)
-            assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.05)
-            assert servo.release()
-            assert not driven(emulator)
+    emulator = emulate(emulation("xm430_w350", baud=57600, usb_latency=0.016))
+    with connected(emulator) as servo:
+        # 19 bytes of goal, 14 + 38 of a read, 10 bits each at 57600 baud, and the adapter's 16 ms.
+        highest = 1.0 / (71 * 10 / 57600 + 0.016)
+        assert servo.identity.facts["highest cycle rate [Hz]"] == pytest.approx(highest, rel=0.01)
+        assert any("set a higher baud rate" in warning for warning in servo.identity.warnings)
+        servo.configure(settings("xm430_w350"))
+        reading = cycles(servo, PositionGoal(0.2), 40, period=0.01)
+        assert reading.position == pytest.approx(truth(emulator)["position"], abs=0.05)
+        assert servo.release()
+        assert not driven(emulator)

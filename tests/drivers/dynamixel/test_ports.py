@@ -15,6 +15,7 @@ from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.opening import BaudRateRefused
 from drivers.errors import AddressError, BusError, NoAnswer
 from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
+from drivers.scan import scan
 
 
 class Adapter:
@@ -136,14 +137,31 @@ def test_the_form_offers_the_ports_there_are(monkeypatch):
     port.check("/dev/pts/3")
 
 
-def test_a_port_nobody_listens_at_does_not_block():
+@pytest.fixture
+def terminal():
+    """Path of a port nobody listens at."""
     ours, theirs = os.openpty()
-    try:
-        with Bus(os.ttyname(theirs), 2, 57600) as bus:
-            bus.open()
-            with pytest.raises(NoAnswer):
-                bus.ping(1)
-            bus.send(1, 64, b"\x00")
-    finally:
-        os.close(ours)
-        os.close(theirs)
+    yield os.ttyname(theirs)
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_port_nobody_listens_at_does_not_block(terminal):
+    with Bus(terminal, 2, 57600) as bus:
+        bus.open()
+        with pytest.raises(NoAnswer):
+            bus.ping(1)
+        bus.send(1, 64, b"\x00")
+
+
+def test_a_second_program_is_kept_away_and_a_blind_release_is_not(terminal):
+    values = {"port": terminal}
+    with Bus(terminal, 2, 57600) as bus:
+        bus.open()
+        with pytest.raises(BusError, match="another program uses the port"):
+            DynamixelSource(port=terminal).open().connect()
+        with pytest.raises(BusError, match="another program uses the port"):
+            scan("dynamixel", values, lambda step: None, lambda: False)
+        DynamixelSource(port=terminal).release_blindly()
+    stop = iter((False, True))
+    assert scan("dynamixel", values, lambda step: None, lambda: next(stop, True)) == []

@@ -1,17 +1,13 @@
 """Looking for Dynamixels: found whatever protocol they speak and rate they listen at, said what was tried, stopped."""
 
-import threading
-import time
-
 import pytest
 
-from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.search import EACH_ID
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
-from drivers.emulators.process import EmulatorProcess
 from drivers.errors import BusError
 from drivers.registry import resolve
 from drivers.scan import scan
-from tests.drivers.dynamixel.bench import NOISE, source_of
+from tests.drivers.dynamixel.bench import source_of
 
 SERVOS = (
     EmulatedDynamixel(servo="xl330", id=1),
@@ -21,79 +17,54 @@ SERVOS = (
 )
 
 
-@pytest.fixture(scope="module")
-def crowd():
-    with EmulatorProcess(DynamixelEmulation(servos=SERVOS)) as emulator:
-        emulator.say("state")
-        yield emulator
+@pytest.fixture
+def crowd(emulate):
+    return emulate(DynamixelEmulation(servos=SERVOS))
 
 
-def test_everyone_at_the_given_rate_is_found(crowd):
+def test_everyone_at_two_rates_is_found_the_given_rate_first(crowd):
     port = source_of(crowd).port
     steps = []
-    # Stopped when the next rate would be tried: protocol 1 asks each of 253 IDs.
-    found = scan(
-        "dynamixel",
-        {"port": port, "baud": "1000000"},
-        steps.append,
-        lambda: bool(steps) and steps[-1].tried.endswith("1000000 baud, protocol 1, ID 252"),
-    )
-    assert {servo.title: servo.address for servo in found} == {
-        "Dynamixel XL330-M288": f"dynamixel:{port}:1:2:1000000",
-        "Dynamixel XL-320": f"dynamixel:{port}:200:2:1000000",
-        "Dynamixel MX-106": f"dynamixel:{port}:1:1:1000000",
-    }
+    # Stopped at the third rate: protocol 1 asks each of 253 IDs.
+    two = 2 * (1 + 253)
+    found = scan("dynamixel", {"port": port, "baud": "1000000"}, steps.append, lambda: len(steps) >= two)
+    assert [(servo.title, servo.address) for servo in found] == [
+        ("Dynamixel XL330-M288", f"dynamixel:{port}:1:2:1000000"),
+        ("Dynamixel XL-320", f"dynamixel:{port}:200:2:1000000"),
+        ("Dynamixel MX-106", f"dynamixel:{port}:1:1:1000000"),
+        ("Dynamixel XM430-W350", f"dynamixel:{port}:2:2:57600"),
+    ]
+    assert "model number 1020" in found[-1].detail
     assert steps[0].tried == f"{port}, 1000000 baud, protocol 2, all IDs"
     assert steps[0].answer == "ID 1 Dynamixel XL330-M288, ID 200 Dynamixel XL-320"
-    assert len(steps) == 1 + 253
+    assert len(steps) == two
     assert steps[1].answer == "no answer"
     assert steps[2].answer == "Dynamixel MX-106"
+    assert steps[253].tried == f"{port}, 1000000 baud, protocol 1, ID 252"
     for servo in found:
         resolve(servo.address)
 
 
-def test_a_servo_at_another_rate_is_found_as_well(crowd):
-    port = source_of(crowd).port
-    steps = []
-    found = scan("dynamixel", {"port": port, "baud": "57600"}, steps.append, lambda: bool(steps))
-    assert [servo.address for servo in found] == [f"dynamixel:{port}:2:2:57600"]
-    assert "model number 1020" in found[0].detail
-
-
 def test_an_unknown_model_is_found_too(crowd):
-    port = source_of(crowd).port
     crowd.say("set model_number 1060 id=2")
     steps = []
-    found = scan("dynamixel", {"port": port, "baud": "57600"}, steps.append, lambda: bool(steps))
-    crowd.say("set model_number 1020 id=2")
-    assert found[0].title == "unknown Dynamixel, model number 1060"
-    assert "add a file" in found[0].detail
+    values = {"port": source_of(crowd).port, "baud": "57600"}
+    [found] = scan("dynamixel", values, steps.append, lambda: bool(steps))
+    assert found.title == "unknown Dynamixel, model number 1060"
+    assert "add a file" in found.detail
 
 
-def test_a_cancelled_scan_is_over_at_once(crowd):
-    port = source_of(crowd).port
-    for after in (0.05, 1.2):
-        cancelled = threading.Event()
-        steps, ended = [], []
-
-        def look(steps=steps, ended=ended, cancelled=cancelled):
-            scan("dynamixel", {"port": port, "baud": "115200"}, steps.append, cancelled.is_set)
-            ended.append(time.perf_counter())
-
-        thread = threading.Thread(target=look)
-        thread.start()
-        time.sleep(after)
-        begin = time.perf_counter()
-        cancelled.set()
-        thread.join(20.0)
-        assert ended[0] - begin < NOISE * 0.1
+@pytest.mark.parametrize("after", [0.05, 254 * EACH_ID + 0.1])
+def test_a_cancelled_scan_is_over_at_once(clock, crowd, after):
+    """While it listens to all IDs, and while it asks one after the other."""
+    cancelled = clock.now() + after
+    steps = []
+    values = {"port": source_of(crowd).port, "baud": "115200"}
+    assert scan("dynamixel", values, steps.append, lambda: clock.now() >= cancelled) == []
+    assert cancelled <= clock.now() < cancelled + 0.01
+    assert len(steps) < 254
 
 
-def test_a_port_that_is_missing_or_somebody_elses_is_an_error(crowd):
+def test_a_port_that_is_missing_is_an_error():
     with pytest.raises(BusError, match="no such port"):
         scan("dynamixel", {"port": "/dev/nowhere"}, lambda step: None, lambda: False)
-    port = source_of(crowd).port
-    with Bus(port, 2, 1_000_000) as bus:
-        bus.open()
-        with pytest.raises(BusError, match="another program uses the port"):
-            scan("dynamixel", {"port": port}, lambda step: None, lambda: False)

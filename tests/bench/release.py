@@ -1,0 +1,108 @@
+"""How soon a driven servo is released, whatever happens: `python -m tests.bench.release`, or `make bench WHAT=release`.
+
+The product's own limits in real time, with a servo that obeys at once: what tests stretch for a busy machine's sake.
+Times are from the event to the motor being off, as the servo's shared log has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Callable
+
+from drivers.limits import Limits
+from drivers.recorder import Recorder
+from tests.bench.printing import line
+from tests.drivers.fake_servo import GuardedSource
+from tests.drivers.recording_program import HEADER, LONG
+
+REPEATS = 10
+BEATEN = 1.0
+"""How long a servo is driven before something happens [s]."""
+PATIENCE = 5.0
+"""A servo that is driven after this time stays driven [s]."""
+Event = Callable[[Recorder, GuardedSource], None]
+
+
+def stop(recorder: Recorder, source: GuardedSource) -> None:
+    """Press the emergency stop."""
+    recorder.emergency_stop()
+
+
+def fall_silent(recorder: Recorder, source: GuardedSource) -> None:
+    """Beat once more."""
+    recorder.beat()
+
+
+def kill(recorder: Recorder, source: GuardedSource) -> None:
+    """Kill the recorder's process."""
+    os.kill(source.log["pid"], signal.SIGKILL)
+
+
+def suspend(recorder: Recorder, source: GuardedSource) -> None:
+    """Stop the recorder's process, as a debugger does."""
+    os.kill(source.log["pid"], signal.SIGSTOP)
+
+
+EVENTS: dict[str, tuple[Event, float]] = {
+    "emergency stop": (stop, 0.050),
+    "program that falls silent": (fall_silent, 0.200),
+    "recorder killed": (kill, 0.250),
+    "recorder stopped": (suspend, 0.250),
+}
+"""What happens and when the motor has to be off [s]."""
+SLACK = 0.010
+"""A silent program is noticed by the first look after its time [s]."""
+
+
+def seconds_to_release(event: Event, held: bool) -> float:
+    """From an event in a run or while a torque is held to the motor being off [s]; infinite when it stays on."""
+    source = GuardedSource()
+    log = source.log
+    with Recorder(source, limits=Limits(speed=1000.0, torque=2.0)) as recorder:
+        recorder.start()
+        if held:
+            recorder.hold(0.1, HEADER)
+        else:
+            recorder.record(LONG, HEADER)
+        driven_since = float("inf")
+        while time.perf_counter() - driven_since < BEATEN:
+            recorder.beat()
+            time.sleep(0.01)
+            if log["driven"]:
+                driven_since = min(driven_since, time.perf_counter())
+        begin = time.perf_counter_ns()
+        event(recorder, source)
+        while log["driven"] and time.perf_counter_ns() - begin < 1e9 * PATIENCE:
+            time.sleep(0.001)
+        took = float("inf") if log["driven"] else 1e-9 * (log["released_at"] - begin)
+        if event is suspend:
+            os.kill(log["pid"], signal.SIGCONT)
+    return took
+
+
+def main() -> int:
+    """Print each event's times beside its limit; not 0 when one took longer."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--repeats", type=int, default=REPEATS)
+    repeats = parser.parse_args().repeats
+    late = 0
+    for name, (event, limit) in EVENTS.items():
+        for held in (False, True):
+            took = [seconds_to_release(event, held) for _ in range(repeats)]
+            allowed = limit + SLACK * (event is fall_silent)
+            late += max(took) > allowed
+            line(
+                f"{name}, {'torque held' if held else 'in a run'}: motor off, median / longest of {repeats}",
+                f"{1e3 * statistics.median(took):.1f} / {1e3 * max(took):.1f} ms",
+                f"limit {1e3 * allowed:.0f} ms{', late' if max(took) > allowed else ''}",
+            )
+    return 1 if late else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""Scales the product's limits in real time, in every Python process a test starts: no verdict is about a busy machine.
+
+`tests/conftest.py` puts this folder on PYTHONPATH, so that processes started by tests, by whatever they test and by the
+processes of those all run it first. The real limits are shown by `tests.bench.release`.
+"""
+
+import os
+import sys
+from importlib.machinery import PathFinder
+
+FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
+"""The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
+LIMITS = {
+    "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
+    "bench_gui.work.desk": ("PATIENCE",),
+    "bench_gui.work.worker": ("PATIENCE",),
+    "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
+    "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
+    "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
+    "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE", "GAP"),
+    "drivers.dynamixel.source": ("BLIND_PATIENCE",),
+    "drivers.emulators.dynamixel.x_series": ("WATCHDOG_UNIT",),
+    "drivers.emulators.ethercat.esc": ("TICK",),
+    "drivers.emulators.ethercat.slave": ("SYNC_LIMIT",),
+    "drivers.emulators.process": ("ANSWER_LIMIT",),
+    "drivers.ethercat.bus": ("REQUEST_LIMIT", "STOP_LIMIT"),
+    "drivers.ethercat.drive": ("ORPHAN_LIMIT", "LOST_FRAMES"),
+    "drivers.ethercat.master": ("SAFEOP_LIMIT",),
+    "drivers.ethercat.servo": (
+        *("PATIENCE", "RELEASE_LIMIT", "ENABLE_LIMIT"),
+        *("OP_LIMIT", "RESET_LIMIT", "LOOK_LIMIT"),
+    ),
+    "drivers.recorder.child": ("SILENCE_LIMIT",),
+    "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
+    "drivers.recorder.guardian": ("GUARD_LIMIT",),
+    "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+    "drivers.recorder.loop": ("UNATTENDED",),
+    "drivers.recorder.process": ("CONNECT_LIMIT",),
+}
+"""Module to the constants in it that say how long something may be silent, late or away."""
+IN_VIRTUAL_TIME = (
+    *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "servo", "source")),
+    "drivers.emulators.dynamixel.x_series",
+    *(f"drivers.emulators.ethercat.{name}" for name in ("esc", "slave")),
+    *(f"drivers.recorder.{name}" for name in ("cycle", "guardian", "loop")),
+)
+"""Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
+
+
+class ScaledLimits(PathFinder):
+    """Finds modules as Python does; what is in the table is scaled as soon as its module has run."""
+
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        spec = super().find_spec(name, path, target) if name in LIMITS else None
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_scale(module):
+                run(module)
+                for limit in LIMITS[name]:
+                    real = getattr(module, limit)
+                    setattr(module, limit, type(real)(FACTOR * real))
+
+            spec.loader.exec_module = run_and_scale
+        return spec
+
+
+sys.meta_path.insert(0, ScaledLimits)
