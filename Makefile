@@ -3,7 +3,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 SETUP := .setup/environment
 
-.PHONY: run test check bench package bundle fuzz clean
+.PHONY: run test quick slow check bench package bundle fuzz clean
 
 run: ## open the window on the simulated servo and the example session; without a display run the demo
 	@$(SETUP) run
@@ -12,6 +12,14 @@ run: ## open the window on the simulated servo and the example session; without 
 test: ## all tests, headless
 	@$(SETUP) test
 	@.setup/tests
+
+quick: ## all that is not slow, in a minute; AT=tests/core/export for one part
+	@$(SETUP) test
+	@.setup/tests -q -m "not slow" $(AT)
+
+slow: ## all tests, and note anew in tests/slow.txt which are slow
+	@$(SETUP) test
+	@.setup/tests -q --note-slow
 
 check: ## lint, format, types, room rules
 	@$(SETUP) test

@@ -6,9 +6,12 @@ import os
 import shutil
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as hypothesis_settings
 
 os.environ["SERVOBENCH_SERVOS"] = tempfile.mkdtemp(prefix="servos-")
 """No test reads or changes a person's own servos; processes that tests start inherit it."""
@@ -26,19 +29,93 @@ import sitecustomize  # noqa: E402
 for module in sitecustomize.IN_VIRTUAL_TIME:
     sitecustomize.LIMITS.pop(module, None)
 
-ROOMS = {"calm": ("drivers", "cookbook"), "alone": ("cli", "gui")}
-"""Where `make test` looks for tests that are not run beside all others."""
+# How long an example takes is the machine's affair.
+hypothesis_settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+hypothesis_settings.load_profile("any machine")
+
+HERE = Path(__file__).parent
+SLOW = HERE / "slow.txt"
+"""Checked in: seconds of every test function, or whole file where what its tests share takes long, that `make quick`
+leaves out. `make slow` writes it anew."""
+LONGEST_QUICK = 0.4
+"""[s]"""
+
+
+def pytest_addoption(parser):
+    parser.addoption("--note-slow", action="store_true", help=f"write what takes long into {SLOW.name}")
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Durations(config))
+
+
+def noted_slow():
+    """Test function or file, as it is named from the tests' folder, to seconds."""
+    lines = SLOW.read_text("utf-8").splitlines() if SLOW.exists() else []
+    return {name: float(seconds) for seconds, name in (line.split() for line in lines)}
+
+
+def pytest_ignore_collect(collection_path, config):
+    """Files that are slow as a whole are not even imported for `make quick`."""
+    if config.option.markexpr == "not slow" and collection_path.suffix == ".py":
+        return str(collection_path.relative_to(HERE)) in noted_slow() or None
+    return None
 
 
 def pytest_collection_modifyitems(items):
-    """No such test is left out because it stands where nobody looks."""
-    here = Path(__file__).parent
-    for mark, rooms in ROOMS.items():
-        places = {here / room for room in rooms}
-        marked = (item for item in items if item.get_closest_marker(mark))
-        lost = [item.nodeid for item in marked if places.isdisjoint(item.path.parents)]
-        if lost:
-            raise pytest.UsageError(f"{mark} tests belong into {' or '.join(rooms)}: {', '.join(lost)}")
+    """Mark what is slow, and begin with the longest files: none is left to one process at the end."""
+    noted, seconds = noted_slow(), Counter()
+    for name, took in noted.items():
+        seconds[name.partition("::")[0]] += took
+    for item in items:
+        file = str(item.path.relative_to(HERE))
+        if file in noted or f"{file}::{function_of(item.nodeid)}" in noted:
+            item.add_marker("slow")
+    items.sort(key=lambda item: -seconds[str(item.path.relative_to(HERE))])
+
+
+def function_of(nodeid):
+    """The test's name without its file and parameters."""
+    return nodeid.partition("::")[2].partition("[")[0]
+
+
+class Durations:
+    """Sees how long tests and what they share take, and says so where the checked-in file does not."""
+
+    def __init__(self, config):
+        self._config = config
+        self._tests, self._shared, self._longest = Counter(), Counter(), Counter()
+
+    def pytest_runtest_logreport(self, report):
+        file = report.nodeid.partition("::")[0].removeprefix("tests/")
+        test = f"{file}::{function_of(report.nodeid)}"
+        self._tests[test] += report.duration
+        kind = self._shared if report.when == "setup" else self._longest
+        key = file if report.when == "setup" else test
+        kind[key] = max(kind[key], report.duration)
+
+    @property
+    def slow(self):
+        """What belongs into the file: name to seconds."""
+        files = {file for file, took in self._shared.items() if took > LONGEST_QUICK}
+        found = Counter()
+        for test, took in self._tests.items():
+            file = test.partition("::")[0]
+            if file in files:
+                found[file] += took
+            elif self._longest[test] > LONGEST_QUICK:
+                found[test] = took
+        return found
+
+    def pytest_terminal_summary(self, terminalreporter):
+        slow = self.slow
+        if self._config.option.note_slow:
+            lines = (f"{took:.1f} {name}" for name, took in sorted(slow.items()))
+            SLOW.write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        elif self._config.option.markexpr == "not slow":
+            for name, took in slow.most_common(10):
+                terminalreporter.write_line(f"slow, but not in {SLOW.name}: {name} ({took:.1f} s)")
 
 
 def pytest_collection_finish():

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal
 
 from core.errors import ServoBenchError
@@ -290,12 +291,17 @@ class ServoLink(QObject):
             return
         for event in recorder.poll():
             self._take(event)
-        if self._recorder is None or self._reader is None:
+        if self._recorder is None:
             return
-        rows = self._reader.read().rows
+        rows = self.take_rows()
+        self._publish(self._look(recorder, rows[-1] if len(rows) else recorder.latest()))
+
+    def take_rows(self) -> np.ndarray:
+        """Hand out what was measured since the last call, also between two ticks."""
+        rows = self._reader.read().rows if self._reader is not None else np.empty(0)
         if len(rows):
             self.rows.emit(rows)
-        self._publish(self._look(recorder, rows[-1] if len(rows) else recorder.latest()))
+        return rows
 
     def close(self) -> None:
         """Release the servo and end the recorder's process, waiting for it."""

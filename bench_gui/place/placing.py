@@ -141,7 +141,7 @@ class Placing(QObject):
     @property
     def level(self) -> float:
         """How steady the pendulum is, 0 … 1."""
-        return self._finder.steadiness.level if self.active and not self.pulling else 0.0
+        return self._finder.level if self.active and not self.pulling else 0.0
 
     @property
     def best(self) -> PlacedPoint | None:
@@ -308,11 +308,13 @@ class Placing(QObject):
 
     def let_go(self) -> None:
         """Take the hand off."""
-        self.pulling = False
         hand = self._servo.hand
         if hand is not None:
             hand.torque = 0.0
             hand.let_go()
+        # What was measured until now was measured in the hand, however late it is read.
+        self._servo.take_rows()
+        self.pulling = False
 
     @property
     def has_hand(self) -> bool:

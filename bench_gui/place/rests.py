@@ -102,6 +102,11 @@ class RestFinder:
         """Whether the pendulum has come to rest since `restart`."""
         return math.isfinite(self._last)
 
+    @property
+    def level(self) -> float:
+        """How steady the pendulum is without a hand, 0 … 1."""
+        return self.steadiness.level if self._free else 0.0
+
     def restart(self) -> None:
         """Take the next rest as the place a hand begins from, not as a candidate."""
         self.steadiness.clear()

@@ -8,15 +8,22 @@ identity that is new in every process, and no entry of the cache would ever be f
 
 import zlib
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FunctionType
 from typing import Any
 
 import llvmlite.binding
 from numba import njit
+from numba.core.compiler_lock import global_compiler_lock
 
 from core.kernel.layout import Contact, Law
 from core.kernel.mathops import FASTMATH
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
 
 llvmlite.binding.set_option("servobench", "-force-vector-interleave=2")
 """A step is one long chain of dependent operations: two vectors of candidates side by side hide its latency, which
@@ -48,12 +55,32 @@ def compiled(kernel: Callable[..., None], step: Callable[..., tuple[float, ...]]
 def kept_on_disk(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Return a function compiled with Numba's options and kept in its disk cache.
 
-    Where no folder can be written, each process compiles for itself.
+    Of several processes that need it at once one compiles it, the others wait for what it writes. Where no folder can
+    be written, each process compiles for itself.
     """
     try:
-        return njit(**options, cache=True)(function)
+        dispatcher: Any = njit(**options, cache=True)(function)
     except RuntimeError:
         return njit(**options)(function)
+    lock, compile = Path(dispatcher.stats.cache_path, f"{function.__module__}.lock"), dispatcher.compile
+
+    def compile_alone(signature: Any) -> Any:
+        with global_compiler_lock, _held(lock):
+            return compile(signature)
+
+    dispatcher.compile = compile_alone
+    return dispatcher
+
+
+def _held(lock: Path) -> ExitStack:
+    """Return a file's lock, held until it is closed or its process ends; nothing where there can be none."""
+    stack = ExitStack()
+    with suppress(OSError):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = stack.enter_context(lock.open("w"))
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX)
+    return stack
 
 
 def cache_folder() -> Path | None:

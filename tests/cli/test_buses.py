@@ -13,7 +13,6 @@ from bench_gui.cli import main
 from drivers.dynamixel import search
 from sessions import Session
 
-pytestmark = pytest.mark.alone
 BENCH = [sys.executable, "-c", "import sys; from bench_gui.cli import main; sys.exit(main())"]
 
 
@@ -26,7 +25,7 @@ def terminal():
     assert process.stdout is not None
     yield process, process.stdout.readline().removeprefix("connect to ").strip()
     process.stdin.close()
-    assert process.wait(10) in (0, -15)
+    assert process.wait() in (0, -15)
     process.stdout.close()
 
 
@@ -120,5 +119,5 @@ def test_without_anything_to_read_an_emulator_goes_on_until_it_is_ended():
             process.wait(0.5)
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait()
         process.stdout.close()

@@ -14,6 +14,7 @@ from tests.drivers.own_network import way
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "resources" / "help" / "cookbook"
+PATIENCE = ROOT / "tests" / "patience"
 STAND_INS = Path(__file__).parent / "stand_ins"
 ROOMS = ("core", "drivers", "sessions", "bench_gui")
 
@@ -27,7 +28,7 @@ def environment(folder, *places):
     command.chmod(command.stat().st_mode | stat.S_IEXEC)
     return {
         "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(map(str, places)),
+        "PYTHONPATH": os.pathsep.join(map(str, (*places, PATIENCE))),
         "SERVOBENCH_HOME": str(folder / ".home"),
     }
 
@@ -39,7 +40,7 @@ def needs(module):
 @pytest.mark.parametrize(
     ("name", "places"),
     [
-        pytest.param("dynamixel", (ROOT,), marks=pytest.mark.calm),  # a bus in real time
+        ("dynamixel", (ROOT,)),
         ("bam", (ROOT,)),
         ("studies", (ROOT,)),
         pytest.param("mujoco", (ROOT,), marks=needs("mujoco")),
@@ -54,10 +55,8 @@ def test_own_recordings(tmp_path):
     follow(BOOK.parent / "own_recordings.md", tmp_path, environment(tmp_path, ROOT))
 
 
-@pytest.mark.calm
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
 def test_erob_recipe(tmp_path):
-    """A bus in real time; a machine that is away for five of its cycles loses it."""
     follow(BOOK / "erob.md", tmp_path, environment(tmp_path, ROOT), way())
 
 

@@ -4,16 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import settings as hypothesis_settings
 
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.model import ServoModel
 from core.recording import Recording
-
-# A first example may compile a kernel.
-hypothesis_settings.register_profile("core", deadline=None)
-hypothesis_settings.load_profile("core")
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 

@@ -141,7 +141,7 @@ torque = st.floats(-20.0, 20.0).filter(lambda t: abs(t) > 1e-6)
 speed = st.one_of(st.just(0.0), st.floats(-10.0, 10.0))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(models(), torque, speed)
 def test_boundaries_separate_the_areas(model, motor, velocity):
     sign = math.copysign(1.0, motor)
@@ -178,7 +178,7 @@ FARTHEST = 1e3
 """Torque up to which the static area is looked at [N·m]: sums of 1e16 N·m and more have no digit left for friction."""
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(models(), torque, speed, st.floats(0.0, 1.0))
 @example(NEARLY_LOCKED, 1.0, 0.0, 1.0)
 def test_the_static_area_has_no_gap(model, motor, velocity, share):
@@ -189,7 +189,7 @@ def test_the_static_area_has_no_gap(model, motor, velocity, share):
     assert state(model, motor, near + (1e-9 + share * (1.0 - 2e-9)) * (far - near), velocity) == "static"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(models(), torque, speed)
 def test_diagrams_are_odd_in_torque_and_even_in_speed(model, motor, velocity):
     for boundary in (drive_torque, backdrive_torque):
@@ -198,7 +198,7 @@ def test_diagrams_are_odd_in_torque_and_even_in_speed(model, motor, velocity):
         np.testing.assert_array_equal(boundary(model, motor, -velocity), value)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(models(), torque, speed)
 def test_both_quadratic_gates_give_the_same_diagram(model, motor, velocity):
     """They differ only where the torques help each other, outside the diagram; the residual tests honour the flag."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-import time  # only for stamps
+import time
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 
@@ -27,13 +27,12 @@ FIELDS = (
     "reads",
     "closes",
     "released_at",
-    "commanded_at",
     "blind_releases",
 )
 
 
 class FakeLog:
-    """Integers by name, shared between processes; times are perf_counter nanoseconds."""
+    """Integers by name, shared between processes; times are perf_counter nanoseconds, only for comparing."""
 
     def __init__(self) -> None:
         self._values = get_context("spawn").RawArray("q", len(FIELDS))
@@ -117,7 +116,6 @@ class FakeServo(Servo):
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         self.log["commands"] += 1
-        self.log["commanded_at"] = time.perf_counter_ns()
         self.sent.append(goal)
         if isinstance(goal, PositionGoal):
             self.position = goal.position

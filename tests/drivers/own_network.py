@@ -62,8 +62,8 @@ def way() -> tuple[str, ...]:
     """The command that gives what follows it a network of its own; empty when none is allowed here."""
     for words in _WAYS:
         try:
-            done = subprocess.run([*words, *_PROOF], capture_output=True, timeout=20.0, check=False)
-        except (OSError, subprocess.TimeoutExpired):
+            done = subprocess.run([*words, *_PROOF], capture_output=True, check=False)
+        except OSError:
             continue
         if done.returncode == 0:
             return tuple(words)
@@ -85,12 +85,11 @@ def _run(first: pytest.Item) -> dict[str, list[pytest.TestReport]]:
     config = first.config
     items = [item for item in first.session.items if item.path == first.path and item.get_closest_marker(MARK)]
     reports: dict[str, list[pytest.TestReport]] = {item.nodeid: [] for item in items}
-    again = f"--reruns={config.getoption('reruns', None) or 0}"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "reports")
         environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
         done = subprocess.run(
-            [*way(), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", again, *reports],
+            [*way(), sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *reports],
             cwd=config.rootpath,
             env=environment | {_REPORTS: str(file)},
             stdin=subprocess.DEVNULL,

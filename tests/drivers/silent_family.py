@@ -8,7 +8,7 @@ tries every baud rate and ID, each for `patience` seconds, and heeds a cancellat
 
 from __future__ import annotations
 
-import time  # whoever asks hardware waits in real time
+import time
 from dataclasses import dataclass
 
 from drivers.errors import NoAnswer
@@ -18,6 +18,8 @@ from drivers.servo import Servo
 
 BAUD_RATES = ("57600", "1000000")
 IDS = range(20)
+LOOK = 0.01
+"""Between two looks whether a scan shall stop [s]."""
 REMEDY = "check the power supply, the cable, the baud rate and the ID, or scan for servos"
 
 
@@ -84,7 +86,7 @@ class SilentServo(Servo):
 
     def _connect(self) -> None:
         source = self.source
-        time.sleep(float(source.patience))
+        time.sleep(float(source.patience))  # as hardware is waited for
         raise NoAnswer(f"No answer to the ping of ID {source.id} on {source.port} at {source.baud} baud; {REMEDY}")
 
     def _close(self) -> None:
@@ -100,10 +102,9 @@ def scan(values, on_step, should_stop):
     patience = float(values.get("patience", "0.2"))
     for baud in BAUD_RATES:
         for number in IDS:
-            over = time.monotonic() + patience
-            while time.monotonic() < over:
+            for _ in range(round(patience / LOOK)):
                 if should_stop():
                     return []
-                time.sleep(min(0.01, patience))
+                time.sleep(LOOK)  # as hardware is waited for
             on_step(ScanStep(f"{values.get('port', 'QUIET0')}, {baud} baud, ID {number}", "no answer"))
     return []

@@ -70,26 +70,6 @@ def test_what_ends_the_other_pytest_fails_here(module):
     result.stdout.fnmatch_lines(["*Fatal Python error: Aborted*"])
 
 
-@pytest.mark.skipif(not own_network.way(), reason="no namespaces here")
-def test_what_fails_once_is_run_again_where_it_failed(module):
-    module.makepyfile(
-        """
-        import pathlib
-        import pytest
-
-        @pytest.mark.own_network
-        def test_second_time():
-            mark = pathlib.Path("mark")
-            known = mark.exists()
-            mark.touch()
-            assert known
-        """
-    )
-    result = module.runpytest_subprocess("test_what_fails_once_is_run_again_where_it_failed.py", "--reruns=1")
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["*1 rerun*"])
-
-
 def test_a_test_elsewhere_may_follow(module):
     module.mkpydir("first").joinpath("test_first.py").write_text(
         "import pytest\ndef test_here(): pass\n@pytest.mark.own_network\ndef test_there(): pass\n"

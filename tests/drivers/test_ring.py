@@ -87,7 +87,7 @@ def produce(rings, count):
 
 def test_another_process_writes_flat_out_and_no_row_is_torn_repeated_or_out_of_order():
     """Into a ring that it overruns many times, and into one that it overruns a few times."""
-    rings, count = [Ring(CONTEXT, DTYPE, capacity) for capacity in (16, 4096)], 40_000
+    rings, count = [Ring(CONTEXT, DTYPE, capacity) for capacity in (16, 4096)], 20_000
     readers = [RingReader(ring) for ring in rings]
     process = CONTEXT.Process(target=produce, args=(rings, count))
     process.start()

@@ -152,6 +152,7 @@ class Stopwatch:
 
     def __init__(self, speed: float) -> None:
         self.speed = speed
+        # For the benchmarks, which tell it; no test looks.
         self._begin = time.monotonic()
 
     @property

@@ -35,7 +35,7 @@ def test_mutants_are_understood_or_refused(name):
     seeds = [seed.read_bytes() for seed in parser.seeds]
 
     @given(which=st.sampled_from(range(len(seeds))), chance=st.integers(0, 2**32 - 1), noise=st.binary(max_size=40))
-    @settings(max_examples=MUTANTS, deadline=None, derandomize=True, database=None)
+    @settings(max_examples=MUTANTS, derandomize=True, database=None)
     def tried(which, chance, noise):
         parser.accepts(parser.mutate(seeds[which], Random(chance))[: parser.longest])
         parser.accepts(noise)

@@ -119,6 +119,7 @@ class Tour:
         placing.set_torques(TORQUES)
 
         def rest(angle: float) -> None:
+            # A tool and no test: it waits as a person does, here and below.
             end = time.monotonic() + 2.0
             while abs(servo.view.position - angle) > 0.01 and time.monotonic() < end:
                 placing.pull_to(angle)

@@ -1,12 +1,9 @@
 """Calls in threads: every answer reaches who asked, whatever the one before made of its own."""
 
-import time
-
 import pytest
 
 from bench_gui.work.background import Background
-
-PATIENCE = 10.0
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -17,10 +14,7 @@ def background():
 
 
 def wait(background):
-    end = time.monotonic() + PATIENCE
-    while not all(future.done() for future, *_ in background._pending):
-        assert time.monotonic() < end
-        time.sleep(0.005)
+    wait_until(lambda: all(future.done() for future, *_ in background._pending))
 
 
 def test_one_answer_that_is_taken_badly_costs_no_other(background):

@@ -18,10 +18,9 @@ from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
 from drivers.servo import ServoState
 from sessions import Session
-from tests.gui.conftest import be_patient, dispose
+from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
-
-pytestmark = pytest.mark.alone  # a hand that is held up pulls too hard
+from tests.waiting import wait_until
 
 LONG = 240_000
 """The first start of a process may compile the kernels [ms]."""
@@ -61,7 +60,7 @@ class Hands:
 
     def drag_to(self, goal):
         """Drag the drawn mass to an angle, let go, and return where it was."""
-        return drag_pendulum(self.qtbot, self.pendulum, lambda: self.angle, goal, MOUSE)
+        return drag_pendulum(self.qtbot, self.controller.servo, self.pendulum, lambda: self.angle, goal, MOUSE, 0.2)
 
     def rest(self):
         """Wait until the pendulum stays where it is."""
@@ -89,8 +88,6 @@ class Hands:
 def hands(qtbot, tmp_path, monkeypatch):
     """The page in a window of its own, at a simulated MX-106 that lives eight times as fast."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    # What a dead window costs is tested elsewhere; here a busy machine must not take the servo away.
-    be_patient(monkeypatch)
     controller = Controller("simulated:mx106?speed=8")
     controller.servo.stop_lock = 0.0
     window = QWidget()
@@ -132,6 +129,25 @@ def test_both_extremes_with_the_mouse(hands):
     session = Session.open(hands.controller.library.path)
     hands.until(lambda: points_from_json(session.document("placed_points")) == hands.placing.points)
     assert not hands.problems
+
+
+def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
+    hands.connect()
+    hands.hold()
+    servo, placing = hands.controller.servo, hands.placing
+    held = hands.rest() - 0.3
+    hands.problems.clear()
+    placing.pull_to(held)
+    # The window hangs while the pendulum is pulled out and stands there for much longer than a rest takes.
+    begin = servo.recorder.latest()["clock"]
+    wait_until(lambda: servo.recorder.latest()["clock"] > begin + 6.0, servo.beat)
+    stood = servo.recorder.latest()["position"]
+    placing.let_go()
+    assert placing.level == 0.0
+    hands.until(lambda: len(placing.points) == 1)
+    # It has swung back and rests where the torque leaves it.
+    assert placing.points[0].angle > stood + 0.05
+    assert placing.points[0].angle == pytest.approx(hands.angle, abs=0.004)
 
 
 def test_the_arrow_keys_push_the_pendulum(hands):

@@ -9,8 +9,7 @@ import pytest
 
 from bench_gui.work.worker import Worker, Workers
 from core.errors import InputError
-
-PATIENCE = 20.0
+from tests.waiting import wait_until
 
 
 def count(job: int, line) -> int:
@@ -24,7 +23,7 @@ def wait(job: str, line) -> str:
     """End when asked to."""
     line.tell(os.getpid())
     while not line.stop_asked():
-        time.sleep(0.01)
+        time.sleep(0.01)  # not to burn a processor; nothing depends on how long
     return f"{job}, {'courteous' if line.courtesy_asked() else 'at full speed'}"
 
 
@@ -47,11 +46,7 @@ class Listener:
         )
 
     def until(self, condition):
-        end = time.monotonic() + PATIENCE
-        while not condition():
-            assert time.monotonic() < end, (self.told, self.ended, self.failed)
-            self.workers.tick()
-            time.sleep(0.005)
+        wait_until(condition, self.workers.tick, lambda: (self.told, self.ended, self.failed))
 
 
 @pytest.fixture

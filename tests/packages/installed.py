@@ -7,7 +7,6 @@ import ctypes
 import json
 import os
 import subprocess
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -16,9 +15,10 @@ from PySide6.QtWidgets import QApplication
 from bench_gui.places import HOME_VARIABLE
 from bench_gui.settings import FORMAT, NAME
 from bench_gui.shell.single import hand_over
+from tests import waiting
 
-LONG = 120.0
-"""A first start compiles the kernels, beside whatever else runs here [s]."""
+LONG = 600.0
+"""Ends what hangs; a first start compiles the kernels, beside whatever else runs here [s]."""
 _DROP_FROM_BOUNDING_SET = 24
 _OVERRIDE, _READ_SEARCH = 1, 2
 
@@ -75,8 +75,8 @@ def window(command: Sequence[object], environment: Mapping[str, str], monkeypatc
 
 def wait_until(condition, program: subprocess.Popen[bytes]) -> None:
     """Look again and again while a program runs; it is another process, nothing of it can be waited on."""
-    end = time.monotonic() + LONG
-    while not condition():
+
+    def look() -> None:
         assert program.poll() is None, f"the program ended with {program.returncode}"
-        assert time.monotonic() < end, "in vain"
-        time.sleep(0.05)
+
+    waiting.wait_until(condition, look)

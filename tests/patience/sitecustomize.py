@@ -11,21 +11,38 @@ from importlib.machinery import PathFinder
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 """The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
-    "drivers.dynamixel.bus": ("READ_TIME",),
-    "drivers.dynamixel.packets": ("FIRST_PATIENCE", "WRITE_LIMIT"),
-    "drivers.dynamixel.servo": ("SHORTEST_PATIENCE",),
+    "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
+    "bench_gui.work.desk": ("PATIENCE",),
+    "bench_gui.work.worker": ("PATIENCE",),
+    "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
+    "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
+    "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
+    "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE", "GAP"),
+    "drivers.dynamixel.source": ("BLIND_PATIENCE",),
+    "drivers.emulators.dynamixel.x_series": ("WATCHDOG_UNIT",),
+    "drivers.emulators.ethercat.esc": ("TICK",),
+    "drivers.emulators.ethercat.slave": ("SYNC_LIMIT",),
+    "drivers.emulators.process": ("ANSWER_LIMIT",),
+    "drivers.ethercat.bus": ("REQUEST_LIMIT", "STOP_LIMIT"),
+    "drivers.ethercat.drive": ("ORPHAN_LIMIT", "LOST_FRAMES"),
+    "drivers.ethercat.master": ("SAFEOP_LIMIT",),
+    "drivers.ethercat.servo": (
+        *("PATIENCE", "RELEASE_LIMIT", "ENABLE_LIMIT"),
+        *("OP_LIMIT", "RESET_LIMIT", "LOOK_LIMIT"),
+    ),
     "drivers.recorder.child": ("SILENCE_LIMIT",),
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
+    "drivers.recorder.loop": ("UNATTENDED",),
+    "drivers.recorder.process": ("CONNECT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
-IN_VIRTUAL_TIME: tuple[str, ...] = (
-    "drivers.dynamixel.bus",
-    "drivers.dynamixel.packets",
-    "drivers.dynamixel.servo",
-    "drivers.recorder.cycle",
-    "drivers.recorder.guardian",
+IN_VIRTUAL_TIME = (
+    *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "servo", "source")),
+    "drivers.emulators.dynamixel.x_series",
+    *(f"drivers.emulators.ethercat.{name}" for name in ("esc", "slave")),
+    *(f"drivers.recorder.{name}" for name in ("cycle", "guardian", "loop")),
 )
 """Modules of that table that keep their real limits in pytest's own process, where no real time passes for them."""
 
@@ -42,7 +59,8 @@ class ScaledLimits(PathFinder):
             def run_and_scale(module):
                 run(module)
                 for limit in LIMITS[name]:
-                    setattr(module, limit, FACTOR * getattr(module, limit))
+                    real = getattr(module, limit)
+                    setattr(module, limit, type(real)(FACTOR * real))
 
             spec.loader.exec_module = run_and_scale
         return spec

@@ -47,7 +47,7 @@ def noted_file(session):
 
 
 @given(annotation=annotations())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_an_annotation_comes_back_from_json(annotation):
     assert Annotation.from_json(json.loads(json.dumps(annotation.to_json()))) == annotation
 
@@ -219,7 +219,7 @@ def is_json(value):
     name: any_json.filter(is_json) | st.lists(st.text(max_size=5), max_size=3) | st.floats(-1, 1)
     for name in ("note", "tags", "excluded", "reason", "trim_begin", "trim_end", "later")
 }))  # fmt: skip
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_entry_is_taken_or_named_and_can_be_replaced(entry):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))

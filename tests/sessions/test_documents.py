@@ -40,7 +40,7 @@ def refusal(action):
 
 
 @given(data=plain.filter(lambda data: data is not None), name=st.sampled_from(["placed_points", "plan"]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_data_come_back_as_they_were_set(data, name):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))
@@ -206,7 +206,7 @@ def test_a_pipe_or_a_folder_in_the_way_does_not_stop_anything(session, recording
     | any_json.map(lambda data: json.dumps(wrapped("annotations", data)).encode()),
     name=st.sampled_from(DOCUMENT_NAMES),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_whatever_a_document_holds_the_session_opens_and_a_new_one_can_be_set(content, name):
     with tempfile.TemporaryDirectory() as folder:
         session = Session.create(Path(folder, "s"))
@@ -228,9 +228,10 @@ def test_whatever_a_document_holds_the_session_opens_and_a_new_one_can_be_set(co
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_document(session):
     seen = set()
-    for kill in range(6):
+    for kill in range(4):
         scribes = [start("rewrite", session.path, f"{who}{kill}") for who in "ab"]
-        for _ in range(15 * kill):
+        wanted = len(seen) + kill
+        while len(seen) < wanted:
             plan = Session.open(session.path).document("plan")
             assert plan["numbers"] == plan["numbers"][:1] * 20_000
             seen.add((plan["who"], plan["numbers"][0]))
@@ -239,7 +240,6 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_document(session):
             scribe.communicate()
         plan = session.document("plan")
         assert plan["numbers"] == plan["numbers"][:1] * 20_000
-    assert len(seen) >= 5
     session.set_document("plan", "alive")
     assert session.document("plan") == "alive"
     assert [name for name in os.listdir(session.path) if "damaged" in name] == []

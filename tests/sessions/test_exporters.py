@@ -121,7 +121,7 @@ def recordings(draw):
 
 
 @given(original=recordings())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_any_run_survives_both_formats(same, original):
     same(original, read_csv(csv_text(original).encode(), "x.csv"))
     same(original, read_bam(bam_text(original).encode(), "x.json"))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from core.catalogue import load_servo
@@ -148,7 +148,6 @@ def test_every_unit_is_worth_what_it_is_worth():
     clock=st.sampled_from([("s", 1.0), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)]),
     since=st.sampled_from([0.0, 1.7e9]),
 )
-@settings(deadline=None)
 def test_any_unit_and_clock_gives_the_same_run(tmp_path_factory, angle, clock, since):
     (unit, angles), (ticks, times) = angle, clock
     table = {
@@ -226,7 +225,6 @@ def test_a_name_or_pattern_that_does_not_fit_is_refused(pattern, said):
         min_size=1,
     )
 )
-@settings(deadline=None)
 def test_columns_come_back_from_their_text(names):
     columns = {channel: Column(name.strip() or "x", "") for channel, name in names.items()}
     back = parse_columns(columns_text(columns))

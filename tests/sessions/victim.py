@@ -1,10 +1,11 @@
 """A process that records, to be killed. Not a test: `test_recovery` runs it.
 
-`victim.py lane SESSION DIARY KILLS SEED` forks a recorder, kills it with SIGKILL at a random moment, writes into
+`victim.py lane SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into
 the diary what the recorder had said and done until then, and starts over. `victim.py full SESSION BYTES END` records
 onto a disk that takes files of at most so many bytes and then finishes the run or dies.
 
-Row i of every run has goal_position i and position cos(i/10); its time is the wall time at which it was made.
+Row i of every run has goal_position i and position cos(i/10). Time is the recorder's own, PERIOD from row to row; how
+long a recorder lives is counted in the processor's time. So nothing depends on how busy the machine is.
 """
 
 import json
@@ -16,10 +17,11 @@ import resource
 import signal
 import struct
 import sys
-import time
+from types import SimpleNamespace
 
 import numpy as np
 
+import sessions.writer
 from core.bench import Bench
 from core.errors import ServoBenchError
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
@@ -29,15 +31,23 @@ HEADER = RunHeader(
     trajectory="sin_sin",
     bench=Bench(mass=0.49, length=0.1),
     settings=ServoSettings(servo="xl330", kp=400, supply_voltage=7.4),
-    rate=500.0,
+    rate=100.0,
 )
 STATE = struct.Struct("iddqq")
 """Number of the run under way (0: none), its first and last rows' times, rows taken, rows flushed."""
+PERIOD = 0.01
+"""[s]"""
+LONGEST_LIFE = 0.06
+"""Of a recorder [s of the processor]."""
+now = 0.0
+sessions.writer.time = SimpleNamespace(monotonic=lambda: now)
 
 
 def row(index):
+    global now
+    now += PERIOD
     table = np.zeros(1, SAMPLE_DTYPE)
-    table["time"] = time.monotonic()
+    table["time"] = now
     table["goal_position"] = index
     table["position"] = math.cos(index / 10)
     table["torque_enable"] = 1
@@ -50,16 +60,15 @@ def record_for_ever(sink, state, finished, seed):
     while True:
         run = sink.open(HEADER)
         number = int(run.id[:4])
-        end = time.monotonic() + lengths.choice((0.02, 0.2, 0.6, 3.0))
+        end = now + lengths.choice((0.02, 0.2, 0.6, 3.0))
         index, first = 0, 0.0
-        while time.monotonic() < end or index < 2:
+        while now < end or index < 2:
             sample = row(index)
             run.append(sample)
             last = sample["time"][0]
             first = last if index == 0 else first
             index += 1
             STATE.pack_into(state, 0, number, first, last, index, run.rows_flushed)
-            time.sleep(0.002)
         identity = run.finish("success")
         os.write(finished, f"{identity} {index}\n".encode())
         STATE.pack_into(state, 0, 0, 0.0, 0.0, 0, 0)
@@ -72,13 +81,14 @@ def lane(path, diary_path, kills, seed):
         for kill in range(kills):
             state = mmap.mmap(-1, STATE.size)
             outlet, inlet = os.pipe()
+            life = moments.uniform(0.004, LONGEST_LIFE)
             process = os.fork()
             if process == 0:
+                # Nothing handles this signal: it ends the process wherever it is, as SIGKILL does.
+                signal.setitimer(signal.ITIMER_PROF, life)
                 record_for_ever(sink, state, inlet, seed * 1000 + kill)
             os.close(inlet)
-            time.sleep(moments.uniform(0.05, 1.5))
-            os.kill(process, signal.SIGKILL)
-            os.waitpid(process, 0)
+            assert os.WTERMSIG(os.waitpid(process, 0)[1]) == signal.SIGPROF
             with os.fdopen(outlet) as pipe:
                 finished = [line.split() for line in pipe if line.endswith("\n")]
             number, first, last, taken, flushed = STATE.unpack(state)

@@ -16,6 +16,8 @@ _ALIAS_WORD = 4
 _USE_ALIAS = 0x01
 """In the fourth byte of DL control."""
 
+TICK = 40
+"""Of the clock behind the watchdogs' divider [ns]."""
 DEFAULT_DIVIDER = 0x09C2
 """Of the watchdogs: 100 µs."""
 DEFAULT_WATCHDOG = 1000
@@ -203,7 +205,7 @@ class Esc:
         """Longest silence of the process data [ns]; 0 when the watchdog is off or no sync manager is watched."""
         if not any(guard.control & WATCHED and not guard.blocked for guard in self._guards):
             return 0
-        return (self.get(r.WATCHDOG_DIVIDER, 2) + 2) * 40 * self.get(r.PROCESS_WATCHDOG, 2)
+        return (self.get(r.WATCHDOG_DIVIDER, 2) + 2) * TICK * self.get(r.PROCESS_WATCHDOG, 2)
 
     @property
     def watchdog_count(self) -> int:

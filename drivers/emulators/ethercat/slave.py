@@ -16,6 +16,9 @@ from drivers.emulators.ethercat.sii import make_image
 from drivers.emulators.ethercat.states import AlCode, AlState, StateMachine
 from drivers.emulators.mechanism import Mechanism
 
+SYNC_LIMIT = 100
+"""Periods of SYNC0 without process data that an enabled drive takes for a lost master, unless told otherwise."""
+
 
 class Slave:
     """One eRob on the segment. What it moves and its EEPROM outlast a loss of power, nothing else does."""
@@ -27,7 +30,7 @@ class Slave:
         number: int = 1,
         strict: bool = True,
         drift: float = 0.0,
-        sync_limit: int = 0,
+        sync_limit: int | None = None,
         now: int = 0,
     ) -> None:
         """number: its place, which is also its serial number; the rest as in `source.EthercatEmulation`; now: [ns]."""
@@ -105,8 +108,10 @@ class Slave:
             self.states.fail(AlCode.WATCHDOG, AlState.SAFEOP)
         elif self.states.synchronous and not self.esc.clock.active:
             self.states.fail(AlCode.SYNC_LOST, AlState.SAFEOP)
-        elif self._sync_limit and self.esc.clock.missed(now) > self._sync_limit:
-            self.drive.lose_master()
+        else:
+            limit = SYNC_LIMIT if self._sync_limit is None else self._sync_limit
+            if limit and self.esc.clock.missed(now) > limit:
+                self.drive.lose_master()
 
     def _received(self) -> None:
         """The master wrote process data."""

@@ -32,8 +32,9 @@ class EthercatEmulation:
     """The truth of the first drive; None is the best the catalogue knows."""
     drift: float = 0.0
     """How much faster than the machine's clock the drives' crystals run, e.g. 20e-6."""
-    sync_limit: int = 100
-    """Periods of SYNC0 without process data that an enabled drive takes for a lost master (fault 0xA000); 0: none."""
+    sync_limit: int | None = None
+    """Periods of SYNC0 without process data that an enabled drive takes for a lost master (fault 0xA000); 0: none,
+    None: the emulated drive's own."""
 
     def __post_init__(self) -> None:
         if not self.servos:

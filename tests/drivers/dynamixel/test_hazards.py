@@ -329,7 +329,7 @@ def test_what_a_blind_release_sends(emulator, monkeypatch):
     sent.clear()
     emulator.say("power off")
     source.release_blindly()
-    assert sent == [mx] * 2 if source.protocol == 1 else [xl320] * 2 + [x] * 2
+    assert sent == ([mx] * 2 if source.protocol == 1 else [xl320] * 2 + [x] * 2)
 
 
 def test_the_servo_at_another_baud_rate_or_id_stays_silent(x_series):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from drivers.servo import ServoState
 from drivers.simulated.servo import starting_bench
 from tests.drivers.dynamixel.bench import connected, driven, emulation, settings
 from tests.drivers.recording_program import FileSink
-from tests.waiting import wait_until
+from tests.waiting import LIMIT, wait_until
 
 RATE = 200.0
 
@@ -116,10 +117,12 @@ def test_an_emergency_stop_in_a_run(clock, bus, servo, seconds):
 def test_a_run_through_processes_and_a_recorder_that_is_killed(tmp_path):
     """A real port, a real clock: the recorder and the emulator in processes of their own."""
     name = "mx106"
-    with EmulatorProcess(emulation(name)) as emulator, Recorder(emulator.addresses[0]) as recorder:
+    emulator = EmulatorProcess(emulation(name))
+    [address] = emulator.start(LIMIT)
+    with closing(emulator), Recorder(address) as recorder:
         assert recorder.start().model == name
         recorder.record(make_trajectory("lift_and_drop", 1.0, lift_time=0.5), header(name), FileSink(tmp_path))
-        result = recorder.wait(240.0)
+        result = recorder.wait(LIMIT)
         assert (result.exit_status, result.reason) == ("success", "")
         rows = np.load(tmp_path / "rows.npy")
         assert len(rows) == result.samples == RATE - result.skipped_cycles

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import time
-from contextlib import suppress
+import sys
+from contextlib import contextmanager
 
 import pytest
+import sitecustomize
 
 from core.bench import Bench
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
-from drivers.recorder.process import FIFO_PRIORITY
 from drivers.registry import open_servo
 from tests.drivers.own_network import pytest_configure, pytest_runtest_logreport, pytest_runtest_protocol
+from tests.waiting import wait_until
 
 __all__ = ["pytest_configure", "pytest_runtest_logreport", "pytest_runtest_protocol"]
 
 ADDRESS = "ethercat:ecm0:1?servo=erob80_50"
 BENCH = Bench(mass=8.0, length=0.25)
-BEHIND = 5
-"""Priority of a test: before all that is not in real time, but in nobody's way who has a frame to answer."""
+WATCHDOG = f"{50.0 * sitecustomize.FACTOR:g}"
+"""What the emulated drive makes of the 50 ms it is told [ms]."""
 
 
 class Segment:
@@ -38,21 +38,17 @@ class Segment:
         """States and statistics of a slave."""
         return dict(_words(self.say(f"esc {slave}".strip())))
 
-    def seconds_driven(self, patience: float = 10.0) -> float:
-        """How long the first drive goes on being driven [s]."""
-        begin = time.perf_counter()
-        while self.truth()["driven"]:
-            assert time.perf_counter() - begin < patience, self.say("esc")
-            time.sleep(0.002)
-        return time.perf_counter() - begin
+    def until_off(self) -> None:
+        """Wait until the first drive is not driven any more."""
+        wait_until(lambda: not self.truth()["driven"], told=lambda: self.say("esc"))
 
 
 def _words(line):
     return (word.split("=", 1) for word in line.split())
 
 
-def drive(servo, goal, seconds, times=None):
-    """Make cycles as the recorder does; returns the readings, and in `times` when they were made."""
+def drive(servo, goal, seconds):
+    """Make cycles as the recorder does; returns the readings."""
     period = 0.002
     due = servo.clock.now()
     readings = []
@@ -61,26 +57,40 @@ def drive(servo, goal, seconds, times=None):
         servo.clock.wait_until(due, lambda: False)
         servo.command(goal)
         readings.append(servo.read())
-        if times is not None:
-            times.append(servo.clock.now())
     return readings
 
 
-def prefer(pid, priority):
-    """Schedule a process (0: this one) in real time, 0 for as usual, where that is allowed.
+def drive_until(servo, goal, true):
+    """Make cycles until a reading is what `true` says; returns it."""
 
-    What is tested here is not the scheduler: a drive answers at once however busy the machine is.
-    """
-    policy = os.SCHED_FIFO if priority else os.SCHED_OTHER
-    with suppress(OSError):
-        os.sched_setscheduler(pid, policy, os.sched_param(priority))
+    def come():
+        reading = drive(servo, goal, 0.01)[-1]
+        return reading if true(reading) else None
+
+    return wait_until(come)
+
+
+def near(position, within=0.05):
+    """Whether a reading is at rest at about this position [rad]."""
+    return lambda reading: abs(reading.position - position) < within and abs(reading.velocity) < 0.05
+
+
+@contextmanager
+def real_limits(*names):
+    """These limits of the driver as they really are, all without names: wanted to pass here, or in virtual time."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limits in sitecustomize.LIMITS.items():
+            if name.startswith("drivers.ethercat.") and name in sys.modules:
+                for limit in set(names or limits).intersection(limits):
+                    scaled = getattr(sys.modules[name], limit)
+                    patch.setattr(sys.modules[name], limit, type(scaled)(scaled / sitecustomize.FACTOR))
+        yield
 
 
 @pytest.fixture(scope="module")
 def emulator():
     """One drive, for all tests of a module."""
     with EmulatorProcess(EthercatEmulation(bench=BENCH)) as process:
-        prefer(process.pid, FIFO_PRIORITY)
         yield process
 
 
@@ -98,6 +108,4 @@ def servo(segment):
     """Connected and released, used as the recorder's process does."""
     with open_servo(ADDRESS) as opened:
         opened.connect()
-        prefer(0, BEHIND)
         yield opened
-        prefer(0, 0)

@@ -6,7 +6,10 @@ import threading
 
 import pytest
 
+from drivers.emulators.ethercat import registers as r
+from drivers.emulators.ethercat.clock import DistributedClock
 from drivers.ethercat.dc import PHASE, BusClock, PhaseLock
+from tests.waiting import LIMIT
 
 CYCLE = 0.002
 
@@ -44,6 +47,30 @@ def test_a_late_thread_does_not_pull_the_cycles_along():
     lock, distances = run(50e-6, 0.0, 5000, lambda: chance.expovariate(1 / 2e-4))
     assert lock.locked
     assert max(abs(distance) for distance in distances[1000:]) < 1e-3 * CYCLE
+
+
+@pytest.mark.parametrize("drift", [0.0, 1e-3, -1e-3])
+def test_frames_come_one_in_each_period_of_the_drives_clock(drift):
+    """The emulated drive counts the frames between its pulses; the host's thread is late at random."""
+    chance = random.Random(1)
+    cycle, memory = round(1e9 * CYCLE), bytearray(r.END)
+    clock = DistributedClock(memory, now=0, drift=drift)
+    memory[r.SYNC0_CYCLE : r.SYNC0_CYCLE + 4] = cycle.to_bytes(4, "little")
+    memory[r.SYNC0_START : r.SYNC0_START + 8] = (10 * cycle).to_bytes(8, "little")
+    memory[r.ACTIVATION] = 0x03
+    clock.activate(0)
+    lock = PhaseLock(CYCLE)
+    deadline = 10.001 * CYCLE
+    for number in range(5000):
+        late = min(chance.expovariate(1 / 1e-4), 0.5 * CYCLE)
+        arrival = round(1e9 * (deadline + late))
+        if number == 1000:
+            clock.forget_windows()
+        clock.count(arrival)
+        bus_time = 1e-9 * (clock.system_time(arrival) % cycle)
+        deadline += CYCLE + (lock.correction(bus_time, late) if number else lock.first_shift(bus_time, late))
+    windows = clock.windows
+    assert (windows.one, windows.empty, windows.more) == (3999, 0, 0)
 
 
 def test_the_first_shift_is_never_more_than_half_a_cycle():
@@ -86,7 +113,7 @@ def never():
 
 
 def test_a_wait_is_over_when_the_nearest_cycle_came_back_and_was_not_used():
-    clock = BusClock(1.0)  # so slow that nothing but the cycles ends a wait
+    clock = BusClock(100.0)  # so slow that nothing but the cycles ends a wait
     begin = clock.now()
     ended = []
 
@@ -94,23 +121,23 @@ def test_a_wait_is_over_when_the_nearest_cycle_came_back_and_was_not_used():
         clock.wait_until(deadline, never)
         ended.append(deadline)
 
-    thread = threading.Thread(target=wait, args=(begin + 10.0,))
+    thread = threading.Thread(target=wait, args=(begin + 1000.0,))
     thread.start()
-    clock.complete(begin + 9.4)
-    thread.join(0.05)
+    clock.complete(begin + 940.0)
+    thread.join(0.05)  # long enough to notice on most machines that it is over; none says it is without being so
     assert not ended
-    clock.complete(begin + 9.6)
-    thread.join(5.0)
-    assert ended == [begin + 10.0]
+    clock.complete(begin + 960.0)
+    thread.join(LIMIT)
+    assert ended == [begin + 1000.0]
     # It came back, so that a wait for it again is over at once, unless somebody used it.
-    wait(begin + 10.0)
+    wait(begin + 1000.0)
     clock.use()
-    thread = threading.Thread(target=wait, args=(begin + 10.0,))
+    thread = threading.Thread(target=wait, args=(begin + 1000.0,))
     thread.start()
     thread.join(0.05)
     assert len(ended) == 2
-    clock.complete(begin + 10.6)
-    thread.join(5.0)
+    clock.complete(begin + 1060.0)
+    thread.join(LIMIT)
     assert len(ended) == 3
 
 

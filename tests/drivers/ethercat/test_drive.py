@@ -8,11 +8,13 @@ import pytest
 from core.catalogue import load_servo, nominal_model
 from core.recording import ServoSettings
 from drivers.errors import BusError, DriverError, ServoFault
+from drivers.ethercat import drive as limits
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
-from drivers.ethercat.drive import LOST_FRAMES, ORPHAN_LIMIT, STUCK_LIMIT, Drive, Scale
+from drivers.ethercat.drive import Drive, Scale
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import Inputs
 from drivers.servo import PositionGoal, TorqueGoal
+from tests.drivers.ethercat.conftest import real_limits
 from tests.drivers.ethercat.motor import STATUS, Motor
 
 CYCLE = 0.002
@@ -81,7 +83,8 @@ def wait(wire, seconds):
 def wire():
     made = Wire()
     made.cycle(3)
-    return made
+    with real_limits():
+        yield made
 
 
 def test_a_drive_nobody_wants_is_told_to_be_off(wire):
@@ -162,7 +165,7 @@ def failed(wire, kind, words):
 def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
     wire.run(TorqueGoal(5.0))
     wire.drive.heard(wire.now)
-    wire.cycle(int(ORPHAN_LIMIT / CYCLE) - 1)
+    wire.cycle(int(limits.ORPHAN_LIMIT / CYCLE) - 1)
     assert wire.drive.trouble is None
     wire.cycle(3)
     assert failed(wire, DriverError, "nobody commanded the driven servo for 100 ms")
@@ -170,18 +173,18 @@ def test_a_driven_servo_nobody_asks_about_is_let_go(wire):
 
 def test_waiting_on_the_servos_clock_is_a_sign_of_life(wire):
     wire.run(TorqueGoal(5.0))
-    wait(wire, 5 * ORPHAN_LIMIT)
+    wait(wire, 5 * limits.ORPHAN_LIMIT)
     assert wire.drive.trouble is None
 
 
 def test_one_or_two_lost_frames_are_bridged_three_are_not(wire):
     wire.run(TorqueGoal(5.0))
-    wire.cycle(LOST_FRAMES - 1, answers=False)
+    wire.cycle(limits.LOST_FRAMES - 1, answers=False)
     assert wire.drive.trouble is None
     wire.cycle()
-    wire.cycle(LOST_FRAMES, answers=False)
-    assert wire.drive.lost == 2 * LOST_FRAMES - 1
-    assert failed(wire, BusError, f"{LOST_FRAMES} frames in a row did not come back")
+    wire.cycle(limits.LOST_FRAMES, answers=False)
+    assert wire.drive.lost == 2 * limits.LOST_FRAMES - 1
+    assert failed(wire, BusError, f"{limits.LOST_FRAMES} frames in a row did not come back")
 
 
 def test_frames_do_not_matter_before_the_drive_is_in_service(wire):
@@ -196,7 +199,7 @@ def test_a_position_no_motor_could_have_reached_is_not_used(wire):
     wire.say(position=1000 + 200_000)
     wire.cycle()
     assert wire.drive.newest is before
-    wire.cycle(LOST_FRAMES - 1)
+    wire.cycle(limits.LOST_FRAMES - 1)
     assert failed(wire, BusError, "had an impossible position in it")
 
 
@@ -243,7 +246,7 @@ def test_a_warning_bit_is_no_fault(wire):
 
 def test_a_count_that_never_changes_under_a_strong_current_ends_the_run(wire):
     wire.run(TorqueGoal(0.9 * 12.0 * KT))
-    wait(wire, STUCK_LIMIT - 0.02)
+    wait(wire, limits.STUCK_LIMIT - 0.02)
     assert wire.drive.trouble is None
     wait(wire, 0.04)
     assert failed(wire, ServoFault, "the encoder gives the same count for 150 ms under 10.8 A")
@@ -251,7 +254,7 @@ def test_a_count_that_never_changes_under_a_strong_current_ends_the_run(wire):
 
 def test_a_pendulum_held_at_rest_is_not_stuck(wire):
     wire.run(TorqueGoal(0.7 * 12.0 * KT))
-    wait(wire, 10 * STUCK_LIMIT)
+    wait(wire, 10 * limits.STUCK_LIMIT)
     assert wire.drive.trouble is None
 
 

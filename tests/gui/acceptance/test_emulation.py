@@ -8,8 +8,6 @@ from bench_gui.shell.tasks import BENCH
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 
-pytestmark = pytest.mark.alone
-
 
 def choose(person, box, data):
     place = box.findData(data)

@@ -58,10 +58,26 @@ def test_e_stop(person):
         assert person.state is ServoState.FAULT
         assert not person.controller.servo.busy
 
+    def drive(state):
+        """Begin runs until one is seen in a phase: on a busy machine a short one passes unseen."""
+        queue = person.controller.queue
+
+        def seen():
+            return servo.view.phase is state and servo.view.kind == "moving"
+
+        def missed():
+            return state is Phase.APPROACH and servo.view.phase is Phase.RUN
+
+        while not seen():
+            person.record(0.8 if state is Phase.RETURN else 20.0)
+            person.until(lambda: seen() or missed() or not queue.active)
+            if not seen():
+                queue.abort()
+                person.until(lambda: person.state is ServoState.READY and not servo.busy and not queue.active)
+
     for state in ("ready", Phase.APPROACH, Phase.RUN, Phase.RETURN):
         if state != "ready":
-            person.record(0.8 if state is Phase.RETURN else 20.0)
-            person.until(lambda state=state: servo.view.phase is state and servo.view.kind == "moving")
+            drive(state)
         escape(person)
         person.until(lambda: person.state is ServoState.FAULT and servo.stop_latency is not None)
         person.until(lambda: not servo.busy)
@@ -86,11 +102,10 @@ def test_after_an_emergency_stop_commands_are_refused_for_a_while(person):
     assert not servo.busy
 
 
-@pytest.mark.impatient
+@pytest.mark.usefixtures("impatient")
 def test_dead_gui_is_safe(person):
     person.connect()
     person.record(20.0)
-    person.until(lambda: person.window.record.live.count > 10)
     person.hang()
     person.until(lambda: person.state is ServoState.FAULT)
     # The state is in shared memory, its reason comes a moment later.

@@ -180,7 +180,7 @@ def test_answers_are_stuffed(connect):
     assert answer == packet2(1, bytes.fromhex("55 00 FFFFFDFDFF"))
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(noise=st.lists(st.one_of(st.sampled_from((0xFF, 0xFD, 0x00, 0xFE, 0x01)), st.integers(0, 255)), max_size=80))
 def test_noise_never_stops_a_servo(noise_client, noise):
     """Whatever was on the line: after a pause a servo of each protocol answers again."""
@@ -201,7 +201,7 @@ def noise_client(connect):
 @example(id=0xFE, instruction=0x82, parameters=[0, 0, 0, 64, 0, 0, 0, 0])
 @example(id=0xFE, instruction=0x8A, parameters=[0, 0, 0, 64, 0, 0, 0, 0])
 @example(id=0x52, instruction=2, parameters=[0, 1, 2])
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     id=st.sampled_from((0x51, 0x52, 0xFE)),
     instruction=st.one_of(st.sampled_from([int(known) for known in Instruction]), st.integers(0, 255)),

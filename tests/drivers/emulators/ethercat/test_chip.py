@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from drivers.emulators.ethercat.datagrams import Command
+from drivers.emulators.ethercat.drive import DriveState
 from drivers.emulators.ethercat.information import SdoInformation
 from drivers.emulators.ethercat.sii import checksum
 from tests.drivers.emulators.ethercat.wire import STATION, Wire
@@ -106,6 +107,66 @@ def test_periods_of_sync0_are_counted(wire):
     assert (clock.windows.one, clock.windows.more) == (3, 1)
     assert (clock.windows.empty, clock.windows.longest_gap) == (3, 3)
     assert clock.missed(1_000_000_000 + 100 + 10_500_000) == 2
+
+
+MILLISECOND = 1_000_000
+
+
+def operate(wire: Wire, watchdog: int) -> None:
+    """Bring the first slave to OP with periods of 1 ms; watchdog: [100 µs]."""
+    wire.open_mailboxes()
+    wire.sync_manager(2, 0x1100, 10, 0x64)
+    wire.sync_manager(3, 0x1400, 10, 0x20)
+    start_sync(wire, wire.read(0x0910, 8) + 1_000)
+    wire.write(0x0420, struct.pack("<H", watchdog))
+    for state in (4, 8):
+        wire.write(0x0120, struct.pack("<H", state))
+        assert wire.read(0x0130) == state
+
+
+def control(wire: Wire, word: int, after: int = MILLISECOND) -> None:
+    """Write process data with a controlword `after` more [ns]."""
+    wire.now += after
+    assert wire.write(0x1100, bytes(8) + struct.pack("<H", word)) == 1
+    wire.slaves[0].step(wire.now)
+
+
+def wait(wire: Wire, time: int) -> None:
+    """Let time pass without frames [ns]."""
+    wire.now += time
+    wire.slaves[0].step(wire.now)
+
+
+@pytest.mark.parametrize(("units", "milliseconds"), [(1000, 100), (500, 50), (1, 0.1)])
+def test_the_watchdog_ends_operation_on_time(wire, units, milliseconds):
+    operate(wire, units)
+    for _ in range(3):
+        control(wire, 0, round(0.9 * milliseconds * MILLISECOND))
+    wait(wire, round(milliseconds * MILLISECOND))
+    assert wire.read(0x0130) == 8
+    wait(wire, 1)
+    assert (wire.read(0x0130), wire.read(0x0134), wire.read(0x0442, 1)) == (0x14, 0x1B, 1)
+
+
+def test_without_a_watchdog_silence_does_not_end_operation(wire):
+    operate(wire, 0)
+    wait(wire, 1_000_000 * MILLISECOND)
+    assert wire.read(0x0130) == 8
+
+
+@pytest.mark.parametrize(("limit", "periods"), [(None, 100), (10, 10)])
+def test_an_enabled_drive_misses_its_master_after_so_many_periods(limit, periods):
+    wire = Wire(sync_limit=limit)
+    operate(wire, 0)
+    for word in (0x06, 0x07, 0x0F):
+        control(wire, word)
+    drive = wire.slaves[0].drive
+    wait(wire, (periods + 1) * MILLISECOND)
+    assert drive.state == DriveState.OPERATION_ENABLED
+    wait(wire, MILLISECOND)
+    assert drive.state == DriveState.FAULT
+    assert wire.slaves[0].dictionary[0x603F, 0].number == 0xA000
+    assert wire.read(0x0130) == 8
 
 
 def upload(index: int, sub: int = 0) -> bytes:

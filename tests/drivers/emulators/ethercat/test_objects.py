@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import struct
-import time
 
 import pytest
 
 from tests.drivers.emulators.ethercat.conftest import TORQUE_OUTPUTS
+from tests.waiting import wait_until
 
 pytestmark = pytest.mark.own_network
 
@@ -132,9 +132,7 @@ def test_an_emergency_comes_out_of_the_next_transfer(bench):
     assert (caught.value.error_code, caught.value.error_reg) == (0x8130, 1)
     received = bench.collect_emergencies()
     bench.say("emergency 0x8140")
-    deadline = time.monotonic() + 10.0
-    while not received and time.monotonic() < deadline:
-        bench.slave.mbx_receive()
+    wait_until(lambda: received, bench.slave.mbx_receive)
     assert [emergency.error_code for emergency in received] == [0x8140]
 
 

@@ -28,11 +28,11 @@ class Datagram(NamedTuple):
 class Wire:
     """A row of slaves and the time they see."""
 
-    def __init__(self, count: int = 1, drifts: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, count: int = 1, drifts: Sequence[float] = (0.0, 0.0, 0.0), **options) -> None:
         self.now = 1_000_000_000
         spec = load_servo("erob80_50")
         self.slaves = [
-            Slave(Mechanism(spec, SharedHand()), number=n, drift=drift, now=self.now)
+            Slave(Mechanism(spec, SharedHand()), number=n, drift=drift, now=self.now, **options)
             for n, drift in zip(range(1, count + 1), drifts, strict=False)
         ]
         for n, slave in enumerate(self.slaves, 1):

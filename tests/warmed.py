@@ -1,0 +1,19 @@
+"""What the process of `tests.warm` loads as it starts: what most processes of the product load, and their kernels."""
+
+import bench_gui.identify.process
+import bench_gui.work.tasks  # noqa: F401
+import core.identification.identify  # noqa: F401
+import drivers.recorder.process  # noqa: F401
+import tests.warm  # noqa: F401
+from core.bench import Bench
+from core.catalogue import load_model
+from core.simulation import simulate_trajectory
+from core.trajectories import make_trajectory
+from drivers.registry import open_servo
+
+for name in ("m1", "m6"):
+    model = load_model("mx106", name)
+    bench, settings = Bench(mass=1.0, length=0.1), model.default_settings()
+    simulate_trajectory(model, make_trajectory("sin_sin", 0.1), bench, settings, 0.01)
+with open_servo("simulated:mx106?clock=virtual") as servo:
+    servo.connect()
