@@ -130,9 +130,9 @@ def pytest_collection_finish():
 @pytest.fixture
 def impatient(monkeypatch):
     """Limits of processes started from here on, and of recorders, pass after seconds: for tests of what comes then."""
-    factor = 10.0
-    monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", str(factor))
+    monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", str(sitecustomize.IMPATIENT))
     from drivers.recorder import Recorder
 
     limits = Recorder.__init__.__kwdefaults__
-    monkeypatch.setitem(limits, "heartbeat_limit", limits["heartbeat_limit"] * factor / sitecustomize.FACTOR)
+    shorter = limits["heartbeat_limit"] * sitecustomize.IMPATIENT / sitecustomize.FACTOR
+    monkeypatch.setitem(limits, "heartbeat_limit", shorter)

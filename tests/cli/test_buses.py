@@ -41,7 +41,7 @@ def say(process, line):
     return process.stdout.readline().strip()
 
 
-def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, capsys):
+def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_path, capsys, monkeypatch):
     process, address = terminal
     port = address.split(":")[1]
     assert main(["scan", "dynamixel", f"port={port}", "--json"]) == 0
@@ -59,6 +59,8 @@ def test_an_emulated_servo_is_found_recorded_and_fails_as_told(terminal, tmp_pat
 
     assert say(process, "nonsense").startswith("console: no command 'nonsense'")
     assert say(process, "power off") == "ok"
+    # Nobody answers, however long one waits.
+    monkeypatch.setenv("SERVOBENCH_TEST_PATIENCE", "1")
     assert main([*record, "--length", "0.1", "-o", str(session)]) == 1
     assert "no answer to pinging ID 1" in capsys.readouterr().err
 

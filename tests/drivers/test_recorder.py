@@ -15,6 +15,7 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from sitecustomize import IMPATIENT
 
 from core.bench import Bench
 from core.catalogue import load_model
@@ -34,8 +35,6 @@ from tests.drivers.recording_program import HEADER, LONG, FileSink, program
 from tests.waiting import LIMIT, wait_until
 
 CONTEXT = get_context("spawn")
-IMPATIENCE = 10.0
-"""What the fixture `impatient` multiplies limits with."""
 SHORT = make_trajectory("half_sine", 0.4, period=0.4)
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP and SIGKILL on this system")
@@ -381,7 +380,7 @@ def test_a_recorder_that_stood_still_is_seen_and_releases_as_soon_as_it_goes_on(
     # What ends the run is that it stood still, not that nobody beat.
     with Recorder(FakeSource(log=log), heartbeat_limit=1e6) as recorder:
         recorder.start()
-        monkeypatch.setattr(child, "SILENCE_LIMIT", 1.5 * STALL_LIMIT * IMPATIENCE)
+        monkeypatch.setattr(child, "SILENCE_LIMIT", 1.5 * STALL_LIMIT * IMPATIENT)
         recorder.record(LONG, HEADER)
         wait_until(lambda: log["driven"] or recorder.phase is Phase.RUN)
         os.kill(log["pid"], signal.SIGSTOP)

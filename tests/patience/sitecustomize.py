@@ -9,7 +9,8 @@ import sys
 from importlib.machinery import PathFinder
 
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
-"""The fixture `impatient` sets a smaller one for processes, for tests that wait for such a limit to pass."""
+IMPATIENT = 10.0
+"""The factor that the fixture `impatient` sets for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
     "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
     "bench_gui.work.desk": ("PATIENCE",),
