@@ -1,4 +1,4 @@
-"""Signals of the processes that hold a servo: what a person types at the program's terminal must not end or stop them."""
+"""Signals to the processes that hold a servo: what a person types at a terminal must neither end nor stop them."""
 
 from __future__ import annotations
 

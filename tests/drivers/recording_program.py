@@ -59,13 +59,3 @@ def program(source: FakeSource, folder: Path, commands: float, leave: bool) -> N
     wait_until(lambda: source.log["commands"] >= commands or (recorder.poll() and not recorder.busy), recorder.beat)
     if not leave:
         threading.Event().wait()
-
-
-def hold(source: FakeSource) -> None:
-    """Hold a torque and beat until somebody ends this process."""
-    recorder = Recorder(source)
-    recorder.start()
-    recorder.hold(0.0, HEADER)
-    while recorder.poll() is not None:
-        recorder.beat()
-        threading.Event().wait(0.02)
