@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from drivers.priority import raise_priority
 from drivers.recorder.control import Control, ControlView
 from drivers.recorder.run import Phase
+from drivers.recorder.signals import answer_signals
 from drivers.registry import BlindlyReleased
 from drivers.servo import ServoState
 
@@ -44,10 +45,8 @@ class GuardJob:
 
 def guard(job: GuardJob) -> None:
     """Watch until the recorder has closed the servo or is gone."""
-    for name in ("SIGTERM", "SIGINT", "SIGHUP"):
-        # Whoever ends the program may end this process with it; its work is then still ahead.
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    # Whoever ends the program may want to end this process with it; its work is then still ahead.
+    answer_signals(signal.SIG_IGN)
     raise_priority(PRIORITY)
     view = job.control.view()
     life = _Life(job.recorder)

@@ -1,7 +1,7 @@
 """The recorder's process: connects the servo, watches it between runs, makes runs, and never leaves it driven.
 
-It ends when told to (pipe, SIGTERM, SIGINT, SIGHUP) and when the program is gone; on every way out the servo is
-released first. Signal handlers only set a flag, which the loop looks at every few milliseconds.
+It ends when told to (pipe, any signal that would end or stop it) and when the program is gone; on every way out the
+servo is released first. Signal handlers only set a flag, which the loop looks at every few milliseconds.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from drivers.recorder.messages import (
 )
 from drivers.recorder.ring import Ring, RingWriter
 from drivers.recorder.run import HoldResult, Phase
+from drivers.recorder.signals import answer_signals
 from drivers.recorder.storage import Immediately
 from drivers.registry import ServoSource
 from drivers.servo import Servo, ServoState
@@ -52,7 +53,7 @@ SILENT_READS = 3
 """A released servo that does not answer this often in a row is in FAULT."""
 CONNECT_LIMIT = 60.0
 """Connecting may take this long [s]; a first start may compile the simulation."""
-ENDING_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP", "SIGBREAK")
+_NAMES: dict[int, str] = {number: number.name for number in signal.Signals}
 
 
 @dataclass(frozen=True)
@@ -71,9 +72,7 @@ class ServeJob:
 def serve(job: ServeJob, pipe: Connection) -> None:
     """Be the recorder's process until told to end."""
     link = SharedLink(job.control.view(), RingWriter(job.ring), job.program, job.heartbeat_limit)
-    for name in ENDING_SIGNALS:
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda number, frame: link.end(signal.Signals(number).name))
+    answer_signals(lambda number, frame: link.end(_NAMES.get(number, f"signal {number}")))
     link.phase(Phase.STARTING)
     link.beat()
     link.quiet_for(CONNECT_LIMIT)

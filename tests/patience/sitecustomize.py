@@ -37,7 +37,7 @@ LIMITS = {
     "drivers.recorder.cycle": ("STALL_LIMIT", "BLIND_LIMIT"),
     "drivers.recorder.guardian": ("GUARD_LIMIT",),
     "drivers.recorder.link": ("HEARTBEAT_LIMIT",),
-    "drivers.recorder.loop": ("UNATTENDED",),
+    "drivers.recorder.loop": ("REST_LIMIT", "UNATTENDED"),
     "drivers.recorder.process": ("CONNECT_LIMIT",),
 }
 """Module to the constants in it that say how long something may be silent, late or away."""

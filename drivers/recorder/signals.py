@@ -1,0 +1,26 @@
+"""Signals to the processes that hold a servo: what a person types at a terminal must neither end nor stop them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+UNANSWERED = (
+    # Cannot be answered, or change nothing.
+    *("SIGKILL", "SIGSTOP", "SIGCHLD", "SIGCONT", "SIGURG", "SIGWINCH", "SIGPIPE", "SIGXFSZ"),
+    # A process that does this is at its end. The guardian, or the servo's own watchdog, outlives it.
+    *("SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT", "SIGTRAP", "SIGSYS", "SIGSTKFLT", "SIGEMT"),
+)
+
+
+def answer_signals(handler: Callable[[int, FrameType | None], object] | signal.Handlers) -> None:
+    """Leave the session of the program's terminal, and let `handler` take every signal that would end or stop."""
+    if hasattr(os, "setsid"):
+        with suppress(PermissionError):
+            os.setsid()
+    left = {getattr(signal, name, None) for name in UNANSWERED}
+    for number in signal.valid_signals() - left:
+        signal.signal(number, handler)
