@@ -97,7 +97,7 @@ class Durations:
 
     @property
     def slow(self):
-        """What belongs into the file: name to seconds."""
+        """Tests and files that belong into the file, name to seconds."""
         files = {file for file, took in self._shared.items() if took > LONGEST_QUICK}
         found = Counter()
         for test, took in self._tests.items():

@@ -54,7 +54,7 @@ EVENTS: dict[str, tuple[Event, float]] = {
     "recorder killed": (kill, 0.250),
     "recorder stopped": (suspend, 0.250),
 }
-"""What happens and when the motor has to be off [s]."""
+"""An event's name to what causes it and the time until the motor has to be off [s]."""
 SLACK = 0.010
 """A silent program is noticed by the first look after its time [s]."""
 

@@ -7,6 +7,7 @@ processes of those all run it first. The real limits are shown by `tests.bench.r
 import os
 import sys
 from importlib.machinery import PathFinder
+from types import FunctionType
 
 FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 IMPATIENT = 10.0
@@ -18,6 +19,7 @@ LIMITS = {
     "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
     "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
     "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
+    "drivers.dynamixel.registers": ("RELAXED",),
     "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE", "GAP"),
     "drivers.dynamixel.source": ("BLIND_PATIENCE",),
     "drivers.emulators.dynamixel.x_series": ("WATCHDOG_UNIT",),
@@ -40,7 +42,7 @@ LIMITS = {
 }
 """Module to the constants in it that say how long something may be silent, late or away."""
 IN_VIRTUAL_TIME = (
-    *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "servo", "source")),
+    *(f"drivers.dynamixel.{name}" for name in ("bus", "packets", "preparation", "registers", "servo", "source")),
     "drivers.emulators.dynamixel.x_series",
     *(f"drivers.emulators.ethercat.{name}" for name in ("esc", "slave")),
     *(f"drivers.recorder.{name}" for name in ("cycle", "guardian", "loop")),
@@ -61,10 +63,23 @@ class ScaledLimits(PathFinder):
                 run(module)
                 for limit in LIMITS[name]:
                     real = getattr(module, limit)
-                    setattr(module, limit, type(real)(FACTOR * real))
+                    scaled = type(real)(FACTOR * real)
+                    setattr(module, limit, scaled)
+                    scale_defaults(module, real, scaled)
 
             spec.loader.exec_module = run_and_scale
         return spec
+
+
+def scale_defaults(module, real, scaled):
+    """Let functions and methods whose default is that very constant have the scaled one."""
+    for holder in (module, *(kind for kind in vars(module).values() if isinstance(kind, type))):
+        for function in vars(holder).values():
+            if isinstance(function, FunctionType):
+                defaults = function.__defaults__ or ()
+                function.__defaults__ = tuple(scaled if value is real else value for value in defaults) or None
+                named = function.__kwdefaults__ or {}
+                named.update({name: scaled for name, value in named.items() if value is real})
 
 
 sys.meta_path.insert(0, ScaledLimits)

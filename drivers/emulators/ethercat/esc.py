@@ -17,7 +17,7 @@ _USE_ALIAS = 0x01
 """In the fourth byte of DL control."""
 
 TICK = 40
-"""Of the clock behind the watchdogs' divider [ns]."""
+"""A period of the clock that the watchdogs' divider divides [ns]."""
 DEFAULT_DIVIDER = 0x09C2
 """Of the watchdogs: 100 µs."""
 DEFAULT_WATCHDOG = 1000

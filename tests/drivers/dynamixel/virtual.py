@@ -25,7 +25,7 @@ from drivers.emulators.dynamixel import DynamixelEmulation, line
 from drivers.simulated.hand import SharedHand
 
 PACKAGES = ("drivers.dynamixel.", "drivers.emulators.")
-"""What lives in virtual time."""
+"""Packages whose modules live in virtual time."""
 MOMENT = 1e-6
 """[s]"""
 
@@ -64,7 +64,7 @@ class Bus:
         self.emulator = source.open(SharedHand())
         self.addresses = self.emulator.addresses
         self.stopped = False
-        """Whether it does nothing, like a process that was stopped."""
+        """True: it does nothing, like a process that was stopped."""
         clock.buses.append(self)
 
     def serve(self) -> float:

@@ -22,7 +22,7 @@ PATIENCE = 60_000_000
 SHORT = 50_000
 """For one that does not [µs]."""
 LOST = -1
-"""What pysoem returns when no frame came back."""
+"""The working counter that pysoem returns for a frame that did not come back."""
 TORQUE_OUTPUTS = (0x60400010, 0x60710010, 0x60600008, 0x00000008)
 TORQUE_INPUTS = (0x60410010, 0x60640020, 0x606C0020, 0x60770010)
 
