@@ -26,6 +26,9 @@ HARMLESS = {signal.SIGCHLD, signal.SIGCONT, signal.SIGURG, signal.SIGWINCH, sign
 def in_a_group(work, source):
     """Be a program that a shell started."""
     os.setpgid(0, 0)
+    for number in (*STOPPED, *ENDED):
+        # Whoever runs these tests may ignore some, as `nohup` and a shell's background do.
+        signal.signal(number, signal.SIG_DFL)
     recorder = Recorder(source, limits=LIMITS)
     recorder.start()
     work(recorder)
