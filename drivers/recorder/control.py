@@ -33,6 +33,7 @@ _FIELDS = (
     "stop_released_at",
     "held_torque",
     # Written by the guardian.
+    "guarding",
     "guarded_at",
 )
 _INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}

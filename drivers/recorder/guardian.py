@@ -49,6 +49,7 @@ def guard(job: GuardJob) -> None:
     answer_signals(signal.SIG_IGN)
     raise_priority(PRIORITY)
     view = job.control.view()
+    view.set("guarding", 1)
     life = _Life(job.recorder)
     while view.get("phase") != Phase.CLOSED:
         if life.over(LOOK_PERIOD):

@@ -126,6 +126,10 @@ class SharedLink:
                 self._ending = "the program closed the recorder"
         return self._ending
 
+    def guarded(self) -> bool:
+        """Whether the guardian watches by now."""
+        return bool(self._control.get("guarding"))
+
     def stop_requested(self) -> bool:
         """Whether an emergency stop has not been handled yet."""
         return self._control.get("stop_requests") != self._stops_handled

@@ -41,7 +41,7 @@ from drivers.recorder.ring import Ring, RingWriter
 from drivers.recorder.run import HoldResult, Phase
 from drivers.recorder.signals import answer_signals
 from drivers.recorder.storage import Immediately
-from drivers.registry import ServoSource
+from drivers.registry import BlindlyReleased, ServoSource
 from drivers.servo import Servo, ServoState
 
 FIFO_PRIORITY = 50
@@ -81,6 +81,9 @@ def serve(job: ServeJob, pipe: Connection) -> None:
         servo = job.source.open()
         atexit.register(servo.close)
         identity = servo.connect()
+        while isinstance(job.source, BlindlyReleased) and not link.guarded() and not link.ending():
+            # Nothing is driven before somebody watches this process.
+            time.sleep(WATCH_PERIOD)
         if servo.clock.virtual:
             # Nothing real moves and nothing waits: no priority, no thread, no heartbeat to miss.
             link.heartbeat_limit = math.inf

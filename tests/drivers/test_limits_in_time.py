@@ -163,7 +163,7 @@ class Guarded:
         self._failed = False
         machine.meanwhile = self._live
         # The guardian of this process listens to its signals and keeps its priority.
-        monkeypatch.setattr(guardian, "signal", SimpleNamespace())
+        monkeypatch.setattr(guardian, "answer_signals", lambda handler: None)
         monkeypatch.setattr(guardian, "raise_priority", lambda priority: "")
         monkeypatch.setattr(guardian, "select", SimpleNamespace(select=self._select))
 
