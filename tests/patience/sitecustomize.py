@@ -20,7 +20,7 @@ LIMITS = {
     "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
     "drivers.dynamixel.preparation": ("RESTART_LIMIT",),
     "drivers.dynamixel.registers": ("RELAXED",),
-    "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE", "GAP"),
+    "drivers.dynamixel.servo": ("FIND_TIME", "BUSY", "SHORTEST_PATIENCE"),
     "drivers.dynamixel.source": ("BLIND_PATIENCE",),
     "drivers.emulators.dynamixel.x_series": ("WATCHDOG_UNIT",),
     "drivers.emulators.ethercat.esc": ("TICK",),
