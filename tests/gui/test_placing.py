@@ -22,8 +22,6 @@ from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
 from tests.waiting import wait_until
 
-LONG = 240_000
-"""The first start of a process may compile the kernels [ms]."""
 TRUTH = load_model("mx106", "m6")
 MOUSE = 0.01
 """A mouse places the pendulum this finely [rad]."""
@@ -47,8 +45,12 @@ class Hands:
         assert widget.isEnabled(), f"{widget.accessibleName()}: {widget.toolTip()}"
         self.qtbot.mouseClick(widget, Qt.MouseButton.LeftButton)
 
-    def until(self, condition, timeout=LONG):
-        self.qtbot.waitUntil(condition, timeout=timeout)
+    def until(self, condition):
+        wait_until(condition, lambda: self.qtbot.wait(5), self.told)
+
+    def told(self):
+        placing = self.placing
+        return f"{placing.stage}, {placing.note}, {placing.points}, {self.problems}, {self.controller.servo.view}"
 
     def connect(self):
         self.click(self.page.connect_button)
@@ -85,10 +87,10 @@ class Hands:
 
 
 @pytest.fixture
-def hands(qtbot, tmp_path, monkeypatch):
-    """The page in a window of its own, at a simulated MX-106 that lives eight times as fast."""
+def hands(qtbot, tmp_path, monkeypatch, request):
+    """The page in a window of its own, at a simulated MX-106 that lives eight times as fast, or as a test says."""
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    controller = Controller("simulated:mx106?speed=8")
+    controller = Controller(f"simulated:mx106?speed={getattr(request, 'param', 8)}")
     controller.servo.stop_lock = 0.0
     window = QWidget()
     row = QHBoxLayout(window)

@@ -1,6 +1,7 @@
 """Acceptance: placing drive/backdrive points by hand."""
 
 import numpy as np
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -17,6 +18,7 @@ def stood(clock, positions, time):
     return any(np.ptp(positions[first : k + 1]) < 0.01 for k, first in enumerate(firsts) if first)
 
 
+@pytest.mark.parametrize("hands", [1], indirect=True)
 def test_hand_placing(hands):  # noqa: F811
     """Torque-off confirmed, live gauge and target band, steady detection, per-point redo: a noisy angle that a hand
     moves is not captured, a steady one is, undo removes it, redo brings it back, one point is measured again."""
@@ -39,18 +41,21 @@ def test_hand_placing(hands):  # noqa: F811
     servo.rows.connect(lambda _: levels.append(placing.level))
     hands.until(lambda: bool(clock))
     begin, stiffness = clock[-1], 6.0 * placing.bench.gravity_torque
-    while clock[-1] - begin < 8.0:
+    # At least so long; on a busy machine, until it was seen to move.
+    while clock[-1] - begin < 3.0 or min(levels) > 0.5:
+        assert clock[-1] - begin < 300.0
         phase = (clock[-1] - begin) % 1.0
         servo.hand.pull_to(0.1 + 0.8 * min(phase, 1.0 - phase), stiffness, 0.2 * stiffness)
         see(hands.qtbot, servo, 0.05)
         # On a busy machine the hand of this test may stand still for so long, and the pendulum with it.
         assert placing.points == () or stood(clock, positions, placing.steady_time)
-    assert min(levels) < 0.5
-    if placing.points:
+    servo.hand.let_go()
+    hands.rest()
+    while placing.points:
         hands.click(page.undo_button)
 
-    # The hand lets go: it rests, the gauge fills, the angle is captured.
-    servo.hand.let_go()
+    # Placed and let go, it rests, the gauge fills, the angle is captured.
+    hands.drag_to(hands.angle + 0.1)
     hands.until(lambda: len(placing.points) == 1)
     assert page.pendulum.level == 1.0
     point = placing.points[0]
