@@ -58,10 +58,13 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     _leave_on_signals(window)
     _show_unexpected(controller)
     try:
-        return app.exec()
+        status = app.exec()
     finally:
         doorbell.close()
         controller.close()
+    if window.alarm:
+        print(window.alarm, file=sys.stderr)
+    return status or bool(window.alarm)
 
 
 def make_application() -> QApplication:

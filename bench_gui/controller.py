@@ -252,20 +252,25 @@ class Controller(QObject):
         return lines
 
     def close(self) -> None:
-        """Release the servo and end every process and thread; idempotent."""
+        """Release the servo and end every process and thread; idempotent.
+
+        Raises MotorOn, once all has ended, when nobody confirmed that the motor is off.
+        """
         if self._closed:
             return
         self._closed = True
         self._timer.stop()
         self._tidying.stop()
-        self.servo.close()
-        self.emulation.close()
-        self.workers.close()
-        self.scanning.stop()
-        self.desk.close()
-        self.background.close()
-        self.settings.set("open_session", "")
-        self.settings.save()
+        try:
+            self.servo.close()
+        finally:
+            self.emulation.close()
+            self.workers.close()
+            self.scanning.stop()
+            self.desk.close()
+            self.background.close()
+            self.settings.set("open_session", "")
+            self.settings.save()
 
     # Behind the scenes.
 

@@ -52,6 +52,7 @@ from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from drivers.errors import MotorOn
 
 if TYPE_CHECKING:
     from bench_gui.compare.view import CompareView
@@ -87,6 +88,8 @@ class MainWindow(QMainWindow):
         self._follow_system = wanted == "system"
         self._postponed_theme = ""
         self._asks_before_closing = True
+        self.alarm = ""
+        """What nobody must overlook although the window is closed; empty when there is nothing."""
         self._help: HelpWindow | None = None
         self.tour: Tour | None = None
         """Made when it is first asked for."""
@@ -481,10 +484,11 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Release the servo and end everything before the window goes; ask once if that ends something."""
-        if self._asks_before_closing and not may_close(self, self.controller.busy()):
+        attended, self._asks_before_closing = self._asks_before_closing, False
+        if attended and not may_close(self, self.controller.busy()):
+            self._asks_before_closing = True
             event.ignore()
             return
-        self._asks_before_closing = False
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self._escape)
@@ -494,7 +498,12 @@ class MainWindow(QMainWindow):
         self.hide()
         if self._help is not None:
             self._help.close()
-        self.controller.close()
+        try:
+            self.controller.close()
+        except MotorOn as error:
+            self.alarm = str(error)
+            if attended:
+                QMessageBox.critical(self, "The motor may still be on", self.alarm)
         event.accept()
 
     # What happens.

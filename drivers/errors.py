@@ -37,5 +37,9 @@ class LimitTripped(DriverError):
     """A measured value left its limits; the servo was released."""
 
 
+class MotorOn(DriverError):
+    """Nobody could make sure that the motor is off."""
+
+
 class RecorderDied(DriverError):
     """The recorder's process ended or stopped answering while the program still needed it."""

@@ -17,6 +17,8 @@ SPEED_MARGIN = 3.0
 """A driven servo faster than this multiple of its no-load speed has run away."""
 HOLD_SPEED_SHARE = 0.5
 """A pendulum that moves at this share of the no-load speed while a torque is held has left the hand that guides it."""
+FLICKER = 0.05
+"""Positions of a sound encoder differ by less than this [rad] from one sample to the next, besides what moves."""
 CURRENT_MARGIN = 2.0
 """A motor that is reversed at full speed draws up to twice its stall current for a moment."""
 TEMPERATURE_MARGIN = 5.0
@@ -157,6 +159,17 @@ class Limits:
                 "supply voltage", reading.supply_voltage, self.highest_voltage, "V", "check the power supply"
             )
         return None
+
+    def check_jump(self, before: Reading, reading: Reading, seconds: float) -> LimitViolation | None:
+        """Return the violation of a driven servo whose position moved faster than the speed limit, or None.
+
+        seconds: between the two readings. The servo's own velocity need not show it.
+        """
+        jump, farthest = abs(reading.position - before.position), FLICKER + self.speed * seconds
+        if not jump > farthest:
+            return None
+        remedy = "check the encoder, its plugs and the power supply, and that nobody else changes the servo's settings"
+        return LimitViolation(f"a jump within {1e3 * seconds:.3g} ms of", jump, farthest, "rad", remedy)
 
     def check_hold(self, reading: Reading) -> LimitViolation | None:
         """Return the first violation of a reading while a torque is held for a hand to work against, or None."""

@@ -63,11 +63,12 @@ class ServoSource(Protocol):
 class BlindlyReleased(Protocol):
     """A ServoSource whose servo can be switched off by somebody who does not own its bus."""
 
-    def release_blindly(self) -> None:
+    def release_blindly(self, alone: bool = False) -> None:
         """Switch the motor off although the bus has, or had, another owner, who hangs or is gone.
 
-        Opens the bus beside the owner, says what releases the servo whatever its state, and closes; takes less than
-        50 ms. Raises BusError when the bus cannot be reached.
+        Opens the bus beside the owner, says what releases the servo whatever its state, hears that it is released, and
+        closes; takes less than 50 ms. alone: only if nobody else has the bus, where that can be known. Raises BusError
+        when the bus cannot be reached, another DriverError when the servo did not confirm it.
         """
         ...
 

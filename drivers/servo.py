@@ -135,7 +135,7 @@ class Servo(ABC):
         self._fault = ""
         self._kind: type[PositionGoal] | type[TorqueGoal] | None = None
         self._identity: ServoIdentity | None = None
-        self._release_confirmed = True
+        self._may_be_driven = False
 
     # What a driver fills in.
 
@@ -198,9 +198,9 @@ class Servo(ABC):
         return self._repeats()
 
     @property
-    def release_confirmed(self) -> bool:
-        """Whether the last attempt to switch the motor off was confirmed; if not it may still be driven."""
-        return self._release_confirmed
+    def may_be_driven(self) -> bool:
+        """Whether the motor was switched on and nothing has confirmed since that it is off."""
+        return self._may_be_driven
 
     @property
     def fault_reason(self) -> str:
@@ -260,6 +260,7 @@ class Servo(ABC):
             raise DriverError(self._fault)
         if self._state is ServoState.READY:
             self._state = ServoState.ENABLED
+            self._may_be_driven = True
             self._kind = type(goal)
             self._enable(goal)
         self._command(goal)
@@ -285,12 +286,11 @@ class Servo(ABC):
                 problem = error
                 continue
             self._kind = None
-            self._release_confirmed = True
+            self._may_be_driven = False
             if self._state is ServoState.ENABLED:
                 self._state = ServoState.READY
             return True
         self._state = ServoState.FAULT
-        self._release_confirmed = False
         self._fault = f"switching the motor off was not confirmed ({problem}); cut the servo's power supply"
         return False
 

@@ -20,6 +20,7 @@ from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_mod
 from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.samples import Speedometer, TickCheck
 from drivers.dynamixel.table import load_table
+from drivers.dynamixel.watch import Watch
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.limits import Limits
 from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, ServoState, TorqueGoal
@@ -55,8 +56,8 @@ class DynamixelServo(Servo):
         self._written: ServoSettings | None = None
         self._seen = NOTHING_SEEN
         self._counts = 0
-        self._switched_on = False
-        """Whether the servo confirmed that its torque is on, so that it has to stay on."""
+        self._watch: Watch | None = None
+        """From when the servo confirmed that its torque is on, so that it has to stay on."""
         self._answered = -math.inf
         self._ticks = TickCheck()
         self._speed = Speedometer()
@@ -208,7 +209,7 @@ class DynamixelServo(Servo):
             registers.send({"bus_watchdog": self._prepared.watchdog})
         registers.send({"torque_enable": 1})
         registers.confirm({"torque_enable": 1}, READ_TIME)
-        self._switched_on = True
+        self._watch = Watch(registers, mode)
         self._answered = time.perf_counter()
 
     def _present_goal(self) -> int:
@@ -226,14 +227,14 @@ class DynamixelServo(Servo):
 
     def _command(self, goal: PositionGoal | TorqueGoal) -> None:
         mode = mode_of(self.profile, goal)
-        name = GOAL_REGISTERS[mode]
         counts = goal_counts(self.profile, self._motor, goal, self._seen)
         if mode == "position":
             low, high = self._prepared.position_limits
         else:
             high = self._highest_output(mode)
             low = -high
-        self.registers.send({name: min(max(counts, low), high)})
+        assert self._watch is not None
+        self._watch.send(min(max(counts, low), high))
 
     def _highest_output(self, mode: str) -> int:
         caps = self._prepared.caps
@@ -244,24 +245,25 @@ class DynamixelServo(Servo):
     # Reading.
 
     def _read(self) -> Reading:
-        reading = self._block()
+        held, reading = self._block()
         complaints = hardware_errors(self.registers, self.registers.error)
         if complaints:
             raise ServoFault(
                 f"the servo reports {' and '.join(complaints)}; look for a blocked or overloaded arm, heat and the "
                 "supply voltage, then acknowledge, which restarts it"
             )
-        if self._switched_on:
+        if self._watch is not None:
             self._check_still_driven()
+            self._bus.repeats += self._watch.check(held)
         self._answered = time.perf_counter()
         return reading
 
-    def _block(self) -> Reading:
-        """Read one block, and make sure that it is not an old one."""
+    def _block(self) -> tuple[dict[str, int], Reading]:
+        """Read one block, and make sure that it is not an old one; returns the registers and what they mean."""
         table = self.profile.table
         names = table.reading
         held, moment, fresh = self._look()
-        if not fresh:
+        if not fresh or (self._watch is not None and self._watch.is_late(held)):
             held, moment, fresh = self._look()
         if not fresh:
             # Its clock jumped: it restarted, or the pause was a long one.
@@ -275,13 +277,14 @@ class DynamixelServo(Servo):
         if self._mode == "wheel":
             reading = replace(reading, velocity=self._speed.velocity(moment, reading.position))
         self._seen = reading
-        return reading
+        return held, reading
 
     def _look(self) -> tuple[dict[str, int], float, bool]:
         """Return one block's registers, the middle of the read [s], and whether the servo's clock agrees with that."""
         names = self.profile.table.reading
         asked = time.perf_counter()
-        held = self.registers.read(*names.values(), time_allowed=READ_TIME)
+        watched = self._watch.block if self._watch is not None else ()
+        held = self.registers.read(*watched, *names.values(), time_allowed=READ_TIME)
         answered = time.perf_counter()
         tick = held.get(names.get("tick", ""), 0)
         # Firmware without the counter reports 0 for ever.
@@ -302,7 +305,7 @@ class DynamixelServo(Servo):
 
     def _check_restart(self) -> None:
         """Raise ServoFault when a driven servo forgot that it is driven."""
-        if self._switched_on and not self.registers.read_one("torque_enable", READ_TIME):
+        if self._watch is not None and not self.registers.read_one("torque_enable", READ_TIME):
             raise ServoFault(
                 "the servo restarted while it was driven; check that its power supply is strong enough and its plugs "
                 "are tight, then acknowledge"
@@ -311,7 +314,7 @@ class DynamixelServo(Servo):
     # Letting go.
 
     def _release(self) -> None:
-        self._switched_on = False
+        self._watch = None
         if not self._bus.is_open:
             self._bus.open()
         registers = self.registers

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.errors import ModelError
-from drivers.dynamixel.bus import Bus
+from drivers.dynamixel.bus import SILENCE, Bus
 from drivers.dynamixel.form import family
 from drivers.dynamixel.profile import dynamixels, profile_of, servo_by_model_number
+from drivers.dynamixel.registers import Registers
 from drivers.dynamixel.servo import DynamixelServo
-from drivers.dynamixel.table import Register, load_table
+from drivers.dynamixel.table import ControlTable, load_table
 from drivers.errors import AddressError, BusError, NoAnswer
 
 if TYPE_CHECKING:
     from drivers.registry import ServoAddress
 
 BLIND_PATIENCE = 0.018
-"""How long a blind release waits to hear which model it releases [s]."""
+"""How long a blind release waits to hear which model it releases, and again that it is released [s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,28 +39,35 @@ class DynamixelSource:
         """Return the servo, not yet connected."""
         return DynamixelServo(self.port, self.id, self.protocol, self.baud)
 
-    def release_blindly(self) -> None:
-        """Switch the motor off although somebody else owns the port. Raises BusError when it cannot be opened."""
-        with Bus(self.port, self.protocol, self.baud) as bus:
-            bus.open(exclusive=False)
-            bus.patience = BLIND_PATIENCE
-            for register in self._torque_registers(bus):
-                for _ in range(2):
-                    bus.send(self.id, register.address, register.encode(0))
+    def release_blindly(self, alone: bool = False) -> None:
+        """Switch the motor off although somebody else owns the port; alone: only if nobody does.
 
-    def _torque_registers(self, bus: Bus) -> list[Register]:
-        """Where this servo's torque is switched; all places there are if it does not say what it is.
+        Raises BusError when the port cannot be opened, NoAnswer or DriverError when the servo did not confirm it.
+        """
+        with Bus(self.port, self.protocol, self.baud) as bus:
+            bus.open(exclusive=alone)
+            bus.patience = BLIND_PATIENCE
+            tables = self._tables(bus)
+            for table in tables:
+                torque = table["torque_enable"]
+                for _ in range(2):
+                    bus.send(self.id, torque.address, torque.encode(0))
+            if len(tables) > 1 or Registers(bus, self.id, tables[0]).read_one("torque_enable", 0.0):
+                raise NoAnswer(f"{self.port}: ID {self.id} did not confirm that its motor is off; {SILENCE}")
+
+    def _tables(self, bus: Bus) -> list[ControlTable]:
+        """This servo's control table; all that it may be if it does not say what it is.
 
         The XL-320's comes first: there a driven servo of the X series has a register that is locked while it is
         driven, whereas a released one would lose its moving threshold.
         """
         if self.protocol == 1:
-            return [load_table("mx1")["torque_enable"]]
+            return [load_table("mx1")]
         try:
             spec = servo_by_model_number(bus.ping(self.id), self.protocol)
         except (NoAnswer, BusError, ModelError):
-            return [load_table(name)["torque_enable"] for name in ("xl320", "x")]
-        return [profile_of(spec).table["torque_enable"]]
+            return [load_table(name) for name in ("xl320", "x")]
+        return [profile_of(spec).table]
 
 
 def from_address(address: ServoAddress) -> DynamixelSource:

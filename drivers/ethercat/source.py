@@ -59,7 +59,7 @@ class EthercatSource:
 
         return EthercatServo(self)
 
-    def release_blindly(self) -> None:
+    def release_blindly(self, alone: bool = False) -> None:
         """Make every drive on the interface leave OP, whoever is its master; raises BusError."""
         nic.release_blindly(self.interface)
 

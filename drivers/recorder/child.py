@@ -20,6 +20,8 @@ RING_CAPACITY = 32768
 """Live rows kept: half a minute at 1 kHz."""
 SILENCE_LIMIT = 0.5
 """A recorder's process without a sign of life for this long [s] counts as dead."""
+MAY_BE_ON = "THE MOTOR MAY STILL BE ON: cut the servo's power supply now"
+"""What nobody must overlook."""
 PATIENCE = 5.0
 """A process asked to end gets this long [s], then a signal, then this long again."""
 
@@ -98,8 +100,11 @@ class Child:
         if process is None:
             return ""
         if not process.is_alive():
-            guarded = self.view.get("guarded_at")
-            released = "its guardian switched the motor off" if guarded else "make sure the servo is released"
+            if self._guardian is not None:
+                self._guardian.join(SILENCE_LIMIT)
+            released = "its guardian switched the motor off" if self.view.get("driven") else "the motor was off"
+            if self.view.may_be_driven:
+                released = MAY_BE_ON
             return f"the recorder's process ended (exit code {process.exitcode}); {released}, then connect again"
         if self.unguarded:
             return "the process that guards the servo is gone; connect again"
@@ -113,11 +118,14 @@ class Child:
             )
         return ""
 
-    def close(self) -> None:
-        """Ask it to end, which releases the servo, then make it. Idempotent, bounded in time."""
-        process, pipe = self._process, self._pipe
+    def close(self) -> bool:
+        """Ask it to end, which releases the servo, then make it. Idempotent, bounded in time.
+
+        Returns False if the motor of a servo that has a guardian may still be on.
+        """
+        process, pipe, guardian = self._process, self._pipe, self._guardian
         if process is None:
-            return
+            return True
         self.view.set("close_requested", 1)
         process.join(PATIENCE)
         for end in (process.terminate, process.kill):
@@ -128,11 +136,12 @@ class Child:
             pipe.close()
         if not process.is_alive():
             process.close()
-        if self._guardian is not None:
-            # It ends by itself with the recorder, once it has released what the recorder left driven.
-            self._guardian.join(PATIENCE)
-            if self._guardian.is_alive():
-                self._guardian.kill()
-                self._guardian.join()
-            self._guardian.close()
+        if guardian is not None:
+            # It ends by itself with the recorder, once it has released what the recorder left driven, or goes on alone.
+            guardian.join(PATIENCE)
+            if guardian.is_alive():
+                guardian.kill()
+                guardian.join()
+            guardian.close()
         self._process = self._guardian = self._pipe = None
+        return guardian is None or not self.view.may_be_driven

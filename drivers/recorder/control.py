@@ -24,6 +24,7 @@ _FIELDS = (
     "recorder_beat",
     "quiet_until",
     "servo_state",
+    "driven",
     "phase",
     "run",
     "run_length",
@@ -35,6 +36,7 @@ _FIELDS = (
     # Written by the guardian.
     "guarding",
     "guarded_at",
+    "guard_confirmed_at",
 )
 _INDEX = {name: 8 * place for place, name in enumerate(_FIELDS)}
 """Each field has a cache line to itself, so that the two sides do not slow each other down."""
@@ -86,6 +88,11 @@ class ControlView:
     def announce(self, name: str, seconds: float) -> None:
         """Store the moment `seconds` from now in a field."""
         self._words[_INDEX[name]] = time.perf_counter_ns() + int(1e9 * seconds)
+
+    @property
+    def may_be_driven(self) -> bool:
+        """Whether the motor may be driven: neither the recorder nor, after its end, the guardian knows better."""
+        return bool(self.get("driven")) and self.get("guard_confirmed_at") <= self.get("recorder_beat")
 
     def age(self, name: str) -> float:
         """Seconds since the moment in a field."""

@@ -61,6 +61,7 @@ class Cycle:
     def tell_state(self) -> None:
         """Tell the servo's state if it is another one than told last, or FAULT, whose release is worth a stamp."""
         state = self._servo.state
+        self._link.driven(self._servo.may_be_driven)
         if state is not self._state or state is ServoState.FAULT:
             self._state = state
             self._link.state(state)
@@ -110,12 +111,14 @@ class Cycle:
         self, command: Command | None, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None
     ) -> Reading:
         """Command, read, hand out, check."""
-        servo = self._servo
+        servo, before, since = self._servo, self._seen, self._moment
+        was_driven = servo.state is ServoState.ENABLED
         commanded = math.nan
         if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
             if servo.state is ServoState.READY:
                 # Whoever watches has to know before the first byte that may drive it.
                 self._state = ServoState.ENABLED
+                self._link.driven(True)
                 self._link.state(ServoState.ENABLED)
             servo.command(command)
             commanded = self._clock.now()
@@ -127,7 +130,10 @@ class Cycle:
             reading = self._bridge(lost)
         self._count += 1
         self._due = self._origin + self._count * self._period
-        violation = servo.limits.check(reading, driven=servo.state is ServoState.ENABLED)
+        driven = servo.state is ServoState.ENABLED
+        violation = servo.limits.check(reading, driven=driven)
+        if violation is None and driven and was_driven and before is not None:
+            violation = servo.limits.check_jump(before, reading, self._moment - since)
         if violation is not None:
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
         return reading

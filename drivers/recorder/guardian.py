@@ -9,6 +9,7 @@ own watchdog.
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -16,6 +17,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
+from drivers.errors import BusError
 from drivers.priority import raise_priority
 from drivers.recorder.control import Control, ControlView
 from drivers.recorder.run import Phase
@@ -29,6 +31,10 @@ LOOK_PERIOD = 0.01
 """Between two looks [s]."""
 PERSISTENCE = 30.0
 """A bus that cannot be reached is tried again for this long [s]: time to plug the adapter in again."""
+INSIST_PERIOD = 0.1
+"""Between two attempts when many were in vain [s]."""
+HANDOVER = 3.0
+"""The program waits no longer than this for the guardian [s], which goes on without it."""
 PRIORITY = 60
 """Above the recorder's, which may be what stands in the way."""
 
@@ -51,25 +57,50 @@ def guard(job: GuardJob) -> None:
     view = job.control.view()
     view.set("guarding", 1)
     life = _Life(job.recorder)
-    while view.get("phase") != Phase.CLOSED:
-        if life.over(LOOK_PERIOD):
-            if view.get("phase") != Phase.CLOSED:
-                _release(job.source, view)
-            return
+    while view.get("phase") != Phase.CLOSED and not life.over(LOOK_PERIOD):
         if view.get("servo_state") == ServoState.ENABLED and view.age("recorder_beat") > GUARD_LIMIT:
-            _release(job.source, view)
-            while view.age("recorder_beat") > GUARD_LIMIT and not life.over(LOOK_PERIOD):
-                pass
+            # Once it goes on it releases the servo itself.
+            while view.age("recorder_beat") > GUARD_LIMIT:
+                if view.may_be_driven:
+                    _release(job.source, view)
+                if life.over(LOOK_PERIOD):
+                    break
+    if view.may_be_driven:
+        _insist(job.source, view)
 
 
-def _release(source: BlindlyReleased, view: ControlView) -> None:
-    deadline = time.monotonic() + PERSISTENCE
-    while time.monotonic() < deadline:
-        with suppress(Exception):
-            source.release_blindly()
-            view.stamp("guarded_at")
-            return
-        time.sleep(LOOK_PERIOD)
+def _release(source: BlindlyReleased, view: ControlView, alone: bool = False) -> bool:
+    """Try to switch the motor off; returns whether the bus could be reached."""
+    view.stamp("guarded_at")
+    try:
+        source.release_blindly(alone)
+    except BusError:
+        return False
+    except Exception:
+        return True
+    view.stamp("guard_confirmed_at")
+    return True
+
+
+def _insist(source: BlindlyReleased, view: ControlView) -> None:
+    """After the recorder's end, switch the motor off until that is confirmed, as long as the bus can be reached.
+
+    The program need not wait for all of that. A program that takes the port meanwhile answers for the servo.
+    """
+    reached, handover, pause = time.monotonic(), time.monotonic() + HANDOVER, LOOK_PERIOD
+    while view.may_be_driven and (now := time.monotonic()) - reached < PERSISTENCE:
+        if _release(source, view, alone=True):
+            reached = now
+        if now > handover:
+            handover, pause = math.inf, INSIST_PERIOD
+            _go_on_alone()
+        time.sleep(pause)
+
+
+def _go_on_alone() -> None:
+    """Let the program see this process end; where the system allows it, it goes on all the same."""
+    if not hasattr(os, "fork") or os.fork():
+        os._exit(1)
 
 
 class _Life:

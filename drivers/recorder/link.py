@@ -53,6 +53,10 @@ class Link(Protocol):
         """Tell the servo's state; called after each change, on a release once the servo has confirmed it."""
         ...
 
+    def driven(self, may_be: bool) -> None:
+        """Tell whether the motor may be driven; False only once the servo has confirmed that it is off."""
+        ...
+
     def phase(self, phase: Phase) -> None:
         """Tell what the loop is doing."""
         ...
@@ -84,6 +88,9 @@ class Unlinked:
         """Nobody listens."""
 
     def state(self, state: ServoState) -> None:
+        """Nobody watches."""
+
+    def driven(self, may_be: bool) -> None:
         """Nobody watches."""
 
     def phase(self, phase: Phase) -> None:
@@ -203,6 +210,10 @@ class SharedLink:
         asked = self._control.get("stop_requested_at")
         if state is not ServoState.ENABLED and self._control.get("stop_released_at") < asked:
             self._control.stamp("stop_released_at")
+
+    def driven(self, may_be: bool) -> None:
+        """Publish whether the motor may be driven."""
+        self._control.set("driven", may_be)
 
     def phase(self, phase: Phase) -> None:
         """Publish the phase."""

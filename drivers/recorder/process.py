@@ -109,6 +109,7 @@ def serve(job: ServeJob, pipe: Connection) -> None:
             _tell(pipe, Faulted(servo.fault_reason))
         servo.close()
         link.state(servo.state)
+        link.driven(servo.may_be_driven)
         link.phase(Phase.CLOSED)
 
 
@@ -208,10 +209,11 @@ class Service:
     def _insist(self) -> None:
         """Try again what was not confirmed: a cable that comes back may bring a servo that is still driven."""
         now = time.monotonic()
-        if not self._servo.release_confirmed and now - self._insisted_at > INSIST_PERIOD:
+        if self._servo.may_be_driven and now - self._insisted_at > INSIST_PERIOD:
             self._insisted_at = now
             self._link.quiet_for(CONFIGURE_LIMIT)
             self._servo.release()
+            self._loop.tell_state()
             self._link.quiet_for(0.0)
 
     def _watch(self) -> None:

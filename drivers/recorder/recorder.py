@@ -22,9 +22,9 @@ from typing import Any, Self
 
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
-from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
+from drivers.errors import CommandError, DriverError, MotorOn, NotReady, RecorderDied
 from drivers.limits import Limits
-from drivers.recorder.child import Child
+from drivers.recorder.child import MAY_BE_ON, Child
 from drivers.recorder.link import HEARTBEAT_LIMIT
 from drivers.recorder.loop import HoldJob, RunJob
 from drivers.recorder.messages import (
@@ -144,12 +144,17 @@ class Recorder:
         return self._identity
 
     def close(self) -> None:
-        """Release the servo and end the process. Idempotent, bounded in time."""
+        """Release the servo and end the process. Idempotent, bounded in time.
+
+        Raises MotorOn when nobody confirmed that the motor is off; its guardian goes on trying.
+        """
         if not self._child.launched:
             return
-        self._child.close()
+        released = self._child.close()
         self._doing = Activity.NONE
         self._dead = self._dead or "the recorder was closed"
+        if not released:
+            raise MotorOn("; ".join(filter(None, (self._fault, MAY_BE_ON))))
 
     def __enter__(self) -> Self:
         return self

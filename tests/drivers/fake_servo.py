@@ -59,6 +59,8 @@ class FakeSource:
     """Connecting fails."""
     jump: int = -1
     """From this driven read on the position is far outside the limits."""
+    glitch: int = -1
+    """At this driven read the position is wrong by 200 of 4096 counts of a turn."""
     shaking: bool = False
     """The position never rests."""
     failing_releases: int = 0
@@ -77,7 +79,7 @@ class GuardedSource(FakeSource):
     deaf: int = 0
     """So many blind releases fail first."""
 
-    def release_blindly(self) -> None:
+    def release_blindly(self, alone: bool = False) -> None:
         self.log["blind_releases"] += 1
         if self.log["blind_releases"] <= self.deaf:
             raise BusError("fake servo 1: the bus cannot be reached")
@@ -132,6 +134,7 @@ class FakeServo(Servo):
                 raise NoAnswer("fake servo 1: no answer to a read; check its cable")
             if 0 <= self.source.jump <= self._driven_reads:
                 position = 9.0
+            position += 200 / 4096 * math.tau * (self._driven_reads == self.source.glitch)
         if self.source.shaking:
             position += 0.1 * math.sin(self.log["reads"])
         return Reading(position=position, velocity=0.0, current=0.0, supply_voltage=12.0, temperature=30.0)

@@ -8,7 +8,7 @@ import pytest
 from core.catalogue import load_servo, servos
 from core.errors import InputError
 from drivers.errors import CommandError
-from drivers.limits import HOLD_SPEED_SHARE, Limits
+from drivers.limits import FLICKER, HOLD_SPEED_SHARE, Limits
 from drivers.servo import Reading
 
 LIMITS = Limits(
@@ -49,6 +49,16 @@ def test_each_limit_trips_and_says_what_to_do(changed, name):
     text = str(violation)
     assert f"{violation.value:.4g} {violation.unit}" in text
     assert violation.remedy in text
+
+
+@pytest.mark.parametrize("direction", [-1.0, 1.0])
+def test_a_position_moves_no_faster_than_the_speed_limit_besides_flicker(direction):
+    farthest = FLICKER + 0.01 * LIMITS.speed
+    for share, trips in ((0.99, False), (1.01, True)):
+        there = reading(position=direction * share * farthest)
+        violation = LIMITS.check_jump(reading(), there, 0.01)
+        assert (violation is not None) is trips
+    assert "a jump within 10 ms" in str(violation)
 
 
 def test_a_released_servo_may_fall_as_far_and_as_fast_as_it_likes():

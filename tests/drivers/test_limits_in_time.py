@@ -158,6 +158,7 @@ class Guarded:
         self._control = Control(CONTEXT)
         self.view = self._control.view()
         self.view.set("servo_state", ServoState.ENABLED if driven else ServoState.READY)
+        self.view.set("driven", driven)
         self.view.stamp("recorder_beat")
         self._machine, self._fails_at, self._dies = machine, fails_at, dies
         self._failed = False
@@ -172,6 +173,7 @@ class Guarded:
         if not self._failed or now > self._fails_at + 1.0:
             self.view.stamp("recorder_beat")
         if now > self._fails_at + 2.0:
+            self.view.set("driven", 0)
             self.view.set("phase", Phase.CLOSED)
 
     def _select(self, read, write, error, seconds):
@@ -192,7 +194,7 @@ def test_a_recorder_that_hangs_is_replaced_after_its_time_once(machine, monkeypa
     guarded = Guarded(machine, monkeypatch, 101.0)
     assert GUARD_LIMIT - LOOK_PERIOD <= guarded.guard() <= GUARD_LIMIT + LOOK_PERIOD + COMPUTING
     assert guarded.log["blind_releases"] == 1
-    assert guarded.view.get("guarded_at") >= guarded.log["released_at"]
+    assert guarded.view.get("guard_confirmed_at") >= guarded.log["released_at"]
 
 
 @needs_pidfd

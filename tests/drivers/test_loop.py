@@ -155,6 +155,16 @@ def test_a_tripped_limit_releases_marks_the_run_and_waits_for_a_person():
     assert servo.log["enables"] == 1
 
 
+def test_one_jump_of_the_position_ends_the_run():
+    servo, sink = fake(glitch=60), MemorySink()
+    servo.limits = replace(servo.limits, speed=14.0)
+    result = record_inline(servo, recorded_trajectory("still", [0.0, 4.0], [0.2, 0.2], [1, 1]), HEADER, sink)
+    assert result.exit_status == sink.exit_status == "fail"
+    assert "limit tripped: a jump within 10 ms of 0.3068 rad" in result.reason
+    assert servo.state is ServoState.FAULT
+    assert servo.log["driven"] == 0
+
+
 def test_a_read_that_fails_releases_and_keeps_what_was_recorded():
     servo, sink = fake(fail_read=70), MemorySink()
     result = record_inline(servo, STEPS, HEADER, sink)

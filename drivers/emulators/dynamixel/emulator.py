@@ -13,7 +13,7 @@ from drivers.emulators.dynamixel import instructions1, instructions2
 from drivers.emulators.dynamixel.device import FAULTS, Device
 from drivers.emulators.dynamixel.faults import Faults, options
 from drivers.emulators.dynamixel.line import Line
-from drivers.emulators.dynamixel.packet import Packet, Reader
+from drivers.emulators.dynamixel.packet import WRITING, Packet, Reader
 from drivers.emulators.dynamixel.protocol1 import Reader1
 from drivers.emulators.dynamixel.protocol2 import Reader2
 from drivers.emulators.dynamixel.reply import Reply
@@ -103,6 +103,8 @@ class DynamixelEmulator(Emulator):
         """Let the servos do it. They count their times from when the packet had arrived on a real line."""
         now = time.perf_counter()
         hearing = [device for device in listening if device.protocol == protocol and device.powered]
+        if packet.instruction in WRITING and self.faults.is_lost():
+            return
         for device in hearing:
             device.mechanism.advance()
         replies = _EXECUTORS[protocol](packet, hearing, self.faults.muted, now)

@@ -1,4 +1,4 @@
-"""What can go wrong with a status packet between servo and client, by name; told through the console."""
+"""What can go wrong with packets between servo and client, by name; told through the console."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 
 from drivers.emulators.console import Console, number, switch
+from drivers.emulators.dynamixel.packet import BROADCAST
 
 SPLIT_GAP = 0.01
 """Pause in the middle of a split packet [s]."""
@@ -32,7 +33,7 @@ def count(words: list[str]) -> int:
 
 @dataclass
 class _Pending:
-    """A fault that befalls the next status packets."""
+    """A fault that befalls the next packets."""
 
     left: int
     id: int | None
@@ -41,10 +42,12 @@ class _Pending:
 
 
 class Faults:
-    """Faults that wait for status packets, and the console commands that order them."""
+    """Faults that wait for packets, and the console commands that order them."""
 
     def __init__(self) -> None:
         self._pending: dict[str, _Pending] = {}
+        self._answered: dict[tuple[int, int], bytes] = {}
+        """ID and length of status packets to the last one."""
         self._random = random.Random(0)
         self.echo = False
         """Whether the adapter hears what it sends, as a half duplex line without an echo filter does."""
@@ -59,6 +62,8 @@ class Faults:
             ("truncate", "send half of the next status packets"),
             ("split", f"pause for {SPLIT_GAP * 1e3:g} ms in the middle of the next status packets"),
             ("duplicate", "send the next status packets twice"),
+            ("stale", "send the last status packet of the same length instead of the next ones"),
+            ("deaf", "lose the next instruction packets that write"),
             ("garbage", "send noise in front of the next status packets"),
             ("fake-header", "send a header that promises too much in front of the next status packets"),
         ):
@@ -83,8 +88,16 @@ class Faults:
         ids = set(range(254)) if id is None else {id}
         self.muted = self.muted | ids if switch(plain[0]) else self.muted - ids
 
+    def is_lost(self) -> bool:
+        """Whether an instruction packet that writes is lost."""
+        return self._due("deaf", BROADCAST) is not None
+
     def befall(self, id: int, packet: bytes) -> list[tuple[float, bytes]]:
         """What arrives of a servo's status packet: delays [s] and bytes."""
+        before = self._answered.get((id, len(packet)), packet)
+        if self._due("stale", id):
+            packet = before
+        self._answered[id, len(packet)] = packet
         if not self._pending:
             return [(0.0, packet)]
         delay = pending.value if (pending := self._due("delay", id)) else 0.0

@@ -32,6 +32,10 @@ class Instruction(IntEnum):
     FAST_BULK_READ = 0x9A
 
 
+WRITING = (Instruction.WRITE, Instruction.REG_WRITE, Instruction.SYNC_WRITE, Instruction.BULK_WRITE)
+"""Instructions that put something into registers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Packet:
     """One instruction packet without header, length, stuffing and check sum."""

@@ -303,11 +303,12 @@ def test_a_blind_release_works_beside_the_owner(clock, emulator, servo):
     assert not driven(emulator)
 
 
-def test_a_blind_release_of_a_silent_servo_works_too(clock, emulator, servo):
+def test_a_blind_release_of_a_silent_servo_works_too_and_is_not_called_confirmed(clock, emulator, servo):
     servo.configure(settings(servo.spec.name))
     cycles(servo, PositionGoal(0.1), 5)
     emulator.say("mute on")
-    source_of(emulator).release_blindly()
+    with pytest.raises(NoAnswer, match=r"did not confirm that its motor is off|no answer"):
+        source_of(emulator).release_blindly()
     clock.sleep(0.002)
     assert not driven(emulator)
     emulator.say("mute off")
@@ -316,8 +317,32 @@ def test_a_blind_release_of_a_silent_servo_works_too(clock, emulator, servo):
         assert emulator.say("get moving_threshold") == "10"
 
 
+def test_a_blind_release_that_is_lost_is_not_called_confirmed(clock, emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say("deaf 2")
+    with pytest.raises(DriverError, match="did not confirm that its motor is off"):
+        source_of(emulator).release_blindly()
+    assert driven(emulator)
+    source_of(emulator).release_blindly()
+    clock.sleep(0.002)
+    assert not driven(emulator)
+
+
+def test_a_release_that_is_lost_is_tried_again_until_it_is_confirmed(emulator, servo):
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    emulator.say(f"deaf {RELEASE_ATTEMPTS}")
+    assert not servo.release()
+    assert servo.state is ServoState.FAULT
+    assert servo.may_be_driven
+    assert servo.release()
+    assert not servo.may_be_driven
+    assert not driven(emulator)
+
+
 def test_what_a_blind_release_sends(emulator, monkeypatch):
-    """Twice, since nobody confirms it; to a silent servo in protocol 2 where either series has its torque switch."""
+    """Twice, since packets get lost; to a silent servo in protocol 2 where either series has its torque switch."""
     sent = []
     send = Bus.send
     monkeypatch.setattr(Bus, "send", lambda bus, *packet: (sent.append(packet), send(bus, *packet)))
@@ -328,7 +353,8 @@ def test_what_a_blind_release_sends(emulator, monkeypatch):
     assert sent == [known] * 2
     sent.clear()
     emulator.say("power off")
-    source.release_blindly()
+    with pytest.raises(NoAnswer):
+        source.release_blindly()
     assert sent == ([mx] * 2 if source.protocol == 1 else [xl320] * 2 + [x] * 2)
 
 

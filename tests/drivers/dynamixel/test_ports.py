@@ -162,6 +162,10 @@ def test_a_second_program_is_kept_away_and_a_blind_release_is_not(terminal):
             DynamixelSource(port=terminal).open().connect()
         with pytest.raises(BusError, match="another program uses the port"):
             scan("dynamixel", values, lambda step: None, lambda: False)
-        DynamixelSource(port=terminal).release_blindly()
+        # It was sent; nobody is there to confirm it.
+        with pytest.raises(NoAnswer):
+            DynamixelSource(port=terminal).release_blindly()
+        with pytest.raises(BusError, match="another program uses the port"):
+            DynamixelSource(port=terminal).release_blindly(alone=True)
     stop = iter((False, True))
     assert scan("dynamixel", values, lambda step: None, lambda: next(stop, True)) == []

@@ -19,7 +19,7 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
-from drivers.errors import CommandError
+from drivers.errors import CommandError, MotorOn
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase
@@ -33,7 +33,7 @@ FIRST_SAMPLES = 0.35 * RATE
 """Of a run before a fault is planted."""
 CONTEXT = get_context("spawn")
 LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
-_PACKETS = ("drop", "corrupt", "truncate", "split", "duplicate", "garbage", "fake-header")
+_PACKETS = ("drop", "corrupt", "truncate", "split", "duplicate", "garbage", "fake-header", "stale", "deaf")
 _PENDULUM = ("temperature off", "supply off", "stuck off", "hand off", "power-cycle")
 HEALING = {
     "dynamixel": (
@@ -169,7 +169,9 @@ class Emulators:
         try:
             yield made
         finally:
-            made.recorder.close()
+            # Tests of a motor that stays on see to that themselves.
+            with suppress(MotorOn):
+                made.recorder.close()
 
     def close(self) -> None:
         """End them all."""

@@ -4,15 +4,18 @@ import math
 import os
 import re
 import signal
+from threading import Thread
 
 import pytest
 
-from drivers.errors import DriverError
+from bench_gui.cli import main
+from drivers.errors import DriverError, MotorOn
 from drivers.recorder import Recorder
 from drivers.registry import open_servo
 from drivers.servo import ServoState
 from tests.drivers.faults.rig import another_program, run_with
 from tests.drivers.faults.sinks import Wrapped
+from tests.waiting import wait_until
 
 X, MX = "dynamixel:xl330", "dynamixel:mx106"
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="needs signals")
@@ -91,6 +94,40 @@ def test_an_unplugged_adapter_ends_a_held_torque_by_the_watchdog(rig, impatient,
         made.until(lambda: abs(made.truth()["current"]) > 0.01)
         made.emulator.say("unplug")
         made.until(lambda: abs(made.truth()["duty_cycle"]) < 1e-6)
+
+
+@pytest.mark.parametrize("servo", [X, MX])
+@pytest.mark.parametrize("also_killed", [False, True], ids=["closed", "killed"])
+def test_a_torque_off_that_is_lost_is_told_last_and_tried_until_it_is_confirmed(rig, servo, also_killed, tmp_path):
+    with rig(servo, tmp_path) as made:
+        made.begin()
+        made.emulator.say("deaf 1000000")
+        assert made.ended().exit_status == "fail"
+        if also_killed:
+            os.kill(made.recorder._child.pid, signal.SIGKILL)
+        with pytest.raises(MotorOn, match=r"THE MOTOR MAY STILL BE ON: cut the servo's power supply now$"):
+            made.recorder.close()
+        assert int(made.emulator.say("get torque_enable"))
+        made.emulator.say("deaf 0")
+        made.until_off(beat=False)
+
+
+def test_a_command_ends_with_a_motor_that_may_be_on(rig, tmp_path, capsys):
+    with rig(MX, tmp_path) as made:
+
+        def spoil():
+            wait_until(made.driven)
+            made.emulator.say("deaf 1000000")
+
+        spoiling = Thread(target=spoil)
+        spoiling.start()
+        words = ["--trajectory", "sin_sin", "--mass", "0.5", "--length", "0.15", "-o", str(tmp_path / "lab")]
+        assert main(["record", "--servo", made.address, *words]) != 0
+        spoiling.join()
+        told = capsys.readouterr().err.strip().splitlines()
+        assert told[-1].endswith("THE MOTOR MAY STILL BE ON: cut the servo's power supply now")
+        made.emulator.say("deaf 0")
+        made.until_off(beat=False)
 
 
 def test_a_servo_without_watchdog_says_so(rig, tmp_path):

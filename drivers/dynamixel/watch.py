@@ -1,0 +1,86 @@
+"""What a driven servo must keep as we left it: its torque, its mode and its goal. Somebody else on the bus, a second
+program or a controller, may change them, and a goal is sent without an answer, so that it can be lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Collection, Mapping
+from contextlib import suppress
+from itertools import cycle
+
+from drivers.dynamixel.modes import GOAL_REGISTERS
+from drivers.dynamixel.registers import Registers
+from drivers.errors import BusError, NoAnswer, ServoFault
+
+PERIOD = 0.05
+"""One of the three is read back so often [s]."""
+MOST_LOST = 10
+"""A servo that took none of so many goals follows old ones."""
+KEPT_GOALS = 32
+"""Goals that a servo may still hold when later ones were lost."""
+REMEDY = "end the other program or unplug the other controller on its bus, then acknowledge"
+
+
+class Watch:
+    """Watches one servo from when its torque is on until it is released."""
+
+    def __init__(self, registers: Registers, mode: str) -> None:
+        table = registers.table
+        self._registers = registers
+        self._goal = GOAL_REGISTERS[mode]
+        self._sent: deque[int] = deque(maxlen=KEPT_GOALS)
+        self._ours: Mapping[str, Collection[int]] = {
+            "torque_enable": (1,),
+            table.mode_register: (table.modes[mode],),
+            self._goal: self._sent,
+        }
+        self._turn = cycle(self._ours)
+        self._looked = time.perf_counter()
+        self._lost = 0
+
+    def send(self, goal: int) -> None:
+        """Send a goal [counts]; before it, now and then, read back what the servo holds. Raises ServoFault, BusError.
+
+        What somebody else wrote since the last cycle is still there then.
+        """
+        now = time.perf_counter()
+        if now - self._looked > PERIOD:
+            self._looked = now
+            name = next(self._turn)
+            # What is not answered is found out by the next sample.
+            with suppress(NoAnswer, BusError):
+                self._require_ours(name, self._registers.read_one(name, 0.0))
+        self._registers.send({self._goal: goal})
+        self._sent.append(goal)
+
+    @property
+    def block(self) -> tuple[str, ...]:
+        """Registers that are read with every sample: an old answer brings an old goal."""
+        return ("goal_position",) if self._goal == "goal_position" and self._sent else ()
+
+    def is_late(self, held: Mapping[str, int]) -> bool:
+        """Whether a sample's registers do not hold the newest goal."""
+        return any(held[name] != self._sent[-1] for name in self.block)
+
+    def check(self, held: Mapping[str, int]) -> bool:
+        """Return whether the newest goal was lost, judged by a sample's registers.
+
+        Raises ServoFault for somebody else's goal, or when the servo takes none any more.
+        """
+        for name in self.block:
+            self._require_ours(name, held[name])
+        late = self.is_late(held)
+        self._lost = self._lost + 1 if late else 0
+        if self._lost > MOST_LOST:
+            raise ServoFault(
+                f"the servo took none of {self._lost} goals, or its answers are old ones; check the cable and the "
+                "adapter, then acknowledge"
+            )
+        return late
+
+    def _require_ours(self, name: str, held: int) -> None:
+        ours = self._ours[name]
+        if ours and held not in ours:
+            raise ServoFault(f"somebody else set {name} to {held} while the servo was driven; {REMEDY}")

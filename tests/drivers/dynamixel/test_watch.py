@@ -1,0 +1,106 @@
+"""A second program or controller on the bus, goals that get lost, answers that are old: none of it passes for a run."""
+
+import pytest
+
+from drivers.dynamixel.modes import GOAL_REGISTERS
+from drivers.dynamixel.watch import MOST_LOST, PERIOD
+from drivers.errors import ServoFault
+from drivers.servo import PositionGoal, ServoState, TorqueGoal
+from tests.drivers.dynamixel.bench import cycles, settings
+
+CYCLE = 0.005
+SOON = round(5 * PERIOD / CYCLE)
+"""Cycles within which every register was looked at."""
+MODES = {"xm430_w350": ("operating_mode", 1), "mx106": ("torque_control_mode", 1), "xl320": ("control_mode", 1)}
+
+
+@pytest.fixture
+def driven(servo):
+    """A servo that follows goals."""
+    servo.configure(settings(servo.spec.name))
+    cycles(servo, PositionGoal(0.1), 5)
+    return servo
+
+
+def follow(servo, goals, meanwhile=lambda: None):
+    """Give goals one after the other; meanwhile: what somebody else does after each sample."""
+    for goal in goals:
+        meanwhile()
+        cycles(servo, goal, 1)
+
+
+STILL = [PositionGoal(0.2)] * SOON
+RISING = [PositionGoal(0.2 + 0.01 * k) for k in range(2 * MOST_LOST)]
+
+
+def test_nobody_else_on_the_bus_is_no_fault(driven):
+    follow(driven, [PositionGoal(0.1 + 0.002 * (k % 50)) for k in range(3 * SOON)])
+    cycles(driven, TorqueGoal(0.05), 2 * SOON)
+    assert driven.repeats == 0
+
+
+def test_torque_switched_off_by_somebody_else(emulator, driven):
+    # With protocol 1 every goal switches it on again.
+    with pytest.raises(ServoFault, match=r"somebody else set torque_enable to 0 .* end the other program"):
+        follow(driven, STILL, lambda: emulator.say("set torque_enable 0"))
+
+
+def test_another_mode_chosen_by_somebody_else(emulator, driven):
+    register, value = MODES[driven.spec.name]
+    emulator.say(f"set {register} {value}")
+    with pytest.raises(ServoFault, match=f"somebody else set {register} to {value}|goal_position"):
+        cycles(driven, PositionGoal(0.1), SOON)
+
+
+def test_a_goal_of_somebody_else_between_ours_and_the_sample(emulator, driven):
+    driven.command(PositionGoal(0.2))
+    driven.clock.sleep(0.003)
+    emulator.say("set goal_position 999")
+    with pytest.raises(ServoFault, match="somebody else set goal_position to 999"):
+        driven.read()
+
+
+def test_goals_of_somebody_else_after_each_sample(emulator, driven):
+    with pytest.raises(ServoFault, match="somebody else set goal_position to 999"):
+        follow(driven, STILL, lambda: emulator.say("set goal_position 999"))
+
+
+def test_a_torque_goal_of_somebody_else(emulator, driven):
+    register = GOAL_REGISTERS[driven.profile.torque_mode]
+    cycles(driven, TorqueGoal(0.05), 5)
+    with pytest.raises(ServoFault, match=f"somebody else set {register} to 7 "):
+        follow(driven, [TorqueGoal(0.05)] * SOON, lambda: emulator.say(f"set {register} 7"))
+
+
+def test_a_goal_that_is_lost_is_counted_and_the_next_one_counts(emulator, driven):
+    before = driven.repeats
+    emulator.say("deaf 1")
+    cycles(driven, PositionGoal(0.2), 1)
+    assert driven.repeats == before + 1
+    cycles(driven, PositionGoal(0.3), 1)
+    assert driven.repeats == before + 1
+
+
+def test_goals_that_do_not_arrive_any_more_are_a_fault(emulator, driven):
+    emulator.say("deaf 1000000")
+    with pytest.raises(ServoFault, match=f"took none of {MOST_LOST + 1} goals"):
+        follow(driven, RISING)
+
+
+def test_old_answers_are_a_fault_or_not_taken(emulator, driven):
+    emulator.say("stale 1000000")
+    with pytest.raises(ServoFault, match=r"its answers are old ones|somebody else set"):
+        follow(driven, RISING)
+
+
+def test_after_the_fault_it_is_released_and_usable(emulator, driven):
+    driven.command(PositionGoal(0.2))
+    driven.clock.sleep(0.003)
+    emulator.say("set goal_position 999")
+    with pytest.raises(ServoFault) as fault:
+        driven.read()
+    driven.fault(str(fault.value))
+    assert not int(emulator.say("get torque_enable"))
+    driven.acknowledge()
+    assert driven.state is ServoState.READY
+    cycles(driven, PositionGoal(0.1), SOON)
