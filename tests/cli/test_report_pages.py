@@ -276,6 +276,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
 def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypatch) -> None:
     """A copy of a run 4 mrad off has a floor of 2 mrad."""
     monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
     twin = recordings[1]
     moved = replace(twin, id="twin", channels={**twin.channels, "position": twin.position + 0.004})
     split = Split("x", (*found.split.train, "twin"), found.split.validation)
