@@ -42,5 +42,6 @@ def _be_spawned(environment, program, target, *arguments, **named):
     os.environ.clear()
     os.environ.update(environment)
     server, parent = os.getppid(), parent_process()
+    assert parent is not None
     os.getppid = lambda: program if parent.is_alive() else server
     target(*arguments, **named)

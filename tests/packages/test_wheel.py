@@ -29,9 +29,9 @@ SHARED = {
 START = "import sys; from bench_gui.cli import main; sys.exit(main())"
 BRIEFLY = (
     "import bench_gui.demo as demo; asked = demo.IdentificationRequest; "
-    "demo.IdentificationRequest = lambda **words: asked(**{**words, 'trials': 100})\n"
+    "demo.IdentificationRequest = lambda **words: asked(**{**words, 'trials': 100, 'models': ('m1', 'm6')})\n"
 )
-"""Before START: how well the demo's searches find is no matter of packages."""
+"""Before START: how well the demo searches, and for how many models, is no matter of packages."""
 
 
 def hatch(folder, *words):
