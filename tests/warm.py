@@ -4,30 +4,44 @@ A process sees what it would have seen if it had been spawned: the environment o
 """
 
 import os
-from functools import partial
+from functools import cache, partial
 from multiprocessing import forkserver, parent_process, popen_forkserver, popen_spawn_posix
 from multiprocessing.context import SpawnProcess
+from unittest import mock
 
-SPAWNED = {"SERVOBENCH_TEST_PATIENCE", "COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"}
-"""Variables for which processes are spawned as ever: what they ask for is done as a process starts and ends."""
-
-
-def keep_warm(monkeypatch) -> None:
-    """Fork what would be spawned from here on."""
-    forkserver.set_forkserver_preload(["tests.warmed"])
-    monkeypatch.setattr(SpawnProcess, "_Popen", staticmethod(_start))
+MEASURED = frozenset({"COVERAGE_PROCESS_START", "COVERAGE_PROCESS_CONFIG"})
+PATIENCE = "SERVOBENCH_TEST_PATIENCE"
 
 
-def _start(process):
-    if SPAWNED & os.environ.keys():
+def keep_warm(monkeypatch, loaded: str = "tests.warmed", spawned: frozenset[str] = MEASURED | {PATIENCE}) -> None:
+    """Fork what would be spawned from here on, from a process that has loaded this module.
+
+    spawned: variables for which processes are spawned as ever: what they ask for is done as a process starts and ends.
+    """
+    monkeypatch.setattr(SpawnProcess, "_Popen", staticmethod(partial(_start, loaded, spawned)))
+
+
+@cache
+def _server(loaded: str, patience: str | None) -> forkserver.ForkServer:
+    """Limits are scaled once, by the patience it is started with, as modules are loaded."""
+    server = forkserver.ForkServer()
+    server.set_forkserver_preload([loaded])
+    return server
+
+
+def _start(loaded, spawned, process):
+    if spawned & os.environ.keys():
         return popen_spawn_posix.Popen(process)
     process._target = partial(_be_spawned, dict(os.environ), os.getpid(), process._target)
-    return popen_forkserver.Popen(process)
+    connect = _server(loaded, os.environ.get(PATIENCE)).connect_to_new_process
+    with mock.patch.object(forkserver, "connect_to_new_process", connect):
+        return popen_forkserver.Popen(process)
 
 
 def _be_spawned(environment, program, target, *arguments, **named):
     os.environ.clear()
     os.environ.update(environment)
     server, parent = os.getppid(), parent_process()
+    assert parent is not None
     os.getppid = lambda: program if parent.is_alive() else server
     target(*arguments, **named)

@@ -113,6 +113,7 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
 
 def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
     """Run the exported pendulum with the exported servo in MuJoCo at 1 ms; raises ExportError."""
+    version = mujoco_engine().__version__
     name = slug(model.title)
     require_unchanged(folder, PROGRAMS)
     scene = folder / f"{name}.hook.xml"
@@ -124,7 +125,7 @@ def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
         expected = converged_positions(model, run, CHECK_STEP)
         actual = simulate_hook(scene, folder / f"{name}.servo.json", trajectory, CHECK_STEP)
         errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
-    how = f"run in MuJoCo {mujoco_engine().__version__} with a time step of {CHECK_STEP * 1e3:g} ms"
+    how = f"run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms"
     return Check(how=how, errors=errors)
 
 

@@ -13,6 +13,7 @@ from bench_gui.examples import example_session
 from sessions import Session
 
 FIRST, SECOND, THIRD = "0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0003_sin_sin_kp100"
+QUICK = ("--model", "m1", "--trials", "12", "--no-polish", "--no-command-path", "--jobs", "1")
 
 
 @pytest.fixture
@@ -147,9 +148,7 @@ def test_commands_see_the_part_a_run_is_trimmed_to(bench, session, tmp_path) -> 
     results = {}
     for name, trim in (("trimmed", ["--trim", "1:3"]), ("whole", ["--no-trim"])):
         bench("annotate", session, FIRST, *trim)
-        [found] = json.loads(
-            bench("identify", session, "--model", "m1", "--trials", "60", "-o", tmp_path / name, "--json")
-        )
+        [found] = json.loads(bench("identify", session, *QUICK, "-o", tmp_path / name, "--json"))
         results[name] = json.loads(Path(found["file"]).read_text())["provenance"]["data_hash"]
     assert results["whole"] == Session.open(session).data_hash()
     assert results["trimmed"] != results["whole"]

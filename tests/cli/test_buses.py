@@ -16,8 +16,8 @@ from sessions import Session
 BENCH = [sys.executable, "-c", "import sys; from bench_gui.cli import main; sys.exit(main())"]
 
 
-@pytest.fixture
-def terminal():
+@pytest.fixture(scope="module")
+def shell():
     """`bench emulate dynamixel:xl330` as somebody's shell runs it, and the address it told."""
     command = [*BENCH, "emulate", "dynamixel:xl330"]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -27,6 +27,13 @@ def terminal():
     process.stdin.close()
     assert process.wait() in (0, -15)
     process.stdout.close()
+
+
+@pytest.fixture
+def terminal(shell):
+    """That shell, its servo powered."""
+    say(shell[0], "power on")
+    return shell
 
 
 @pytest.fixture(autouse=True)

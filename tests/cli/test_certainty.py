@@ -26,7 +26,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs."""
     folder = tmp_path_factory.mktemp("identified")
-    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "300", "--validation", "none", "--jobs", "1"]
+    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--validation", "none", "--jobs", "1",
+             "--no-command-path"]  # fmt: skip
     assert main(["identify", str(session), *words, "--quiet", "-o", str(folder)]) == 0
     return folder
 
@@ -44,16 +45,16 @@ def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0)
 
 
 def test_everything_for_a_person_and_for_machines(capsys, session, result) -> None:
-    common = ["certainty", session, "--result", result, "--model", "M1", "--bootstrap", "3", "--jobs", "1"]
+    common = ["certainty", session, "--result", result, "--model", "M1", "--bootstrap", "2", "--jobs", "1"]
     text = bench(capsys, *common, "--profile", "q_offset")
-    for words in ("± 95 %", "profile 95 %", "bootstrap, 3 draws", "q_offset", "remarks", "certainty.json"):
+    for words in ("± 95 %", "profile 95 %", "bootstrap, 2 draws", "q_offset", "remarks", "certainty.json"):
         assert words in text
     data = json.loads(bench(capsys, *common, "--profile", "q_offset", "--json"))
     assert json.loads((result / "certainty.json").read_text()) == data
     model = load_identification(result).results[0].model
     kept = read_certainty(result, model)
     profiled = {p.name for p in kept.parameters if p.profile is not None}
-    assert (kept.friction, profiled, kept.draws, kept.stopped) == ("m1", {"q_offset"}, 3, False)
+    assert (kept.friction, profiled, kept.draws, kept.stopped) == ("m1", {"q_offset"}, 2, False)
     assert kept.runs == RUNS
     assert all(p.spread is not None for p in kept.parameters)
     offset = next(p for p in kept.parameters if p.name == "q_offset")

@@ -139,7 +139,8 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
     """The path of a user, with a tiny budget."""
     result = tmp_path / "result"
     found = json.loads(
-        run(capsys, "identify", session, "--servo", "xl330", "--model", "m1,m3", "--trials", "400", "--repeats", "2",
+        run(capsys, "identify", session, "--servo", "xl330", "--model", "m1,m3", "--trials", "60", "--jobs", "1",
+            "--no-command-path", "--repeats", "2",
             "--seed", "3", "--validation", "kp=400", "-o", result, "--json")
     )  # fmt: skip
     assert [entry["model"] for entry in found] == ["m1", "m3"]
@@ -162,7 +163,7 @@ def test_identify_evaluate_export(capsys, tmp_path, session) -> None:
 
 def test_the_step_and_its_cost_are_the_first_line_under_the_table(capsys, tmp_path, session) -> None:
     words = ("identify", session, "--model", "m1", "--runs", "0003_sin_sin_kp100", "--validation", "none",
-             "--trials", "200", "--no-polish", "--quiet", "--jobs", "1", "-o", tmp_path)  # fmt: skip
+             "--trials", "60", "--no-polish", "--quiet", "--jobs", "1", "-o", tmp_path)  # fmt: skip
     lines = run(capsys, *words).splitlines()
     model = ServoModel.read(tmp_path / "m1.json")
     (entry,) = json.loads((tmp_path / "result.json").read_text())
@@ -176,8 +177,8 @@ def test_the_step_and_its_cost_are_the_first_line_under_the_table(capsys, tmp_pa
 
 
 def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_path, session) -> None:
-    words = ("identify", session, "--model", "m1,m2", "--trials", "200", "--no-polish", "--quiet", "--jobs", "1",
-             "--seed", "2", "--bounds", "kt=0.9:1.0", "-o", tmp_path)  # fmt: skip
+    words = ("identify", session, "--model", "m1,m2", "--trials", "60", "--no-polish", "--quiet", "--jobs", "1",
+             "--no-command-path", "--seed", "2", "--bounds", "kt=0.9:1.0", "-o", tmp_path)  # fmt: skip
     text = run(capsys, *words)
     found = load_identification(tmp_path)
     best = found.recommended
@@ -202,7 +203,7 @@ def test_values_come_with_intervals_and_the_gravest_warnings_first(capsys, tmp_p
 
 
 def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path, session) -> None:
-    words = ["identify", session, "--model", "m1", "--trials", "60", "--no-polish", "--quiet", "--jobs", "1"]
+    words = ["identify", session, "--model", "m1", "--trials", "32", "--no-polish", "--quiet", "--jobs", "1"]
     assert "The command path is " in run(capsys, *words, "-o", tmp_path / "tried")
     text = run(capsys, *words, "--no-command-path", "-o", tmp_path / "without")
     assert "The command path is " not in text
@@ -214,14 +215,6 @@ def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path
     both = [*words, "--no-command-path", "--terms", "command_delay", "-o", tmp_path / "both"]
     assert main([str(word) for word in both]) == 1
     assert "give either" in capsys.readouterr().err
-
-
-def test_the_papers_protocol_is_one_choice(capsys, tmp_path, session) -> None:
-    run(capsys, "identify", session, "--model", "m1", "--paper", "--quiet", "--jobs", "2", "-o", tmp_path)
-    found = load_identification(tmp_path)
-    assert (found.request.validation, found.request.polish, found.request.command_path) == ("25%", False, ())
-    assert found.results[0].model.integrator == "algorithm1"
-    assert (found.request.trials, len(found.results[0].repeats)) == (4000, 3)
 
 
 def test_repeats_show_how_far_they_spread_and_terms_that_only_they_are_identified(capsys, tmp_path, session) -> None:

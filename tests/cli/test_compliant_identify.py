@@ -14,7 +14,7 @@ from core.trajectories import make_trajectory
 from sessions import Session
 
 TRUTH = CompliantUnit(actuator=Sea(stiffness=24.0))
-FAST = ("--trials", "40", "--jobs", "1", "--quiet")
+FAST = ("--trials", "24", "--jobs", "1", "--quiet")
 
 
 @pytest.fixture(autouse=True)

@@ -124,6 +124,14 @@ def test_identify(reach, session, tmp_path) -> None:
         assert (request.command_path_if_better, len(request.command_path)) == (tried, terms)
 
 
+def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
+    words = ["identify", session, "--paper", "-o", tmp_path]
+    every = tuple(vars(build_parser().parse_args([str(word) for word in words])))
+    request = reach("bench_gui.identify.job.run_identification", *words, but=every)["request"]
+    assert (request.integrator, request.trials, request.repeats) == ("algorithm1", 4000, 3)
+    assert (request.validation, request.polish, request.command_path) == ("25%", False, ())
+
+
 def test_crossvalidate(reach, session, tmp_path) -> None:
     words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--model", "m2,m4", "--command-path", "off",
              "--path-terms", "command_delay,supply_sag", "--trials", "77", "--contact", "elastoplastic", "--prior",

@@ -33,14 +33,13 @@ def test_the_virtual_hand_finds_the_true_boundaries(servo, tmp_path):
     model, spec = load_model(servo, "m6"), load_servo(servo)
     bench = starting_bench(spec)
     torques = suggest_torques(model, bench).torques
-    held = (torques[0], -torques[-2])
-    plan = PlacementPlan(servo=f"simulated:{servo}", bench=bench, torques=held, fast=True)
+    # One way or the other, servo by servo.
+    held = -torques[-2] if SHIPPED.index(servo) % 2 else torques[0]
+    plan = PlacementPlan(servo=f"simulated:{servo}", bench=bench, torques=(held,), fast=True)
     points = place_points(plan, tmp_path / "s", nobody, lambda text: None)
-    assert [(p.motor_torque, p.side) for p in points] == [
-        (torque, side) for torque in held for side in ("drive", "backdrive")
-    ]
+    assert [(p.motor_torque, p.side) for p in points] == [(held, "drive"), (held, "backdrive")]
     tolerance = bench.gravity_torque * max(ANGLE_TOLERANCE, STEPS_TOLERANCE * spec.encoder_step)
-    assert placement_residuals(model, points) == pytest.approx([0.0] * 4, abs=tolerance)
+    assert placement_residuals(model, points) == pytest.approx([0.0] * 2, abs=tolerance)
     kept = points_from_json(Session.open(tmp_path / "s").document("placed_points"))
     assert kept == tuple(points)
 
@@ -66,11 +65,11 @@ def test_the_command_prints_and_stores_what_was_found(capsys, tmp_path):
         assert 0.0 < line["lowest"] < line["highest"] < 0.5 * math.pi
         assert line["drive"] == pytest.approx(line["model_drive"], abs=0.012)
         assert line["backdrive"] == pytest.approx(line["model_backdrive"], abs=0.012)
-    # Once more: the same extremes are replaced, not added.
-    assert main([*arguments, "--quiet"]) == 0
+    # One torque once more: the same extremes are replaced, not added.
+    assert main([*arguments, "--torques", "0.6", "--quiet"]) == 0
     table = capsys.readouterr().out.splitlines()
     assert table[0].split()[:2] == ["motor", "torque/N·m"]
-    assert len(table) == 3
+    assert len(table) == 2
     assert len(points_from_json(Session.open(tmp_path / "s").document("placed_points"))) == 4
 
 

@@ -25,6 +25,7 @@ from bench_gui.report.commands import identify_command
 from bench_gui.results import load_identification
 from core.bench import Bench
 from core.errors import IdentificationError
+from core.identification.cautions import cautions
 from core.identification.correlation import correlations
 from core.identification.folds import Fold
 from core.identification.model_choice import CrossValidation, FoldFit, Variant
@@ -109,8 +110,8 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs, with the study and the recommended one's certainty beside them."""
     folder = tmp_path_factory.mktemp("result")
-    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "200", "--jobs", "1", "--quiet"]
-    assert main(["identify", str(session), *words, "-o", str(folder)]) == 0
+    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--jobs", "1", "--quiet"]
+    assert main(["identify", str(session), *words, "--no-command-path", "-o", str(folder)]) == 0
     words = ["--profile", "q_offset", "--bootstrap", "2", "--jobs", "1", "--quiet"]
     assert main(["certainty", str(session), "--result", str(folder), *words]) == 0
     return folder
@@ -177,6 +178,11 @@ def test_numbers_are_the_results(page, found, session) -> None:
     assert f"Torque off: {best.evidence.torque_off(best.model.control).text}." in parsed.words
     assert parsed.row("searched from", 2)[1] == "the catalogue's values"
     assert f"{step_in_words(best.model, best.train_mae)}." in parsed.words
+    told = cautions(found)
+    assert told
+    for caution in told:
+        assert caution.text[1:] in parsed.words
+        assert caution.remedy[1:] in parsed.words
 
 
 @pytest.mark.parametrize(
@@ -187,13 +193,10 @@ def test_numbers_are_the_results(page, found, session) -> None:
         ("algorithm1", 4, "leave out --integrator"),
     ],
 )
-def test_a_step_that_costs_too_much_is_warned_of(
-    found, recordings, tmp_path, monkeypatch, integrator, substeps, remedy
-) -> None:
-    monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+def test_a_step_that_costs_too_much_is_warned_of(found, integrator, substeps, remedy) -> None:
     best = found.recommended
 
-    def page_with(cost: float) -> str:
+    def warnings(cost: float) -> str:
         model = replace(
             best.model,
             integrator=integrator,
@@ -202,12 +205,11 @@ def test_a_step_that_costs_too_much_is_warned_of(
         )
         request = replace(found.request, integrator=integrator, substeps=substeps)
         one = replace(found, request=request, results=(replace(best, model=model),))
-        contents = ReportContents(title="step", found=one, recordings=recordings)
-        return Page(write_report(tmp_path / "report.html", contents).read_text("utf-8")).words
+        return " ".join(map(str, cautions(one)))
 
-    assert "The simulation step costs" not in page_with(0.09 * best.train_mae)
-    costly = page_with(0.11 * best.train_mae)
-    assert "The simulation step costs" in costly
+    assert "the simulation step costs" not in warnings(0.09 * best.train_mae)
+    costly = warnings(0.11 * best.train_mae)
+    assert "the simulation step costs" in costly
     assert remedy in costly
 
 
@@ -274,6 +276,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
 def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypatch) -> None:
     """A copy of a run 4 mrad off has a floor of 2 mrad."""
     monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
+    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
     twin = recordings[1]
     moved = replace(twin, id="twin", channels={**twin.channels, "position": twin.position + 0.004})
     split = Split("x", (*found.split.train, "twin"), found.split.validation)

@@ -36,8 +36,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def result(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "result"
-    assert main(["identify", str(place), "--tag", "used", *QUICK, "--validation", "40%", "-o", str(folder)]) == 0
+    options = ("--tag", "used", *QUICK, "--no-command-path", "--validation", "40%", "-o", str(folder))
+    assert main(["identify", str(place), *options]) == 0
     return folder
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """Reports without pictures and audit, which say nothing of runs left out."""
+    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
 
 
 QUICK = ("--model", "m1", "--trials", "32", "--jobs", "1")
@@ -76,7 +84,7 @@ def test_a_session_without_anything_to_say_says_nothing(capsys, tmp_path) -> Non
     assert (selection["text"], selection["left_out"], selection["equal"]) == ("all 8 runs", [], [])
 
 
-def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, tmp_path, place, result) -> None:
+def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, tmp_path, place, result, plain) -> None:
     rows = json.loads((result / "result.json").read_text())
     assert [SENTENCE in selection_text(row) for row in rows] == [True]
     found = load_identification(result)
@@ -92,7 +100,7 @@ def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, t
     assert SENTENCE in made["notes"][0]
 
 
-def test_a_result_without_it_is_read_as_before(capsys, tmp_path, place, result) -> None:
+def test_a_result_without_it_is_read_as_before(capsys, tmp_path, place, result, plain) -> None:
     for file in result.iterdir():
         if file.suffix == ".json":
             (tmp_path / file.name).write_text(json.dumps(_without(json.loads(file.read_text()), "selection")))

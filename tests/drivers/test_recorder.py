@@ -36,6 +36,7 @@ from tests.waiting import LIMIT, wait_until
 
 CONTEXT = get_context("spawn")
 SHORT = make_trajectory("half_sine", 0.4, period=0.4)
+pytestmark = pytest.mark.usefixtures("warm")
 
 needs_signals = pytest.mark.skipif(sys.platform == "win32", reason="no SIGSTOP and SIGKILL on this system")
 
@@ -415,7 +416,7 @@ def test_whatever_ends_the_program_releases_the_servo(log, tmp_path, number, rea
         assert not log["driven"]
         assert len(np.load(tmp_path / "rows.npy")) > 0
     finally:
-        os.kill(owner.pid, signal.SIGKILL)
+        owner.kill()
         owner.join()
     wait_until(lambda: gone(log["pid"]))
     assert not log["driven"]

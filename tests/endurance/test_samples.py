@@ -128,7 +128,7 @@ def test_a_minute_of_a_day_loses_nothing_and_leaves_no_process(qapp, tmp_path, m
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     day = Day(tmp_path, 10.0)
     day.arrive()
-    day.record(("sin_sin", "lift_and_drop"))
+    day.record(("sin_sin",))
     day.look_at_runs()
     day.note()
     day.stop_in_a_run()

@@ -40,7 +40,7 @@ def killed_after(calls, work):
 
 def test_an_import_killed_anywhere_is_all_or_nothing(tmp_path, recording):
     source = Session.create(tmp_path / "source")
-    ids = source.add_all(recording(seed=seed, samples=5) for seed in range(3))
+    ids = source.add_all(recording(seed=seed, samples=5) for seed in range(2))
     source.annotate(ids[1], Annotation(note="x"))
     seen, calls, killed = set(), 0, True
     while killed:
@@ -51,15 +51,15 @@ def test_an_import_killed_anywhere_is_all_or_nothing(tmp_path, recording):
         opened = Session.open(home.path)
         runs = opened.runs()
         assert not opened.problems()
-        assert len(runs) in (1, 4), f"killed after {calls} calls"
+        assert len(runs) in (1, 3), f"killed after {calls} calls"
         assert opened.data_hash([own]) == before
-        if len(runs) == 4:
+        if len(runs) == 3:
             assert opened.annotations()[runs[2].id].note == "x"
         assert not [name for name in os.listdir(home.path / "runs") if name.startswith(".")]
         assert opened.add(recording(seed=8)) not in {run.id for run in runs}
         seen.add(len(runs))
         calls += 1
-    assert seen == {1, 4}
+    assert seen == {1, 3}
     assert calls > 20
 
 

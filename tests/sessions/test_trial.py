@@ -26,6 +26,11 @@ read_through(sys.argv[1])
 
 
 @pytest.fixture
+def trials():
+    """As the product starts them, not as in the rest of this folder."""
+
+
+@pytest.fixture
 def file(tmp_path):
     place = tmp_path / "x.h5"
     with h5py.File(place, "w") as content:

@@ -18,7 +18,7 @@ from tests.drivers.ethercat.conftest import ADDRESS, BENCH
 from tests.drivers.recording_program import FileSink
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.own_network
+pytestmark = [pytest.mark.own_network, pytest.mark.usefixtures("warm")]
 
 SPEC = load_servo("erob80_50")
 KT = nominal_model(SPEC).values["kt"]

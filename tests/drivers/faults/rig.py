@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
@@ -19,12 +18,11 @@ from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source
-from drivers.errors import CommandError, MotorOn
+from drivers.errors import MotorOn
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase
 from drivers.registry import ServoAddress
-from drivers.servo import ServoState
 from sessions import Session
 from tests.waiting import wait_until
 
@@ -33,17 +31,6 @@ FIRST_SAMPLES = 0.35 * RATE
 """Of a run before a fault is planted."""
 CONTEXT = get_context("spawn")
 LOADS = {"xl330": (0.05, 0.1), "mx106": (0.5, 0.15), "erob80_50": (4.0, 0.2)}
-_PACKETS = ("drop", "corrupt", "truncate", "split", "duplicate", "garbage", "fake-header", "stale", "deaf")
-_PENDULUM = ("temperature off", "supply off", "stuck off", "hand off", "power-cycle")
-HEALING = {
-    "dynamixel": (
-        *("plug", "delay 0 0", "echo off", "mute off", "power on", "fault clear"),
-        *(f"{name} 0" for name in _PACKETS),
-        *_PENDULUM,
-    ),
-    "ethercat": ("heal", *_PENDULUM),
-}
-"""What ends every fault; what is not broken need not be mended."""
 
 
 @dataclass(frozen=True)
@@ -88,17 +75,9 @@ class Rig:
     def driven(self) -> bool:
         return bool(self.truth()["driven"])
 
-    def _start(self) -> None:
-        """Connect; a fault that is left from the test before is acknowledged."""
-        self.recorder.start()
-        self.until(lambda: self.recorder.state in (ServoState.READY, ServoState.FAULT))
-        if self.recorder.state is ServoState.FAULT:
-            self.recorder.acknowledge()
-            self.until(lambda: self.recorder.state is ServoState.READY)
-
     def begin(self, seconds: float = 600.0, sink: Any = None) -> None:
         """Start a run and wait until a third of a second of it is recorded."""
-        self._start()
+        self.recorder.start()
         self.session = Session.open_or_create(self.folder / "session")
         self.recorder.record(make_trajectory("sin_sin", seconds), self.header, sink or self.session.sink())
         self.until(lambda: self._last is not None or recorded(self.recorder) > FIRST_SAMPLES)
@@ -106,7 +85,7 @@ class Rig:
 
     def begin_hold(self, torque: float) -> None:
         """Start holding a torque and wait until it is there."""
-        self._start()
+        self.recorder.start()
         self.recorder.hold(torque, self.header)
         self.until(lambda: self._held is not None or abs(self.recorder.status.held_torque - torque) < 1e-9)
         assert self._held is None, f"the hold is over already: {self._held}"
@@ -139,44 +118,19 @@ class Rig:
         return runs[-1].samples if runs else 0
 
 
-class Emulators:
-    """Emulated servos that outlast a test, as new for each."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._running: dict[tuple[str, str], EmulatorProcess] = {}
-
-    @contextmanager
-    def rig(self, what: str, folder: Path):
-        """An emulated servo without faults and a recorder that is not started yet."""
-        address = ServoAddress.parse(what)
-        servo = address.parts[0]
-        # Of an impatient test's servo limits pass soon, too.
-        key = what, os.environ.get("SERVOBENCH_TEST_PATIENCE", "")
-        if key not in self._running:
-            number = len(self._running)
-            place = {
-                "dynamixel": f"link={self._folder / f'{servo}-{number}'}",
-                "ethercat": f"interface=ecs{number}&master=ecm{number}",
-            }
-            self._running[key] = EmulatorProcess(emulator_source(f"{what}?{place[address.family]}"))
-            self._running[key].start()
-        emulator = self._running[key]
-        for line in HEALING[address.family]:
-            with suppress(CommandError):
-                emulator.say(line)
-        made = Rig(emulator, servo, folder)
+@contextmanager
+def rig_with(what: str, folder: Path):
+    """An emulated servo and a recorder that is not started yet."""
+    address = ServoAddress.parse(what)
+    link = f"?link={folder / 'port'}" if address.family == "dynamixel" else ""
+    with EmulatorProcess(emulator_source(f"{what}{link}")) as emulator:
+        made = Rig(emulator, address.parts[0], folder)
         try:
             yield made
         finally:
             # Tests of a motor that stays on see to that themselves.
             with suppress(MotorOn):
                 made.recorder.close()
-
-    def close(self) -> None:
-        """End them all."""
-        for emulator in self._running.values():
-            emulator.close()
 
 
 def run_with(made: Rig, fault: Callable[[Rig], None]) -> Outcome:
@@ -229,6 +183,5 @@ def another_program(made: Rig):
         made.until(told.exists, beat=False)
         yield tuple(int(word) for word in told.read_text("utf-8").split())
     finally:
-        for number in (signal.SIGCONT, signal.SIGKILL):
-            os.kill(owner.pid, number)
+        owner.kill()
         owner.join()

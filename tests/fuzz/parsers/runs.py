@@ -6,9 +6,7 @@ it at once: whoever changes a file can leave it out.
 
 from __future__ import annotations
 
-import os
 import shutil
-import signal
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -23,6 +21,7 @@ from sessions.importers.sources import Source, read_source
 from sessions.part import read_part
 from sessions.recovery import recover
 from sessions.store import Session as Store
+from tests.forked_trial import tried
 from tests.fuzz.hdf5 import cooked
 from tests.fuzz.mutation import changed_bytes
 from tests.fuzz.parser import SEEDS, Parser, from_file, scratch
@@ -31,7 +30,6 @@ NAME = "0001_sin_sin_kp400"
 MOST_BYTES = 65_536
 LONGEST_TRIAL = 5
 """[s]"""
-_ENDS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGALRM)
 
 
 def _run(path: Path) -> None:
@@ -76,7 +74,7 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 
     def parse(recipe: bytes) -> object:
         # What HDF5 itself wrote does not end a process: no need for the half second of a trial.
-        with mock.patch("sessions.schema.survive"):
+        with mock.patch("sessions.trial._started", return_value=0):
             return read(cooked(base(), recipe))
 
     return parse
@@ -85,27 +83,10 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 def _as_bytes(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
     def parse(data: bytes) -> object:
         trial._tried.cache_clear()
-        with mock.patch("sessions.trial._started", _forked):
+        with mock.patch("sessions.trial._started", lambda path, _limit: tried(path, LONGEST_TRIAL)):
             return read(data)
 
     return parse
-
-
-def _forked(path: str, limit: float) -> int:
-    """A trial without the start of an interpreter, which takes a hundred times as long."""
-    child = os.fork()
-    if child:
-        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    # Nobody else's handler is to make an ordinary end of it.
-    for number in _ENDS:
-        signal.signal(number, signal.SIG_DFL)
-    signal.alarm(LONGEST_TRIAL)
-    os.close(1)
-    os.close(2)
-    try:
-        trial.read_through(path)
-    finally:
-        os._exit(0)
 
 
 def _changed_recipe(data: bytes, rng: Random) -> bytes:

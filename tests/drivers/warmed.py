@@ -1,0 +1,12 @@
+"""What the process of `tests.warm` loads for tests of drivers: recorders, emulators, sessions, compiled kernels."""
+
+import drivers.emulators.dynamixel
+import drivers.emulators.ethercat
+import drivers.ethercat.source
+import drivers.recorder.process  # noqa: F401
+import sessions  # noqa: F401
+import tests.warm  # noqa: F401
+from drivers.registry import open_servo
+
+with open_servo("simulated:mx106?clock=virtual") as servo:
+    servo.connect()
