@@ -70,13 +70,13 @@ class StatusBar(QFrame):
         )
         self.stop_button.setAccessibleName("Emergency stop")
         self.stop_button.setMinimumHeight(36)
-        for widget in (self.state, self.servo, self.numbers, self.connect_button):
+        # First, so that no screen is too small for it.
+        for widget in (self.stop_button, self.state, self.servo, self.numbers, self.connect_button):
             row.addWidget(widget)
         row.addWidget(self.acknowledge_button)
         row.addWidget(self.fault, 100)
         row.addStretch(1)
         row.addWidget(self.cycles)
-        row.addWidget(self.stop_button)
         self.show_view(ServoView(), 0.0)
 
     def show_view(self, view: ServoView, rate: float, priority: str = "") -> None:

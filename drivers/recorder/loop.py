@@ -144,7 +144,8 @@ class Loop(Cycle):
                 status, reason = stop.exit_status, stop.reason
                 self._link.abort_heeded()
             while self._held_torque:
-                self._hold_torque(self._towards(0.0, step))
+                # A pendulum that nobody holds any more may fall.
+                self._hold_torque(self._towards(0.0, step), guided=False)
         except RunStopped as stop:
             status, reason, fault = stop.exit_status, stop.reason, stop.fault
         except Exception as error:
@@ -172,13 +173,13 @@ class Loop(Cycle):
 
     # Phases.
 
-    def _hold_torque(self, torque: float) -> HeldSample:
-        """One cycle with a motor torque [N·m]."""
+    def _hold_torque(self, torque: float, guided: bool = True) -> HeldSample:
+        """One cycle with a motor torque [N·m]; guided: a hand has the pendulum, which is then slow."""
         self._await_due()
         self._held_torque = torque
         self._link.held(torque)
         reading = self._act(TorqueGoal(torque), math.nan)
-        violation = self._servo.limits.check_hold(reading)
+        violation = self._servo.limits.check_hold(reading) if guided else None
         if violation is not None:
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
         return HeldSample(clock=self._moment, reading=reading, torque=torque)

@@ -191,6 +191,25 @@ def test_a_pendulum_that_leaves_the_hand_is_released_before_it_is_fast():
     assert "keep the pendulum in your hand" in servo.fault_reason
 
 
+def test_a_pendulum_that_falls_once_the_hold_ends_is_no_fault():
+    """Left at 0.9 rad when the hold is ended, it falls through the speed at which a hold gives up."""
+    hand, bench = SharedHand(), Bench(mass=1.0, length=0.2)
+    servo = SimulatedServo("mx106", clock=VirtualClock(), hand=hand)
+    servo.connect()
+    with InlineHold(servo, replace(HEADER, bench=bench, rate=200.0)) as hold:
+        samples = []
+        for k in range(400):
+            hand.pull_to(0.9 * min(1.0, k / 300), 12.0 * bench.gravity_torque, 0.6)
+            steps(hold, 1, 0.7 * bench.gravity_torque, samples)
+        hand.let_go()
+    assert samples[-1].reading.position > 0.85
+    assert hold.result is not None
+    assert (hold.result.exit_status, hold.result.reason) == ("success", "")
+    assert servo.state is ServoState.READY
+    # It did fall faster than a hand may guide it.
+    assert abs(servo.read().velocity) > HOLD_SPEED_SHARE * servo.spec.no_load_speed
+
+
 def test_a_hand_that_guides_the_pendulum_does_not_trip_the_speed_limit():
     """At 1.5 rad/s, ninety degrees in a second, through the whole range where torque and gravity hold the balance."""
     hand = SharedHand()
