@@ -275,7 +275,6 @@ class Controller(QObject):
     # Behind the scenes.
 
     def _tick(self) -> None:
-        self.servo.beat()
         self.servo.tick()
         self.scanning.tick()
         self.emulation.tick()

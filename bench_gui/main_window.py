@@ -86,7 +86,6 @@ class MainWindow(QMainWindow):
         settings = controller.settings
         wanted = theme or settings.theme
         self._follow_system = wanted == "system"
-        self._postponed_theme = ""
         self._asks_before_closing = True
         self.alarm = ""
         """What nobody must overlook although the window is closed; empty when there is nothing."""
@@ -363,20 +362,13 @@ class MainWindow(QMainWindow):
         self.controller.record_paper_set()
 
     def choose_theme(self, name: str) -> None:
-        """Take on "light", "dark" or what the "system" prefers; once the servo is released if it is driven."""
+        """Take on "light", "dark" or what the "system" prefers."""
         self._follow_system = name == "system"
         self.controller.settings.set("theme", name)
-        wanted = themes.system_theme() if self._follow_system else name
-        if self.controller.servo.busy:
-            # Repainting everything takes longer than the recorder waits for a sign of life.
-            self._postponed_theme = wanted
-            self.status_line.note.setText("The colours change when the run has ended")
-        else:
-            self.apply_theme(wanted)
+        self.apply_theme(themes.system_theme() if self._follow_system else name)
 
     def apply_theme(self, name: str) -> None:
         """Take on one of the themes, plots included."""
-        self._postponed_theme = ""
         self._theme_name = name
         app = QApplication.instance()
         theme = themes.load_theme(name)
@@ -511,8 +503,6 @@ class MainWindow(QMainWindow):
     def _show_servo(self, view: ServoView) -> None:
         controller = self.controller
         self.status_bar.show_view(view, controller.setup.rate, controller.servo.priority)
-        if self._postponed_theme and not controller.servo.busy:
-            self.apply_theme(self._postponed_theme)
 
     def _servo_chosen(self) -> None:
         self.status_bar.set_name(self.controller.setup.spec.title)

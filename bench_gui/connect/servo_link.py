@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
+from bench_gui.connect.heartbeat import Heartbeat
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory
@@ -139,6 +140,7 @@ class ServoLink(QObject):
         self._stopped_at = -math.inf
         self.stop_lock = STOP_LOCK
         """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
+        self._heartbeat: Heartbeat | None = None
         self._told: tuple[Any, ...] = ()
         self._numbers_at = 0.0
         self.view = ServoView()
@@ -160,6 +162,7 @@ class ServoLink(QObject):
             self.problem.emit(str(error))
             return
         self._recorder, self._reader, self._connecting = recorder, recorder.reader(), True
+        self._heartbeat = Heartbeat(recorder.beat)
         self._hand = hand
         self.tick()
 
@@ -168,6 +171,7 @@ class ServoLink(QObject):
         recorder, self._recorder, self._reader = self._recorder, None, None
         self._connecting, self._hand = False, None
         holding = recorder is not None and recorder.holding
+        self._end_heartbeat()
         if recorder is not None:
             self._farewell(recorder)
         self._publish(ServoView())
@@ -279,16 +283,12 @@ class ServoLink(QObject):
 
     # The timer.
 
-    def beat(self) -> None:
-        """The program is alive."""
-        if self._recorder is not None:
-            self._recorder.beat()
-
     def tick(self) -> None:
-        """Take what happened since the last call."""
+        """Take what happened since the last call; the window is alive."""
         recorder = self._recorder
-        if recorder is None:
+        if recorder is None or self._heartbeat is None:
             return
+        self._heartbeat.answered()
         for event in recorder.poll():
             self._take(event)
         if self._recorder is None:
@@ -306,10 +306,16 @@ class ServoLink(QObject):
     def close(self) -> None:
         """Release the servo and end the recorder's process, waiting for it."""
         recorder, self._recorder, self._reader, self._hand = self._recorder, None, None, None
+        self._end_heartbeat()
         if recorder is not None:
             recorder.close()
 
     # Behind the scenes.
+
+    def _end_heartbeat(self) -> None:
+        heartbeat, self._heartbeat = self._heartbeat, None
+        if heartbeat is not None:
+            heartbeat.close()
 
     def _driver(self, act: str) -> Recorder:
         """The recorder, for what may drive. Raises NotReady without one and after an emergency stop."""

@@ -228,8 +228,7 @@ class RecordQueue(QObject):
         """Something is wrong: begin nothing. The run that is on ends by itself; what waits is held."""
         coming = self._coming
         self._call_off()
-        if coming is not None:
-            self._waiting.insert(0, coming)
+        self._put_back(coming)
         if not self._servo.busy:
             self.running = None
         if self._waiting:
@@ -372,17 +371,22 @@ class RecordQueue(QObject):
         self.changed.emit()
 
     def _refuse(self, message: str) -> None:
-        """The run that was to begin cannot: it is dropped as one that failed."""
+        """The run that was to begin cannot: it waits on, and holds what waits."""
+        coming = self._coming
         self._call_off()
+        self._put_back(coming)
         self._after(message)
         self.problem.emit(message)
 
     def _finished(self, result: RunResult) -> None:
-        run, self.running = self.running, None
+        run, self.running = self.last, None
         if run is not None and result.exit_status == "success":
             self.overhead = max(0.0, time.monotonic() - self._begun_at - run.trajectory.duration)
         self.ended.emit(result)
         self._library.refresh()
+        if result.busy and run is not None:
+            self._begun -= 1
+            self._put_back(run)
         if result.exit_status != "success":
             what = "was aborted" if result.exit_status == "abort" else "ended early"
             title = f"{run.trajectory.title} " if run is not None else "The last run "
@@ -394,6 +398,11 @@ class RecordQueue(QObject):
             self.changed.emit()
         else:
             self._next()
+
+    def _put_back(self, run: QueuedRun | None) -> None:
+        """Let a run that was not made wait on, at the front."""
+        if run is not None:
+            self._waiting.insert(0, run)
 
     def _after(self, reason: str) -> None:
         """Hold what waits, if anything does."""

@@ -16,7 +16,7 @@ from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
-from drivers.recorder.link import Link, RunStopped
+from drivers.recorder.link import BUSY_REMEDY, Link, RunStopped
 from drivers.recorder.run import Phase
 from drivers.servo import Command, Reading, Release, Servo, ServoState
 
@@ -102,8 +102,10 @@ class Cycle:
         if late > STALL_LIMIT * self._clock.speed and self._servo.state is ServoState.ENABLED:
             raise RunStopped(
                 "fail",
-                f"the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; the servo was released",
+                f"the computer was busy: the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; the servo "
+                f"was released; {BUSY_REMEDY}",
                 fault=True,
+                busy=True,
             )
         return self._count
 

@@ -19,12 +19,15 @@ HEARTBEAT_LIMIT = 0.2
 """A driven servo is released when the program gave no sign of life for this long [s]."""
 
 EMERGENCY = "emergency stop"
+BUSY_REMEDY = "close other programs or choose a lower rate, acknowledge and record the run again"
 
 
 class RunStopped(Exception):
     """Raised inside the loop to end a run early."""
 
-    def __init__(self, exit_status: str, reason: str, *, fault: bool = False, gentle: bool = False) -> None:
+    def __init__(
+        self, exit_status: str, reason: str, *, fault: bool = False, gentle: bool = False, busy: bool = False
+    ) -> None:
         super().__init__(reason)
         self.exit_status = exit_status
         self.reason = reason
@@ -32,6 +35,8 @@ class RunStopped(Exception):
         """Whether a person has to acknowledge it before the servo moves again."""
         self.gentle = gentle
         """Whether the servo may be driven back slowly; otherwise it is released at once."""
+        self.busy = busy
+        """Whether nothing is wrong but that the computer was too busy."""
 
 
 class Link(Protocol):
@@ -187,13 +192,20 @@ class SharedLink:
         if ending := self.ending():
             return RunStopped("abort", ending)
         if self._control.get("guarded_at") != self._guarded:
-            return RunStopped("fail", "the recorder stood still; its guardian switched the motor off", fault=True)
+            return RunStopped(
+                "fail",
+                f"the recorder stood still; its guardian switched the motor off; {BUSY_REMEDY}",
+                fault=True,
+                busy=True,
+            )
         silence = self._control.age("beat")
         if silence > self.heartbeat_limit:
             return RunStopped(
                 "fail",
-                f"the program gave no sign of life for {1e3 * silence:.0f} ms; the servo was released",
+                f"the computer was busy: the program gave no sign of life for {1e3 * silence:.0f} ms; the servo was "
+                f"released; {BUSY_REMEDY}",
                 fault=True,
+                busy=True,
             )
         aborts = self._control.get("abort_requests")
         if aborts != self._aborts_handled:

@@ -82,12 +82,13 @@ class Loop(Cycle):
         self._run = job.run
         self._restart(job.header.rate)
         storage = Storage(job.sink, self._signed(job.header), self._worker)
-        status, reason, gentle, fault = "success", "", True, False
+        status, reason, gentle, fault, busy = "success", "", True, False, False
         try:
             self._prepare(job, storage)
             self._follow(job.plan, storage)
         except RunStopped as stop:
-            status, reason, gentle, fault = stop.exit_status, stop.reason, stop.gentle, stop.fault
+            status, reason, gentle = stop.exit_status, stop.reason, stop.gentle
+            fault, busy = stop.fault, stop.busy
         except Exception as error:
             status, reason, gentle, fault = "fail", describe(error), False, self._is_fault(error)
         except BaseException as error:
@@ -111,6 +112,7 @@ class Loop(Cycle):
             samples=storage.samples,
             skipped_cycles=skipped,
             bus_errors=bus_errors,
+            busy=busy,
         )
 
     def hold(self, job: HoldJob) -> Generator[HeldSample, float, HoldResult]:

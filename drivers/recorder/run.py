@@ -118,6 +118,8 @@ class RunResult:
     skipped_cycles: int = 0
     """Cycles without a sample."""
     bus_errors: int = 0
+    busy: bool = False
+    """Whether it ended for no other reason than that the computer was too busy."""
 
 
 @dataclass(frozen=True, kw_only=True)

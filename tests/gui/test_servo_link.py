@@ -41,7 +41,6 @@ class Link:
 
     def until(self, condition, timeout=240_000):
         def live():
-            self.link.beat()
             self.link.tick()
             return condition()
 
