@@ -3,6 +3,7 @@
 import bench_gui.identify.process
 import bench_gui.work.tasks  # noqa: F401
 import core.identification.identify  # noqa: F401
+import drivers.clock
 import drivers.recorder.process  # noqa: F401
 import tests.warm  # noqa: F401
 from core.bench import Bench
@@ -10,6 +11,8 @@ from core.catalogue import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from drivers.registry import open_servo
+
+drivers.clock.SPIN = 0.0  # a hundredth of a millisecond is worth no processor here
 
 for name in ("m1", "m6"):
     model = load_model("mx106", name)

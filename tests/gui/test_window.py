@@ -35,26 +35,6 @@ from tests.gui.conftest import dispose
 INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)
 
 
-def test_the_window_fits_a_small_screen(person, qtbot):
-    window = person.window
-    window.resize(1280, 720)
-    for number in range(len(TASKS)):
-        window.show_task(number)
-        qtbot.wait(1)
-        assert (window.width(), window.height()) == (1280, 720)
-        assert window.minimumSizeHint().width() <= 1280
-        assert window.minimumSizeHint().height() <= 720
-        for widget in window.findChildren(QAbstractButton):
-            if widget.isVisible() and not hidden_by_scrolling(widget):
-                needed = widget.minimumSizeHint()
-                assert widget.width() >= needed.width(), widget.text()
-                assert widget.height() >= needed.height(), widget.text()
-
-
-def hidden_by_scrolling(widget):
-    return widget.visibleRegion().isEmpty()
-
-
 def own_parts(widget):
     """Whether a widget belongs to another one, which has the name and the tip."""
     parent = widget.parentWidget()
@@ -136,24 +116,21 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_both_themes_reach_the_plots(person):
-    for name in ("dark", "light"):
-        person.window.choose_theme(name)
-        colour = person.window.record.plots.position.backgroundBrush().color().name()
-        assert colour == load_theme(name).plot.lower()
-
-
-@pytest.mark.parametrize("task", [BENCH, IDENTIFY, COMPARE])
-def test_a_theme_changed_there_and_back_leaves_every_pixel(person, task):
+def test_a_theme_changed_there_and_back_leaves_every_pixel(person):
     window = person.window
-    window.show_task(task)
-    window.setFocus()
-    QApplication.processEvents()
-    before = window.grab().toImage()
+
+    def picture(task):
+        window.show_task(task)
+        window.setFocus()
+        QApplication.processEvents()
+        return window.grab().toImage()
+
+    before = {task: picture(task) for task in (BENCH, IDENTIFY, COMPARE)}
     window.choose_theme("dark")
-    assert window.grab().toImage() != before
+    assert all(picture(task) != light for task, light in before.items())
     window.choose_theme("light")
-    person.until(lambda: window.grab().toImage() == before)
+    for task, light in before.items():
+        person.until(lambda task=task, light=light: picture(task) == light)
 
 
 def test_colours_do_not_change_while_the_servo_is_driven(person):

@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QDoubleSpinBox, QMessageBox, QPushButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QDialog,
+    QDoubleSpinBox,
+    QMessageBox,
+    QPushButton,
+)
 
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
@@ -191,21 +199,20 @@ def test_bad_state(qapp, tmp_path, monkeypatch, damage):
 
 def test_settings_are_remembered(qapp, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
-    for chosen in ("dark", "light"):
-        window = MainWindow(Controller())
-        window.show()
-        window.choose_theme(chosen)
-        window.work.docks["session"].hide()
-        window.leave()
-        dispose(window, window.controller)
-        again = MainWindow(Controller())
-        again.show()
-        assert again.controller.settings.theme == chosen
-        assert not again.session.isVisible()
-        again.work.reset()
-        assert again.session.isVisible()
-        again.leave()
-        dispose(again, again.controller)
+    window = MainWindow(Controller())
+    window.show()
+    window.choose_theme("dark")
+    window.work.docks["session"].hide()
+    window.leave()
+    dispose(window, window.controller)
+    again = MainWindow(Controller())
+    again.show()
+    assert again.controller.settings.theme == "dark"
+    assert not again.session.isVisible()
+    again.work.reset()
+    assert again.session.isVisible()
+    again.leave()
+    dispose(again, again.controller)
 
 
 def answer(person, text, seen):
@@ -447,6 +454,11 @@ def test_hygiene(person, session, qtbot, tmp_path):
             window.show_task(number)
             qtbot.wait(1)
             assert (window.width(), window.height()) == size
+            for button in window.findChildren(QAbstractButton):
+                if button.isVisible() and not button.visibleRegion().isEmpty():
+                    needed = button.minimumSizeHint()
+                    assert button.width() >= needed.width(), button.text()
+                    assert button.height() >= needed.height(), button.text()
     assert window.minimumSizeHint().width() <= 1280
     assert window.minimumSizeHint().height() <= 720
     environment = {**os.environ, "QT_SCALE_FACTOR": "2", "SERVOBENCH_HOME": str(tmp_path / "twice")}
