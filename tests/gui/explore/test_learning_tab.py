@@ -144,6 +144,7 @@ def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_pro
 
 
 def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tmp_path, monkeypatch):
+    tab.form.duration.setValue(4.0)
     person.window.explore.show_tab(tab)
     person.until(lambda: learned(tab))
     count = len(tab.running.iterations)
