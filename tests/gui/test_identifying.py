@@ -36,6 +36,8 @@ from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
 from sessions import Annotation, Session
 
+FIRST_SEEN = IDENTIFY
+
 
 def choose(person, *models, trials=96):
     """Set the form to a search that takes a moment."""

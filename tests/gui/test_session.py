@@ -18,6 +18,7 @@ from bench_gui.session.run_table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_RO
 from bench_gui.session.sketch import sketch
 from bench_gui.session.sketches import AT_ONCE
 from bench_gui.session.wording import judgement, story
+from bench_gui.shell.tasks import BENCH
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
 from bench_gui.work.desk import Desk
@@ -25,6 +26,8 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.recording import Recording, ServoSettings
 from sessions import Annotation, RunSummary, Session, export_bam, export_csv, export_single
+
+FIRST_SEEN = BENCH
 
 RUN = RunSummary(
     id="0012_sin_sin_kp16",

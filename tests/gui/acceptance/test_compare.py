@@ -16,6 +16,8 @@ from bench_gui.units import significant
 from core.simulation import on_grid, simulate_recording
 from sessions import Session
 
+FIRST_SEEN = COMPARE
+
 INITIAL, IDENTIFIED = "catalogue:mx106:m1", "identified:m2"
 
 

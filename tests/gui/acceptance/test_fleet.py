@@ -17,6 +17,8 @@ from sessions import Session
 from tests.core.fleet import small
 from tests.gui.test_window import check_names
 
+FIRST_SEEN = FLEET
+
 COUNT = 3
 REPEATS = 3
 FITS = 2 * COUNT * REPEATS

@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QFil
 
 from bench_gui.explore.learning_form import FILE, SINE, LearningForm
 from bench_gui.explore.learning_plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
-from bench_gui.shell.tasks import EXPLORE
+from bench_gui.shell.tasks import BENCH, EXPLORE
 from bench_gui.units import DEGREES, RADIANS
 from core.compliant.arm import IDENTIFIED, TWO_JOINTS
 from core.compliant.learning import LearningLaw
 from core.errors import InputError, ModelError
+
+FIRST_SEEN = BENCH
 
 
 @pytest.fixture
