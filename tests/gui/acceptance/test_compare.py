@@ -11,12 +11,12 @@ from PySide6.QtGui import QGuiApplication, QImage
 from bench_gui.compare.view import OVERLAY
 from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
-from bench_gui.shell.tasks import COMPARE
+from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.units import significant
 from core.simulation import on_grid, simulate_recording
 from sessions import Session
 
-FIRST_SEEN = COMPARE
+FIRST_SEEN = BENCH
 
 INITIAL, IDENTIFIED = "catalogue:mx106:m1", "identified:m2"
 

@@ -13,8 +13,6 @@ from drivers.registry import FAMILIES
 from drivers.servo import ServoState
 from tests.drivers.silent_family import IDS
 
-FIRST_SEEN = BENCH
-
 QUICK = 0.01
 """How long the silent family waits for an answer [s]."""
 
