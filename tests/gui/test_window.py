@@ -208,7 +208,7 @@ def main():
     from bench_gui import app as application, main_window
     from bench_gui.main_window import MainWindow
 
-    main_window.AFTER_PAINT = 1_000_000  # pages that nobody looks at are not waited for
+    main_window.AFTER_PAINT = {made_after}
     shown = []
     original = MainWindow.show
     def show(window):
@@ -224,12 +224,16 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize("act", ["shown[0].leave", "lambda: os.kill(os.getpid(), 15)"])
-def test_closing_while_recording_is_clean(tmp_path, act):
+@pytest.mark.parametrize(
+    ("act", "made_after"),
+    [("shown[0].leave", "1_000_000"), ("lambda: os.kill(os.getpid(), 15)", "main_window.AFTER_PAINT")],
+)
+def test_closing_while_recording_is_clean(tmp_path, act, made_after):
+    """Also while the pages that nobody looks at are being made."""
     from sessions import Session
 
     program = tmp_path / "program.py"
-    program.write_text(CLOSING.format(act=act), "utf-8")
+    program.write_text(CLOSING.format(act=act, made_after=made_after), "utf-8")
     environment = {**os.environ, "SERVOBENCH_HOME": str(tmp_path / "home"), "PYTHONPATH": os.getcwd()}
     done = subprocess.run(
         [sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=100, check=False
