@@ -98,8 +98,6 @@ def dispose(window, controller):
     for part in [*vars(controller).values(), controller]:
         if isinstance(part, QObject) and isValid(part):
             delete(part)
-    gc.collect()
-    gc.freeze()  # as in tests/conftest.py: what is left stays
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +112,8 @@ def warm(monkeypatch):
 @pytest.fixture
 def person(request, qtbot, tmp_path, monkeypatch):
     """At the task that the module calls FIRST_SEEN: a page that no test looks at costs more than the rest."""
+    gc.collect()  # the windows before, which nobody holds any more
+    gc.freeze()  # as in tests/conftest.py: what is left stays
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # Most tests look at one page or two; that the others are made in time is tested in test_window.
     monkeypatch.setattr("bench_gui.main_window.AFTER_PAINT", LONG)
