@@ -79,8 +79,8 @@ class MainWindow(QMainWindow):
     completed = Signal()
     """Every page is there."""
 
-    def __init__(self, controller: Controller, theme: str | None = None) -> None:
-        """theme: "light" or "dark"; None takes the one a person chose last."""
+    def __init__(self, controller: Controller, theme: str | None = None, task: int = RECORD) -> None:
+        """theme: "light" or "dark"; None takes the one a person chose last; task: the first in sight."""
         super().__init__()
         self.controller = controller
         settings = controller.settings
@@ -120,7 +120,7 @@ class MainWindow(QMainWindow):
         self._build_menus()
         self._connect()
         self.apply_theme(themes.system_theme() if self._follow_system else wanted)
-        self.show_task(RECORD)
+        self.show_task(task)
         self.stack.setFocus()
         self._restore()
         self._escape = EscapeStops(controller.emergency_stop)

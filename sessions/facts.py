@@ -8,6 +8,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -98,6 +99,7 @@ def now() -> str:
     return datetime.now().astimezone().isoformat(timespec="milliseconds")
 
 
+@cache
 def creator_version() -> str:
     """Version of this program."""
     try:

@@ -1,15 +1,27 @@
 """What the process of `tests.warm` loads as it starts: what most processes of the product load, and their kernels."""
 
+import bench_gui.explore.compliance_work
+import bench_gui.explore.learning_work
+import bench_gui.explore.stiction_work
+import bench_gui.export.writing
+import bench_gui.identify.crossvalidation
+import bench_gui.identify.job
 import bench_gui.identify.process
+import bench_gui.record.mounting
 import bench_gui.work.tasks  # noqa: F401
 import core.identification.identify  # noqa: F401
-import drivers.recorder.process  # noqa: F401
+import drivers.clock
+import drivers.recorder.process
+import sessions.schema
+import sessions.trial  # noqa: F401
 import tests.warm  # noqa: F401
 from core.bench import Bench
 from core.catalogue import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from drivers.registry import open_servo
+
+drivers.clock.SPIN = 0.0  # a hundredth of a millisecond is worth no processor here
 
 for name in ("m1", "m6"):
     model = load_model("mx106", name)

@@ -72,13 +72,9 @@ class LivePlots(QWidget):
         self.bar.addWidget(self.pins)
         column.addLayout(self.bar)
         self.position = Chart("Live position", "Position", "rad")
-        self._strips = [Chart(f"Live channel {n + 1}", "", "") for n in range(len(STRIPS) - 1)]
-        self._strips.append(Chart("Live channel at the foot", "", "", bottom="Time in the run [s]"))
-        self.charts = (self.position, *self._strips)
-        for chart in self.charts:
-            column.addWidget(chart, 10 if chart is self.position else 7)
-            if chart is not self.position:
-                chart.axes.setXLink(self.position.axes)
+        column.addWidget(self.position, 10)
+        self._above: list[Chart] = []
+        """Between the position and the foot; each is made when so many channels are pinned for the first time."""
         self._column = column
         self._run: LiveRun | None = None
         self._unit: AngleUnit = RADIANS
@@ -102,11 +98,18 @@ class LivePlots(QWidget):
         for line in self._limit_lines:
             line.setAngle(0)
             line.setVisible(False)
-        self._strip_curves = [chart.add_live_curve(2, "measured", self._strip_source(chart)) for chart in self._strips]
+        self._strip_curves: dict[Chart, Any] = {}
+        self._foot = Chart("Live channel at the foot", "", "", bottom="Time in the run [s]")
+        self._add_strip(self._foot, column.count())
         self._pinned: tuple[str, ...] = ()
         self.pin(PINNED)
 
     # What is shown.
+
+    @property
+    def charts(self) -> tuple[Chart, ...]:
+        """All that were made, from above."""
+        return (self.position, *self._above, self._foot)
 
     @property
     def pinned(self) -> tuple[str, ...]:
@@ -117,17 +120,20 @@ class LivePlots(QWidget):
         """Show these channels below the position, at least one."""
         chosen = tuple(name for name in STRIPS if name in channels) or PINNED[:1]
         self._pinned = chosen
+        while len(self._above) < len(chosen) - 1:
+            self._above.append(Chart(f"Live channel {len(self._above) + 1}", "", ""))
+            self._add_strip(self._above[-1], self._column.indexOf(self._foot))
         # The lowest one has the time axis.
-        places = [*range(len(chosen) - 1), len(self._strips) - 1]
-        for number, chart in enumerate(self._strips):
-            chart.setVisible(number in places)
+        places = [*self._above[: len(chosen) - 1], self._foot]
+        for chart in self._above:
+            chart.setVisible(chart in places)
         # The more there are, the more of its height the lowest one gives to the time axis.
-        self._column.setStretchFactor(self._strips[-1], 7 + len(chosen))
+        self._column.setStretchFactor(self._foot, 7 + len(chosen))
         for name in STRIPS:
             self.curves.pop(name, None)
-        self._placed = dict(zip(chosen, (self._strips[n] for n in places), strict=True))
-        for name, place in zip(chosen, places, strict=True):
-            self.curves[name] = self._strip_curves[place]
+        self._placed = dict(zip(chosen, places, strict=True))
+        for name, chart in self._placed.items():
+            self.curves[name] = self._strip_curves[chart]
         for name, action in self._actions.items():
             action.setChecked(name in chosen)
         self._name_axes()
@@ -223,6 +229,14 @@ class LivePlots(QWidget):
             self._show_position(run)
 
     # Behind the scenes.
+
+    def _add_strip(self, chart: Chart, place: int) -> None:
+        """Put a new chart with a curve into a place of the column."""
+        self._column.insertWidget(place, chart, 7)
+        chart.axes.setXLink(self.position.axes)
+        self._strip_curves[chart] = chart.add_live_curve(2, "measured", self._strip_source(chart))
+        if self._theme is not None:
+            chart.set_theme(self._theme)
 
     def _show_position(self, run: LiveRun) -> None:
         time, factor = run.column("time"), self._unit.per_radian

@@ -18,8 +18,8 @@ class EscapeStops(QObject):
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Stop on Esc and let the key go its way."""
         if (
-            event.type() is QEvent.Type.KeyPress
-            and isinstance(event, QKeyEvent)
+            isinstance(event, QKeyEvent)  # first, as it is the quickest: every event of the program comes by
+            and event.type() is QEvent.Type.KeyPress
             and event.key() == Qt.Key.Key_Escape
             and not event.isAutoRepeat()
         ):

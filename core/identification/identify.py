@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -679,10 +679,16 @@ class _Job:
             "saturated_share": self._saturated_share,
             "unused_channels": unused_channels(self.train),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
-            "versions": {name: version(name) for name in ("servobench", "numpy", "numba", "cmaes", "optuna")}
-            | {"python": platform.python_version()},
+            "versions": dict(_versions()),
         }
         if self._placed is not None:
             error = float(np.abs(self._placed.of(model)).mean())
             provenance["placed_points"] = {"count": len(request.points), "mean_error": error}
         return replace(model, provenance=provenance)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """What found it; looking that up takes longer than many a fit."""
+    names = ("servobench", "numpy", "numba", "cmaes", "optuna")
+    return {name: version(name) for name in names} | {"python": platform.python_version()}

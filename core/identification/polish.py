@@ -62,7 +62,7 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
 
     def equations(at: Array) -> tuple[Array, Array]:
         nonlocal candidates
-        differences = Differences.at(batch.model, at * widths, difference)
+        differences = Differences.at(batch.model, at * widths, difference, widths)
         candidates += len(differences.matrix)
 
         def of_run(_: int, residuals: Array) -> tuple[Array, Array]:

@@ -70,10 +70,14 @@ class Differences:
     """Between the two, in catalogue intervals, (p,)."""
 
     @classmethod
-    def at(cls, model: ServoModel, vector: Array, difference: float) -> Differences:
-        """About values (p,) of a model's free parameters; difference: as a share of the catalogue's bounds."""
-        catalogue = tunable_parameters(model.spec, contact=model.contact)
-        widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
+    def at(cls, model: ServoModel, vector: Array, difference: float, widths: Array | None = None) -> Differences:
+        """About values (p,) of a model's free parameters.
+
+        difference: as a share of the catalogue's bounds; widths: of those bounds, where they are known already.
+        """
+        if widths is None:
+            catalogue = tunable_parameters(model.spec, contact=model.contact)
+            widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
         low, high = model.parameters.bounds().T
         below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
         # A parameter between equal bounds, or left at one by rounding, still needs a step.

@@ -15,6 +15,7 @@ from bench_gui.app import make_application
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
 from bench_gui.results import new_result_folder, save_identification
+from bench_gui.shell.tasks import RECORD
 from core.bench import Bench
 from core.identification.identify import IdentificationRequest, identify
 from core.recording import RunHeader
@@ -52,6 +53,7 @@ class Person:
 
     def record(self, duration=0.6):
         """Begin a short run and wait until samples come."""
+        self.window.show_task(RECORD)
         self.window.record.form.field("duration").setValue(duration)
         self.click(self.window.record.run_button)
 
@@ -96,7 +98,6 @@ def dispose(window, controller):
     for part in [*vars(controller).values(), controller]:
         if isinstance(part, QObject) and isValid(part):
             delete(part)
-    gc.collect()
 
 
 @pytest.fixture(autouse=True)
@@ -109,12 +110,15 @@ def warm(monkeypatch):
 
 
 @pytest.fixture
-def person(qtbot, tmp_path, monkeypatch):
+def person(request, qtbot, tmp_path, monkeypatch):
+    """At the task that the module calls FIRST_SEEN: a page that no test looks at costs more than the rest."""
+    gc.collect()  # the windows before, which nobody holds any more
+    gc.freeze()  # as in tests/conftest.py: what is left stays
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
     # Most tests look at one page or two; that the others are made in time is tested in test_window.
     monkeypatch.setattr("bench_gui.main_window.AFTER_PAINT", LONG)
     controller = Controller("simulated:mx106")
-    window = MainWindow(controller, "light")
+    window = MainWindow(controller, "light", getattr(request.module, "FIRST_SEEN", RECORD))
     window.show()
     yield Person(qtbot, window)
     # A test that ends while something is under way is no person who could be asked about it.

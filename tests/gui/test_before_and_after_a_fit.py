@@ -24,6 +24,8 @@ from core.identification.request import IdentificationRequest
 from core.plan import GridPlan
 from sessions import Session
 
+FIRST_SEEN = IDENTIFY
+
 
 @pytest.fixture
 def view(person, session):

@@ -32,6 +32,8 @@ from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session
 
+FIRST_SEEN = COMPARE
+
 RUNS = {
     "a": {"trajectory": "sin_sin", "mass": 0.5, "kp": 8.0},
     "b": {"trajectory": "sin_sin", "mass": 0.50000001, "kp": 16.0},

@@ -20,6 +20,8 @@ from core.trajectories import make_trajectory
 from drivers.limits import Limits
 from drivers.servo import ServoState
 
+FIRST_SEEN = BENCH
+
 MX106 = load_servo("mx106")
 
 

@@ -7,7 +7,10 @@ import sys
 import pytest
 
 import bench_gui.controller
+from bench_gui.shell.tasks import BENCH
 from core.trajectories import make_trajectory
+
+FIRST_SEEN = BENCH
 
 HOLES = """
 from bench_gui.work.memory import return_free_memory, return_memory_early

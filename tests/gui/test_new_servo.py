@@ -3,8 +3,10 @@
 import pytest
 
 from bench_gui.connect.servo_dialog import ServoDialog, entries_of, filled
-from bench_gui.main_window import BENCH
+from bench_gui.shell.tasks import BENCH
 from core.catalogue import SERVOS_VARIABLE, load_servo, new_servo_text, own_servo
+
+FIRST_SEEN = BENCH
 
 
 @pytest.fixture(autouse=True)

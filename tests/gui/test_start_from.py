@@ -12,6 +12,8 @@ from core.catalogue import load_model
 from core.identification.evidence import Evidence, ParameterEvidence
 from core.model import build_model
 
+FIRST_SEEN = IDENTIFY
+
 
 def titles(form):
     return [form.start.itemText(place) for place in range(form.start.count())]

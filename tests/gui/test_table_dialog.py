@@ -5,6 +5,9 @@ import pytest
 from PySide6.QtCore import QMimeData, QUrl
 
 from bench_gui.session.table_dialog import TableDialog
+from bench_gui.shell.tasks import BENCH
+
+FIRST_SEEN = BENCH
 
 TIME = 0.01 * np.arange(200)
 

@@ -26,13 +26,15 @@ from bench_gui.compare.arm_work import (
     ArmView,
 )
 from bench_gui.compare.view import ARM, OVERLAY
-from bench_gui.shell.tasks import COMPARE
+from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
 from core.arm import scene, validation
 from tests.gui.test_window import check_names
+
+FIRST_SEEN = BENCH
 
 
 def track(name, friction, origin, error, count=5):

@@ -8,6 +8,8 @@ from bench_gui.shell.tasks import BENCH
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 
+FIRST_SEEN = BENCH
+
 
 def choose(person, box, data):
     place = box.findData(data)

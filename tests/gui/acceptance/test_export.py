@@ -10,6 +10,8 @@ from core.export.mujoco_check import errors_in_mujoco
 from core.export.mujoco_xml import read_setup
 from core.model import ServoModel
 
+FIRST_SEEN = EXPORT
+
 
 def enter(person):
     """Open the export page with its targets and first preview."""

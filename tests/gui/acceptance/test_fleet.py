@@ -17,6 +17,8 @@ from sessions import Session
 from tests.core.fleet import small
 from tests.gui.test_window import check_names
 
+FIRST_SEEN = FLEET
+
 COUNT = 3
 REPEATS = 3
 FITS = 2 * COUNT * REPEATS
@@ -25,10 +27,10 @@ FITS = 2 * COUNT * REPEATS
 
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory):
-    """Sessions of a unit each."""
+    """Sessions of a unit each, of the runs under one load."""
     folder = tmp_path_factory.mktemp("lab")
     for unit in small.units(COUNT):
-        Session.create(folder / unit.name, unit.name).add_all(unit.recordings)
+        Session.create(folder / unit.name, unit.name).add_all(unit.recordings[: len(small.TRAJECTORIES)])
     return folder
 
 

@@ -15,6 +15,8 @@ from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_model
 from sessions import Session
 
+FIRST_SEEN = IDENTIFY
+
 
 @pytest.fixture
 def session(recorded, tmp_path):

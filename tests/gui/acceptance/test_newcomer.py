@@ -36,7 +36,9 @@ from tests.waiting import wait_until
 
 SPEED = 8
 MOUSE = 0.02
-"""How finely a newcomer places the pendulum [rad]."""
+"""A pendulum that slips back by more than this was beyond the edge [rad]."""
+STRIDE = 0.2
+"""How far a newcomer pulls it at once [rad]."""
 
 
 class Newcomer:
@@ -75,7 +77,7 @@ class Newcomer:
         self.until(lambda: box.currentText() == text, f"{text} to be chosen")
 
     def until(self, condition, what):
-        wait_until(condition, lambda: self.qtbot.wait(10), lambda: f"{what}; the window says {self.says()!r}")
+        wait_until(condition, lambda: self.qtbot.wait(50), lambda: f"{what}; the window says {self.says()!r}")
 
     def says(self):
         """Every text in sight."""
@@ -111,9 +113,9 @@ class Newcomer:
         return math.atan2(mass.x() - centre.x(), mass.y() - centre.y())
 
     def drag(self, angle):
-        """Pull the drawn mass to an angle and let go when it gets there."""
-        drag_pendulum(
-            self.qtbot, self.window.controller.servo, self.pendulum, lambda: self.angle, angle, 2.0 * MOUSE, 0.5
+        """Pull the drawn mass to an angle, let go when it gets there, and return where that was."""
+        return drag_pendulum(
+            self.qtbot, self.window.controller.servo, self.pendulum, lambda: self.angle, angle, STRIDE, 0.5
         )
 
     def rest(self):
@@ -123,10 +125,9 @@ class Newcomer:
         """Where the pendulum just still rests: pull outwards until it slips back."""
         self.rest()
         for _ in range(12):
-            goal = self.angle + 0.08 * outwards
-            self.drag(goal)
+            placed = self.drag(self.angle + STRIDE * outwards)
             self.rest()
-            if outwards * (goal - self.angle) > MOUSE:
+            if outwards * (placed - self.angle) > MOUSE:
                 return
 
 
@@ -163,6 +164,7 @@ def test_newcomer(newcomer, tmp_path):
             person.click(next(text for text in after if person.seen(QPushButton, text)), QPushButton)
     person.click("Release", QPushButton)
     person.until(lambda: "MOTOR OFF" in person.says(), "the motor to be off")
+    person.click("Disconnect")
 
     person.click("Identify", QToolButton)
     for name in ("M2", "M3", "M4", "M5"):

@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
 
 from bench_gui.record.estimate import file_size
+from bench_gui.record.plots import PINNED, STRIPS
 from bench_gui.record.view import LIVE, PLAN
 from core.plan import GridPlan
 from drivers.servo import ServoState
@@ -200,6 +201,10 @@ def test_live_plots(person):
 def test_a_channel_that_is_not_pinned_costs_nothing(person):
     person.connect()
     record = person.window.record
+    assert len(record.plots.charts) == 3, "a chart is made when it is first wanted"
+    for _ in ("pinned", "and no more"):
+        for name in STRIPS.keys() - set(PINNED):
+            record.plots.pins.menu().actions()[list(STRIPS).index(name)].trigger()
     hidden = [chart for chart in record.plots.charts if not chart.isVisible()]
     assert len(hidden) == 3
     paints = Paints([chart.viewport() for chart in hidden])

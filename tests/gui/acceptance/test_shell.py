@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QDoubleSpinBox, QMessageBox, QPushButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QDialog,
+    QDoubleSpinBox,
+    QMessageBox,
+    QPushButton,
+)
 
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
@@ -24,7 +32,7 @@ from bench_gui.theme import THEMES, load_theme
 from bench_gui.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
-from tests.gui.conftest import dispose
+from tests.gui.conftest import Person, dispose
 from tests.gui.test_window import check_names
 
 
@@ -113,32 +121,111 @@ def test_dead_gui_is_safe(person):
     assert person.controller.journal.unseen >= 1
 
 
-def test_units(person, session):
-    def fields():
-        found = [w for page in window.pages for w in page.inspector.findChildren(QAbstractSpinBox)]
-        return [*found, *(w for page in window.pages for w in page.findChildren(QAbstractSpinBox))]
+@pytest.fixture(scope="class")
+def every_page(qapp, tmp_path_factory):
+    """A window with all its pages made, for tests that leave no servo connected and nothing open but a session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(HOME_VARIABLE, str(tmp_path_factory.mktemp("home")))
+        controller = Controller()
+        window = MainWindow(controller, "light")
+        window.show()
+        assert window.pages
+        yield window
+        window.leave()
+        dispose(window, controller)
 
-    window = person.window
-    person.open(session)
-    plain = {"Position gain", "Evaluations", "Repeats", "Seed"}
-    for field in fields():
-        name = field.accessibleName()
-        dimensionless = name in plain or "gain" in name.lower() or field.property("dimensionless")
-        assert dimensionless or field.suffix().strip() or field.specialValueText(), f"{name} shows no unit"
-    files = {path: path.read_bytes() for path in Path(session).rglob("*") if path.is_file()}
-    setup = person.controller.setup
-    bench = setup.bench
-    form = window.record.form.trajectory()
-    for unit in (DEGREES, RADIANS, DEGREES):
-        action = next(a for _, a in window.menus.everything() if a.text() == f"Angles in {unit.name}")
-        action.trigger()
-        assert setup.bench == bench
-        assert window.record.form.trajectory().parameters.numbers() == form.parameters.numbers()
-        assert unit.symbol in window.record.plots.position.axes.getAxis("left").labelText
-        window.show_task(COMPARE)
-        assert unit.symbol in window.compare.plots.overlay.axes.getAxis("left").labelText
-        window.show_task(RECORD)
-    assert {path: path.read_bytes() for path in Path(session).rglob("*") if path.is_file()} == files
+
+@pytest.fixture
+def whole(qtbot, every_page):
+    return Person(qtbot, every_page)
+
+
+class TestEveryPage:
+    def test_units(self, whole, session):
+        def fields():
+            found = [w for page in window.pages for w in page.inspector.findChildren(QAbstractSpinBox)]
+            return [*found, *(w for page in window.pages for w in page.findChildren(QAbstractSpinBox))]
+
+        window = whole.window
+        whole.open(session)
+        plain = {"Position gain", "Evaluations", "Repeats", "Seed"}
+        for field in fields():
+            name = field.accessibleName()
+            dimensionless = name in plain or "gain" in name.lower() or field.property("dimensionless")
+            assert dimensionless or field.suffix().strip() or field.specialValueText(), f"{name} shows no unit"
+        files = {path: path.read_bytes() for path in Path(session).rglob("*") if path.is_file()}
+        setup = whole.controller.setup
+        bench = setup.bench
+        form = window.record.form.trajectory()
+        for unit in (DEGREES, RADIANS, DEGREES):
+            action = next(a for _, a in window.menus.everything() if a.text() == f"Angles in {unit.name}")
+            action.trigger()
+            assert setup.bench == bench
+            assert window.record.form.trajectory().parameters.numbers() == form.parameters.numbers()
+            assert unit.symbol in window.record.plots.position.axes.getAxis("left").labelText
+            window.show_task(COMPARE)
+            assert unit.symbol in window.compare.plots.overlay.axes.getAxis("left").labelText
+            window.show_task(RECORD)
+        assert {path: path.read_bytes() for path in Path(session).rglob("*") if path.is_file()} == files
+
+    def test_palette(self, whole):
+        window = whole.window
+        window.activateWindow()
+        whole.until(window.isActiveWindow)
+        assert window.pages  # as they are some moments after the start
+        QTimer.singleShot(200, lambda: QApplication.activeModalWidget().reject())
+        shown = []
+        original = CommandPalette.exec
+        try:
+            CommandPalette.exec = lambda dialog: (shown.append(dialog.texts()), original(dialog))[1]
+            whole.qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+            whole.until(lambda: bool(shown))
+        finally:
+            CommandPalette.exec = original
+        everything = [action for _, action in window.menus.everything()]
+        assert len(everything) > 25
+        in_menus = [
+            action
+            for menu in window.menuBar().findChildren(type(window.menus.menu("&File")))
+            for action in menu.actions()
+            if not action.isSeparator() and action.menu() is None
+        ]
+        assert set(in_menus) <= set(everything), "every action of the menus can be found"
+        names = "\n".join(shown[0])
+        for action in everything:
+            assert action.text().split("\t")[0].replace("&", "").rstrip("…") in names
+        keys = [a.shortcut().toString() for a in window.findChildren(QAction) if not a.shortcut().isEmpty()]
+        assert len(keys) == len(set(keys)), sorted(keys)
+        palette = CommandPalette(window.menus, window)
+        palette.field.setText("dark colors")
+        assert palette.texts()[0].endswith("Dark colours")
+        palette.field.setText("zzzzqqqq")
+        assert palette.texts() == []
+        palette.field.setText("dark colours")
+        whole.qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+        assert window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
+
+    def test_theme(self, whole, session):
+        whole.open(session)
+        window = whole.window
+        for name in (*THEMES, "light"):
+            window.choose_theme(name)
+            theme = load_theme(name)
+            assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
+            for page in window.pages:
+                for view in page.findChildren(type(window.record.plots.position)):
+                    assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
+
+    def test_help(self, whole):
+        window = whole.window
+        for number, page in enumerate(window.pages):
+            window.show_task(number)
+            window.show_help()
+            assert window._help.current == page.help_page
+            assert len(window._help.page.toPlainText()) > 200
+        window._help.search.setText("stribeck")
+        assert 0 < window._help.contents.count() < 8
+        assert isinstance(window._help, QDialog) is False, "the help never blocks the work"
 
 
 def test_faults(person):
@@ -191,21 +278,20 @@ def test_bad_state(qapp, tmp_path, monkeypatch, damage):
 
 def test_settings_are_remembered(qapp, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
-    for chosen in ("dark", "light"):
-        window = MainWindow(Controller())
-        window.show()
-        window.choose_theme(chosen)
-        window.work.docks["session"].hide()
-        window.leave()
-        dispose(window, window.controller)
-        again = MainWindow(Controller())
-        again.show()
-        assert again.controller.settings.theme == chosen
-        assert not again.session.isVisible()
-        again.work.reset()
-        assert again.session.isVisible()
-        again.leave()
-        dispose(again, again.controller)
+    window = MainWindow(Controller())
+    window.show()
+    window.choose_theme("dark")
+    window.work.docks["session"].hide()
+    window.leave()
+    dispose(window, window.controller)
+    again = MainWindow(Controller())
+    again.show()
+    assert again.controller.settings.theme == "dark"
+    assert not again.session.isVisible()
+    again.work.reset()
+    assert again.session.isVisible()
+    again.leave()
+    dispose(again, again.controller)
 
 
 def answer(person, text, seen):
@@ -279,56 +365,6 @@ def test_undo(person):
     assert window.session.isVisible()
 
 
-def test_palette(person):
-    window = person.window
-    window.activateWindow()
-    person.until(window.isActiveWindow)
-    assert window.pages  # as they are some moments after the start
-    QTimer.singleShot(200, lambda: QApplication.activeModalWidget().reject())
-    shown = []
-    original = CommandPalette.exec
-    try:
-        CommandPalette.exec = lambda dialog: (shown.append(dialog.texts()), original(dialog))[1]
-        person.qtbot.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-        person.until(lambda: bool(shown))
-    finally:
-        CommandPalette.exec = original
-    everything = [action for _, action in window.menus.everything()]
-    assert len(everything) > 25
-    in_menus = [
-        action
-        for menu in window.menuBar().findChildren(type(window.menus.menu("&File")))
-        for action in menu.actions()
-        if not action.isSeparator() and action.menu() is None
-    ]
-    assert set(in_menus) <= set(everything), "every action of the menus can be found"
-    names = "\n".join(shown[0])
-    for action in everything:
-        assert action.text().split("\t")[0].replace("&", "").rstrip("…") in names
-    keys = [a.shortcut().toString() for a in window.findChildren(QAction) if not a.shortcut().isEmpty()]
-    assert len(keys) == len(set(keys)), sorted(keys)
-    palette = CommandPalette(window.menus, window)
-    palette.field.setText("dark colors")
-    assert palette.texts()[0].endswith("Dark colours")
-    palette.field.setText("zzzzqqqq")
-    assert palette.texts() == []
-    palette.field.setText("dark colours")
-    person.qtbot.keyClick(palette.field, Qt.Key.Key_Return)
-    assert window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
-
-
-def test_theme(person, session):
-    person.open(session)
-    window = person.window
-    for name in (*THEMES, "light"):
-        window.choose_theme(name)
-        theme = load_theme(name)
-        assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
-        for page in window.pages:
-            for view in page.findChildren(type(window.record.plots.position)):
-                assert view.backgroundBrush().color().name() == theme.plot.lower(), view.accessibleName()
-
-
 SECOND = """
 import sys
 from pathlib import Path
@@ -390,18 +426,6 @@ def test_of_several_starts_at_once_one_opens(tmp_path):
             start.kill()
 
 
-def test_help(person):
-    window = person.window
-    for number, page in enumerate(window.pages):
-        window.show_task(number)
-        window.show_help()
-        assert window._help.current == page.help_page
-        assert len(window._help.page.toPlainText()) > 200
-    window._help.search.setText("stribeck")
-    assert 0 < window._help.contents.count() < 8
-    assert isinstance(window._help, QDialog) is False, "the help never blocks the work"
-
-
 TWICE = """
 import sys
 from PySide6.QtWidgets import QAbstractButton
@@ -447,6 +471,11 @@ def test_hygiene(person, session, qtbot, tmp_path):
             window.show_task(number)
             qtbot.wait(1)
             assert (window.width(), window.height()) == size
+            for button in window.findChildren(QAbstractButton):
+                if button.isVisible() and not button.visibleRegion().isEmpty():
+                    needed = button.minimumSizeHint()
+                    assert button.width() >= needed.width(), button.text()
+                    assert button.height() >= needed.height(), button.text()
     assert window.minimumSizeHint().width() <= 1280
     assert window.minimumSizeHint().height() <= 720
     environment = {**os.environ, "QT_SCALE_FACTOR": "2", "SERVOBENCH_HOME": str(tmp_path / "twice")}

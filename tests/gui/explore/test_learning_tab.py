@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QFil
 
 from bench_gui.explore.learning_form import FILE, SINE, LearningForm
 from bench_gui.explore.learning_plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
-from bench_gui.shell.tasks import EXPLORE
+from bench_gui.shell.tasks import BENCH, EXPLORE
 from bench_gui.units import DEGREES, RADIANS
 from core.compliant.arm import IDENTIFIED, TWO_JOINTS
 from core.compliant.learning import LearningLaw
 from core.errors import InputError, ModelError
+
+FIRST_SEEN = BENCH
 
 
 @pytest.fixture
@@ -144,6 +146,7 @@ def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_pro
 
 
 def test_a_person_sees_the_paper_s_arm_learn_and_keeps_its_input(person, tab, tmp_path, monkeypatch):
+    tab.form.duration.setValue(4.0)
     person.window.explore.show_tab(tab)
     person.until(lambda: learned(tab))
     count = len(tab.running.iterations)
