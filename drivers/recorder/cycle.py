@@ -102,8 +102,8 @@ class Cycle:
         if late > STALL_LIMIT * self._clock.speed and self._servo.state is ServoState.ENABLED:
             raise RunStopped(
                 "fail",
-                f"the computer was busy: the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; the servo "
-                f"was released; {BUSY_REMEDY}",
+                f"the computer was busy: the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; "
+                f"the servo was released; {BUSY_REMEDY}",
                 fault=True,
                 busy=True,
             )
