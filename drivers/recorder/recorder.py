@@ -7,8 +7,8 @@
     recorder.hold(0.4, header)        # a motor torque to work against by hand, until end_hold()
 
 The one who holds a recorder must call `beat()` at least every 100 ms while a run or a hold is on, from the thread
-whose life matters: the window's timer, the command line's loop. There is no hidden thread that would go on for a
-program that hangs. When the beats stop the servo is released.
+whose life matters: the command line's loop; for the window a thread that asks whether its timer still runs. There is no
+hidden thread that would go on for a program that hangs. When the beats stop the servo is released.
 """
 
 from __future__ import annotations
