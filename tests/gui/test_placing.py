@@ -142,7 +142,7 @@ def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
     placing.pull_to(held)
     # The window hangs while the pendulum is pulled out and stands there for much longer than a rest takes.
     begin = servo.recorder.latest()["clock"]
-    wait_until(lambda: servo.recorder.latest()["clock"] > begin + 6.0, servo.beat)
+    wait_until(lambda: servo.recorder.latest()["clock"] > begin + 6.0)
     stood = servo.recorder.latest()["position"]
     placing.let_go()
     assert placing.level == 0.0
