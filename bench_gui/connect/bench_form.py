@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QRadioButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QRadioButton, QWidget
 
 from bench_gui.connect.draft import LARGEST_GAIN
 from bench_gui.connect.setup import BenchSetup
 from bench_gui.run_header import DIRECTIONS
 from bench_gui.units import AngleUnit
-from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, describe, number
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number
 from core.errors import ServoBenchError
 
 _POINT_MASS = (
@@ -133,6 +133,10 @@ class SetupForm(LoadForm):
         self.wide(kinds)
         self.add_load()
         self._point_mass += self._add(*_GRAVITY)
+        self.typical: QPushButton = button(
+            "Typical load", "Take over the load that is usual for this servo", setup.edit_typical_load, "small"
+        )
+        self.wide(self.typical)
         self.offset: AngleBox = angle(
             "Mounting error",
             "Added to the servo's angle before gravity acts: minus what the servo reads with the pendulum hanging",

@@ -115,10 +115,12 @@ class BenchSetup(QObject):
     # For the program.
 
     def suit(self, spec: ServoSpec) -> None:
-        """Start again from what suits another servo."""
+        """Take over the gains that suit another servo, and its typical load where nobody entered another."""
         if spec.name != self.spec.name:
+            untouched = self.bench == _suitable(self.spec).bench
+            usual = _suitable(spec)
             self.spec = spec
-            self._take(_suitable(spec))
+            self._take(replace(usual if untouched else replace(usual, bench=self.bench), direction=self.direction))
 
     def set_bench(self, **values: float | None) -> None:
         """Change fields of the bench, SI units. Raises InputError for what no bench can be."""
@@ -146,6 +148,12 @@ class BenchSetup(QObject):
         before = {name: getattr(self.bench, name) for name in values}
         key = f"bench {' '.join(values)}"
         change(self._undo, text, lambda some: self.set_bench(**some), before, values, key)
+
+    def edit_typical_load(self) -> None:
+        """Hang what is usual for the servo; how it is mounted stays."""
+        usual = _suitable(self.spec).bench
+        load = ("mass", "length", "arm_mass", "measured_inertia", "measured_gravity_torque")
+        self.edit_bench("typical load", **{name: getattr(usual, name) for name in load})
 
     def edit_kp(self, kp: float) -> None:
         """Change the gain of the next runs."""

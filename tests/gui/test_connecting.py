@@ -129,6 +129,26 @@ def test_gains_of_the_setup_are_those_of_the_run(qapp):
     assert (settings.kp, settings.ki, settings.kd, settings.damping) == (8.0, 1.0, 2.0, None)
 
 
+def test_another_servo_leaves_what_a_person_entered(qapp):
+    setup = BenchSetup(MX106)
+    setup.edit_bench("load", mass=0.2)
+    setup.edit_bench("mounting error", angle_offset=0.03)
+    setup.edit_direction(-1)
+    before = setup.bench
+    setup.suit(load_servo("xl330"))
+    assert (setup.bench, setup.direction) == (before, -1)
+    assert setup.kp == 400.0
+    setup.edit_typical_load()
+    assert (setup.bench.mass, setup.bench.length) == (BenchSetup(load_servo("xl330")).bench.mass, 0.1)
+    assert setup.bench.angle_offset == 0.03
+
+
+def test_another_servo_brings_its_typical_load_where_nobody_entered_one(qapp):
+    setup = BenchSetup(MX106)
+    setup.suit(load_servo("xl330"))
+    assert setup.bench == BenchSetup(load_servo("xl330")).bench != BenchSetup(MX106).bench
+
+
 def test_undoing_a_gain_does_not_reach_another_servo(qapp):
     undo = QUndoStack()
     setup = BenchSetup(MX106, undo)
