@@ -153,7 +153,8 @@ class FleetForm(QWidget):
         self.scheduler = describe(
             QLineEdit(),
             "Scheduler address",
-            "Of a Dask cluster, e.g. tcp://10.0.0.5:8786; empty: processes on this machine",
+            "Of a Dask cluster, e.g. tls://10.0.0.5:8786; empty: processes on this machine. Whoever reaches a tcp:// "
+            "scheduler can run programs on its workers and here: use one only in a network of your own",
         )
         self.scheduler.setPlaceholderText("this machine")
         self.scheduler.setFixedWidth(FIELD_WIDTH + 42)

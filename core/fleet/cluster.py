@@ -51,6 +51,10 @@ SETTINGS = {
     # the one threshold given, the C library no longer finds the other by itself.
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 256 * 2**20,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 32 * 2**20,
+    # Pages about what goes on, which any user of the machine could read.
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.nanny.http.routes": [],
     # A kernel that is compiled holds a worker's loop up, which is no reason for a warning.
     "distributed.admin.tick.limit": "300s",
 }
@@ -66,6 +70,10 @@ def cluster(load: LoadUnit, warm: Warm, *, scheduler: str = "", workers: int | N
     try:
         import dask.config
         from distributed import Client, LocalCluster
+        from distributed.security import Security
+
+        # Whoever reaches a scheduler can run programs: here only who holds a key that is made for this run.
+        security = None if scheduler else Security.temporary()
     except ImportError:
         raise InputError(
             "several processes need Dask, which is not installed: pip install 'servobench[cluster]'"
@@ -87,8 +95,10 @@ def cluster(load: LoadUnit, warm: Warm, *, scheduler: str = "", workers: int | N
                 threads_per_worker=1,
                 processes=True,
                 dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
                 memory_limit=0,
-                host="127.0.0.1",
+                host="tls://127.0.0.1",
+                security=security,
                 silence_logs=logging.CRITICAL,
             )
             stack.callback(local.close)
