@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scheduler",
         default="",
         metavar="ADDRESS",
-        help="of a Dask cluster, e.g. tls://10.0.0.5:8786 with TLS set up for Dask; default: processes on this machine. "
+        help="of a Dask cluster, e.g. tls://10.0.0.5:8786 with TLS set up for Dask; default: this machine's processes. "
         "Whoever reaches a tcp:// scheduler can run programs on its workers and here: only in a network of your own",
     )
     parser.add_argument(

@@ -13,7 +13,7 @@ from core.fleet.store import FleetStore
 from core.fleet.work import Warm
 from tests.core.fleet.small import Load, numbers, plan_of
 
-pytest.importorskip("distributed", reason="the extra cluster is not installed")
+distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
 from core.fleet.cluster import cluster  # needs Dask
 
@@ -72,10 +72,12 @@ def test_an_address_where_nobody_answers_is_refused_with_the_remedy(plan, monkey
         pass
 
 
-def test_workers_of_another_version_are_refused(plan, executor, monkeypatch):
-    monkeypatch.setattr("core.fleet.cluster.version", lambda name: "99.0")
+def test_workers_of_another_version_are_refused(plan, monkeypatch):
+    versions = iter(["1.0"] * 4)
+    monkeypatch.setattr("core.fleet.cluster.version", lambda name: next(versions, "99.0"))
     with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address="127.0.0.1:0") as there,
         pytest.raises(InputError, match=r"here is servobench 99\.0.*: install the same"),
-        cluster(Load(3), Warm(request=plan.request.fit), scheduler=executor._client.scheduler.address),
+        cluster(Load(3), Warm(request=plan.request.fit), scheduler=there.scheduler_address),
     ):
         pass
