@@ -208,7 +208,8 @@ def test_same_seed_same_bits_whatever_the_threads() -> None:
     )
     assert alone.results[0].model.values == together.results[0].model.values
     assert alone.results[0].train_mae == together.results[0].train_mae
-    assert quick(recordings, models=("m4",), trials=100, seed=1).results[0].model.values != alone.results[0].model.values
+    other = quick(recordings, models=("m4",), trials=100, seed=1)
+    assert other.results[0].model.values != alone.results[0].model.values
 
 
 def test_repeats_keep_the_best_and_state_their_spread() -> None:

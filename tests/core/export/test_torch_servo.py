@@ -27,8 +27,8 @@ program = pytest.importorskip("core.export.standalone.servobench_torch")
 
 H = 1.0 / 256.0
 JOINTS = tuple(itertools.product(LAW_MODELS, FRICTION_MODELS))
-ENVS = 1700
-"""3 laws × 6 models × this many: 10,200 states of each law."""
+ENVS = 510
+"""3 laws × 6 models × this many: 3,060 states of each law."""
 TOLERANCE = {torch.float64: 1e-9, torch.float32: 3e-5}
 FULL_PATH = {
     "command_delay": 0.0123,
