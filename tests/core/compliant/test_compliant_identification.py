@@ -134,7 +134,7 @@ def test_the_motors_of_a_qbmove_come_back():
 )
 def test_springs_of_the_others_come_back(unit, presets, names):
     """Within 5 %; of a BAVS k is held, of an AwAS-II r_t, as no motion tells them apart from the others."""
-    result = found(unit, recorded(unit, presets))
+    result = found(unit, recorded(unit, presets, (HEAVY,)))
     off = errors_of(result.unit, unit, names)
     assert max(map(abs, off.values())) < 0.05, off
     losses = errors_of(result.unit, unit, ("link_damping", "link_friction"))
