@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cookbook.recipe import blocks, follow, hold_to
+from tests.cookbook.warm_bench import warm_bench
 from tests.drivers.own_network import way
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +34,20 @@ def environment(folder, *places):
     }
 
 
+@pytest.fixture(scope="module")
+def warm(tmp_path_factory):
+    """The folder of a `bench` that starts fast; the recipes of erob and driver start it as ever."""
+    folder = tmp_path_factory.mktemp("warm")
+    with warm_bench(folder):
+        yield folder
+
+
+def quickly(warm, folder, *places):
+    """The environment with the `bench` that starts fast."""
+    usual = environment(folder, *places)
+    return {**usual, "PATH": f"{warm}{os.pathsep}{usual['PATH']}"}
+
+
 def needs(module):
     return pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{module} is not installed")
 
@@ -47,12 +62,12 @@ def needs(module):
         pytest.param("isaaclab", (ROOT, STAND_INS), marks=needs("torch")),
     ],
 )
-def test_recipe(name, places, tmp_path):
-    follow(BOOK / f"{name}.md", tmp_path, environment(tmp_path, *places))
+def test_recipe(name, places, warm, tmp_path):
+    follow(BOOK / f"{name}.md", tmp_path, quickly(warm, tmp_path, *places))
 
 
-def test_own_recordings(tmp_path):
-    follow(BOOK.parent / "own_recordings.md", tmp_path, environment(tmp_path, ROOT))
+def test_own_recordings(warm, tmp_path):
+    follow(BOOK.parent / "own_recordings.md", tmp_path, quickly(warm, tmp_path, ROOT))
 
 
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")

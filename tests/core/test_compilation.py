@@ -46,7 +46,7 @@ def use(tmp_path):
 
 
 def test_of_processes_at_once_one_compiles_and_a_later_one_finds_it(use, tmp_path):
-    once = use(processes=3)
+    once = use(processes=2)
     assert [sum(misses for _, misses in kernel) for kernel in zip(*once, strict=True)] == [1, 1]
     files = sorted(tmp_path.rglob("*.nb*"))
     assert use() == [[(1, 0), (1, 0)]]

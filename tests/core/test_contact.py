@@ -23,7 +23,7 @@ from core.simulation import Stepper, simulate_trajectory, with_integration
 from core.stiction.budget import law_of_budget
 from core.stiction.implicit import friction_function, implicit_friction
 from core.stiction.laws import Rational, Stribeck
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.trajectories import make_trajectory
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")
 BENCH = Bench(mass=1.0, length=0.15)
@@ -138,12 +138,12 @@ def test_a_stuck_servo_neither_drifts_nor_chatters(contact):
     """Released at an angle where gravity is less than F_S, it gives K·e = τ_e and stays there to the last bit."""
     model = with_contact(load_model("mx106", "m2"), contact)
     stepper = Stepper(model, BENCH, model.default_settings(), 0.005, position=0.04)
-    for _ in range(4000):
+    for _ in range(1500):
         stepper.step(0.0, False)
     settled = stepper.position
     torque = BENCH.gravity_torque * np.sin(settled + model.values["q_offset"])
     assert 0.04 - settled == pytest.approx(torque / model.values["bristle_stiffness"], rel=2e-3)
-    for _ in range(2000):
+    for _ in range(1000):
         stepper.step(0.0, False)
         assert abs(stepper.position - settled) < 1e-12
 
@@ -301,11 +301,11 @@ def test_every_shipped_model_can_have_the_rational_contact(servo):
 
 
 def recordings(model):
-    """Noise-free, four trajectories × two loads, at 1 ms."""
+    """Noise-free, two trajectories × two loads, at 1 ms."""
     made = []
     for mass in (0.5, 1.5):
         bench, settings = Bench(mass=mass, length=0.15), model.default_settings()
-        for name in PAPER_TRAJECTORIES:
+        for name in ("sin_time_square", "lift_and_drop"):
             path = make_trajectory(name)
             motion = simulate_trajectory(model, path, bench, settings, 0.001)
             channels = {
@@ -333,7 +333,7 @@ def test_a_planted_bristle_is_identified():
         models=("m2",),
         contact="elastoplastic",
         validation="none",
-        trials=6000,
+        trials=2000,
         frozen=tuple((name, truth.values[name]) for name in held),
     )
     found = identify(request, runs).results[0].model
@@ -345,7 +345,9 @@ def test_a_planted_bristle_is_identified():
         assert found.values[name] == pytest.approx(planted[name], rel=0.1), name
 
 
-def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path):
+def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path, monkeypatch):
+    monkeypatch.setattr("core.export.approximation.GENERATIONS_OF_FRICTION", 1)
+    monkeypatch.setattr("core.export.approximation.GENERATIONS_OF_ALL", 1)
     model = with_contact(load_model("mx106", "m2"), "elastoplastic")
     result = export_model(model, "json", tmp_path / "own")
     assert ServoModel.read(next(p for p in result.files if p.suffix == ".json")).contact == "elastoplastic"

@@ -21,7 +21,7 @@ from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
 from core.errors import ExportError
-from core.export import check_export, export_model, exporters
+from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
 from core.export.contract import ServoOptions
 from core.export.drive import as_model, check_drive, drive_of
@@ -276,14 +276,18 @@ def exact_models():
         "voltage law": (load_model("mx106", "m1"), {}),
         "current law": (load_model("erob80_100", "m1"), {}),
         "saturated": (load_model("sts3215_7v4", "m1"), {"kp": 64.0}),
-        "angle offset": (catalogue_model("mx64", "m1", values={"q_offset": 0.15}), {}),
-        "command path": (catalogue_model("mx106", "m1", command_path=path, values=values), {}),
-        "integral": (catalogue_model("mx106", "m1"), {"ki": 15.0}),
+        "command path and integral": (
+            catalogue_model("mx106", "m1", command_path=path, values=values),
+            {"ki": 15.0},
+        ),
         "current limit": (
             load_model("erob80_50", "m1"),
             {"kp": 400.0, "damping": 0.5, "bench": Bench(mass=8.2, length=0.5)},
         ),
-        "rod": (load_model("xl330", "m1"), {"bench": Bench(mass=0.05, length=0.1, arm_mass=0.04, angle_offset=-0.05)}),
+        "rod and angle offset": (
+            catalogue_model("xl330", "m1", values={"q_offset": 0.15}),
+            {"bench": Bench(mass=0.05, length=0.1, arm_mass=0.04, angle_offset=-0.05)},
+        ),
     }
 
 
@@ -372,7 +376,9 @@ class TestMujoco:
         for name in FRICTION:
             assert found.model.values[name] == pytest.approx(truth.values[name], rel=0.02)
 
-    def test_terms_without_a_place_are_named(self, tmp_path):
+    def test_terms_without_a_place_are_named(self, tmp_path, monkeypatch):
+        for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
+            monkeypatch.setattr(approximation, name, 1)
         lost = ("dead_band", "pwm_lag", "supply_sag")
         model = build_model("mx106", "m1", command_path=lost)
 

@@ -83,9 +83,12 @@ def relative_uncertainty(model: ServoModel, recordings: tuple[Recording, ...], n
 
 @pytest.mark.parametrize("friction", FRICTION_MODELS)
 def test_truth_is_recovered(friction: str) -> None:
-    """Trajectories within 0.2 mrad; parameters that the data can tell apart within 2 %."""
-    recordings = grid(friction)
-    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=2000)
+    """Trajectories within 0.2 mrad; parameters that the data can tell apart within 2 %.
+
+    Of the grid the light load at the low gain and the heavy one at the high gain.
+    """
+    recordings = grid(friction)[:4] + grid(friction)[12:]
+    request = IdentificationRequest(servo=SERVO, models=(friction,), validation="none", trials=1000)
     found = identify(request, recordings).results[0]
     assert found.train_mae < 0.2e-3
     # A parameter is told apart when a scatter of 1 mrad per sample, five times the error allowed above, would leave
@@ -113,7 +116,7 @@ def test_command_path_is_recovered() -> None:
         command_path=template.command_path,
         validation="none",
         trials=1500,
-        repeats=3,
+        repeats=2,
         frozen=(("R", plain.values["R"]),),
     )
     found = identify(request, recordings).results[0]
@@ -140,8 +143,10 @@ TRY_DELAY = IdentificationRequest(
 )
 
 
-@pytest.mark.parametrize("validation", ["25%", "none"])
-@pytest.mark.parametrize(("delay", "identified"), [(0.0, ()), (0.0175, ("command_delay",))])
+@pytest.mark.parametrize(
+    ("delay", "identified", "validation"),
+    [(0.0, (), "25%"), (0.0175, ("command_delay",), "none")],
+)
 def test_a_command_path_that_lowers_the_held_out_error_is_identified(
     delay: float, identified: tuple[str, ...], validation: str, tmp_path: Path
 ) -> None:
@@ -163,15 +168,17 @@ def test_a_command_path_that_lowers_the_held_out_error_is_identified(
 
 
 def test_a_trial_of_the_command_path_can_be_stopped_and_resumed(tmp_path: Path) -> None:
-    whole, seen = identify(TRY_DELAY, delayed(0.0175)), []
+    runs, seen = delayed(0.0175)[::2], []
+    whole = identify(TRY_DELAY, runs)
+    assert whole.request.command_path == ("command_delay",)
 
     def second_stage() -> bool:
         return bool(seen) and seen[-1].trial == "with the command path"
 
-    stopped = identify(TRY_DELAY, delayed(0.0175), folder=tmp_path, on_progress=seen.append, should_stop=second_stage)
+    stopped = identify(TRY_DELAY, runs, folder=tmp_path, on_progress=seen.append, should_stop=second_stage)
     assert stopped.stopped
     assert len(stopped.results) == 1
-    resumed = identify(TRY_DELAY, delayed(0.0175), folder=tmp_path, resume=True)
+    resumed = identify(TRY_DELAY, runs, folder=tmp_path, resume=True)
     assert resumed.results[0].model.to_json_text() == whole.results[0].model.to_json_text()
 
 
@@ -188,20 +195,22 @@ def quick(recordings: tuple[Recording, ...] | list[Recording], **changes: object
 
 def test_richer_models_never_score_worse_in_training() -> None:
     """Nested starts: M1 ⊂ M2 ⊂ M4 ⊂ M5 ⊂ M6 and M1 ⊂ M3 ⊂ M4, whatever the budget."""
-    recordings = grid("m6")[:6]
+    recordings = grid("m6")[3:6]
     errors = {r.model.friction: r.train_mae for r in quick(recordings, trials=100).results}
     for simpler, richer in (("m1", "m2"), ("m1", "m3"), ("m2", "m4"), ("m3", "m4"), ("m4", "m5"), ("m5", "m6")):
         assert errors[richer] <= ALIKE * errors[simpler]
 
 
 def test_same_seed_same_bits_whatever_the_threads() -> None:
-    recordings = grid("m4")[:6]
+    recordings = grid("m4")[3:5]
     alone, together = (
-        quick(recordings, models=("m4",), command_path=DEFAULT_COMMAND_PATH, threads=threads) for threads in (1, 3)
+        quick(recordings, models=("m4",), command_path=DEFAULT_COMMAND_PATH, threads=threads, trials=100)
+        for threads in (1, 3)
     )
     assert alone.results[0].model.values == together.results[0].model.values
     assert alone.results[0].train_mae == together.results[0].train_mae
-    assert quick(recordings, models=("m4",), seed=1).results[0].model.values != alone.results[0].model.values
+    other = quick(recordings, models=("m4",), trials=100, seed=1)
+    assert other.results[0].model.values != alone.results[0].model.values
 
 
 def test_repeats_keep_the_best_and_state_their_spread() -> None:
@@ -364,5 +373,4 @@ def test_real_recordings_m1() -> None:
 
 def test_real_recordings_m6() -> None:
     """The peer's fit of M6 to these recordings ends at 27.6 mrad after as many evaluations."""
-    errors = [on_real_data("m6", 4000, seed) for seed in range(5)]
-    assert sum(error <= 24e-3 for error in errors) >= 4
+    assert max(on_real_data("m6", 4000, seed) for seed in range(2)) <= 24e-3

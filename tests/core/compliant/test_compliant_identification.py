@@ -80,7 +80,7 @@ def ideal_motion(unit, mode, preset, bench, goal, step=0.01):
 
 def found(unit, runs, start=None, **request):
     begin = start or CompliantUnit(actuator=type(unit.actuator)(), motor=unit.motor, pid=unit.pid)
-    request.setdefault("trials", 100)
+    request.setdefault("trials", 40)
     return identify_compliant(runs, CompliantRequest(start=begin, threads=1, **request))
 
 
@@ -134,7 +134,7 @@ def test_the_motors_of_a_qbmove_come_back():
 )
 def test_springs_of_the_others_come_back(unit, presets, names):
     """Within 5 %; of a BAVS k is held, of an AwAS-II r_t, as no motion tells them apart from the others."""
-    result = found(unit, recorded(unit, presets))
+    result = found(unit, recorded(unit, presets, (HEAVY,)))
     off = errors_of(result.unit, unit, names)
     assert max(map(abs, off.values())) < 0.05, off
     losses = errors_of(result.unit, unit, ("link_damping", "link_friction"))
@@ -220,7 +220,7 @@ def test_the_true_actuator_reproduces_its_recordings_to_encoder_rounding(imperfe
     """Rounding leaves a quarter of a step on average, whenever the reads come."""
     runs = [
         replace(run, channels={**run.channels, "command_time": run.command_time + imperfections.command_delay})
-        for run in recorded(QBMOVE, (0.1, 0.4), imperfections=imperfections)
+        for run in recorded(QBMOVE, (0.1, 0.4), (LIGHT,), imperfections)
     ]
     errors = CompliantRuns(runs, QBMOVE, threads=1).errors(QBMOVE)
     assert errors.mean() < 0.25 * 2.0 * np.pi / 4096 + 5e-5

@@ -10,7 +10,7 @@ from core.fleet.driver import Done, FleetWatch, outcome, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.store import FleetStore
 from core.fleet.work import Fit
-from core.identification.identify import identify
+from core.identification.identify import fit_repeat, identify
 from tests.core.fleet.small import Load, numbers, plan_of
 
 
@@ -39,6 +39,24 @@ class Shuffled(Counting):
 def run(plan, folder, executor=None, **watch):
     executor = executor or Counting(Load(len(plan.units)))
     return run_fleet(plan, FleetStore(folder), lambda: contextlib.nullcontext(executor), FleetWatch(**watch))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def each_fit_once():
+    """Fits that nothing tells apart are made once for all tests: the driver is tested, which only orders them."""
+    known = {}
+
+    def fit(request, friction, recordings, split, repeat, simpler):
+        before = [(result.model.to_json_text(), result.train_mae) for result in simpler]
+        runs = [(run.id, run.position.tobytes()) for run in recordings]
+        asked = repr((request, friction, runs, split, repeat, before))
+        if asked not in known:
+            known[asked] = fit_repeat(request, friction, recordings, split, repeat, simpler)
+        return known[asked]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.fleet.work.fit_repeat", fit)
+        yield
 
 
 @pytest.fixture(scope="module")

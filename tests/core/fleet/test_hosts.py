@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from bench_gui.fleet.gather import simulated_sessions
-from tests.core.fleet.small import SERVO
+from bench_gui.cli import main
+from sessions import Session
+from tests.core.fleet.small import units
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
@@ -69,17 +70,18 @@ def hosts():
             subprocess.run(["ip", "netns", "del", name], check=False, capture_output=True)
 
 
-def test_each_host_uses_the_others_scheduler_and_gets_the_plain_loops_numbers(hosts, tmp_path):
-    sessions = [str(path) for path in simulated_sessions(SERVO, 2, tmp_path / "sessions")]
-    bench = [str(Path(sys.executable).with_name("bench")), "fleet", *sessions]
-    how = ["--models", "m1,m2", "--trials", "60", "--json"]
+def test_each_host_uses_the_others_scheduler_and_gets_the_plain_loops_numbers(hosts, tmp_path, capsys):
+    for unit in units(2):
+        Session.create(tmp_path / unit.name, unit.name).add_all(unit.recordings)
+    bench = str(Path(sys.executable).with_name("bench"))
+    words = ["fleet", *(str(tmp_path / unit.name) for unit in units(2)), "--models", "m1", "--trials", "60", "--json"]
     first, second = hosts
     clients = [
         subprocess.Popen(
             on(
                 hosts[here],
-                *bench,
-                *how,
+                bench,
+                *words,
                 "--scheduler",
                 f"tcp://{there}:{PORT}",
                 "-o",
@@ -91,15 +93,13 @@ def test_each_host_uses_the_others_scheduler_and_gets_the_plain_loops_numbers(ho
         )
         for here, there in ((first, second), (second, first))
     ]
-    plain = subprocess.run(
-        [*bench, *how, "--workers", "1", "-o", str(tmp_path / "plain")], check=True, capture_output=True, text=True
-    )
-    wanted = json.loads(plain.stdout)
-    assert wanted["computed"] == 6
+    assert main([*words, "--workers", "1", "-o", str(tmp_path / "plain")]) == 0
+    wanted = json.loads(capsys.readouterr().out)
+    assert wanted["computed"] == 4
     for client in clients:
         out, err = client.communicate()
         assert client.returncode == 0, err
         found = json.loads(out)
         assert found["units"] == wanted["units"]
         assert found["transfer"] == wanted["transfer"]
-        assert found["computed"] == 6
+        assert found["computed"] == 4

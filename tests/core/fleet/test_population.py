@@ -291,7 +291,7 @@ def fitted():
     units[5] = replace(units[5], truth=worn, recordings=runs)
     heavier = tuple(replace(r, bench=replace(r.bench, mass=1.6 * r.bench.mass)) for r in units[2].recordings)
     units[2] = replace(units[2], recordings=heavier)
-    request = IdentificationRequest(servo="mx106", models=("m1",), trials=1000, threads=1)
+    request = IdentificationRequest(servo="mx106", models=("m1",), trials=100, threads=1)
     results = []
     for one in units:
         split = split_recordings(one.recordings, "none")
