@@ -73,7 +73,8 @@ def _started(path: str, limit: float) -> int | None:
     places = os.pathsep.join(filter(None, (room, os.environ.get("PYTHONPATH", ""))))
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROGRAM, path],
+            # Not from the working folder, where a folder of a person's own may be called as ours.
+            [sys.executable, "-P", "-c", _PROGRAM, path],
             env={**os.environ, "PYTHONPATH": places},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import stat
+import tempfile
 from pathlib import Path
 
 from PySide6.QtCore import QDir, QLockFile, QObject, Signal
@@ -21,8 +24,21 @@ LARGEST_MESSAGE = 10_000
 
 
 def _name() -> str:
-    who = f"{os.getuid() if hasattr(os, 'getuid') else ''}:{home().absolute()}"
-    return f"servobench-{hashlib.sha256(who.encode()).hexdigest()[:16]}"
+    """Of the socket: its path, in a folder where nobody else can put one."""
+    name = f"servobench-{hashlib.sha256(str(home().absolute()).encode()).hexdigest()[:16]}"
+    return str(_own_folder() / name) if hasattr(os, "getuid") else name
+
+
+def _own_folder() -> Path:
+    """The user's runtime folder, or the first other one that belongs to this user alone."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR")
+    for place in filter(None, (runtime, f"{tempfile.gettempdir()}/servobench-{os.getuid()}")):
+        with contextlib.suppress(OSError):
+            os.makedirs(place, 0o700, exist_ok=True)
+            found = os.lstat(place)
+            if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022:
+                return Path(place)
+    return home().absolute()
 
 
 def hand_over(session: Path | None) -> bool:
@@ -43,7 +59,7 @@ def take_bell(session: Path | None) -> Doorbell | None:
 
     Of several starts at the same moment one gets it.
     """
-    turn = QLockFile(f"{QDir.tempPath()}/{_name()}.lock")
+    turn = QLockFile(f"{Path(QDir.tempPath()) / _name()}.lock")
     turn.tryLock(ANSWERING)
     try:
         return None if hand_over(session) else Doorbell()

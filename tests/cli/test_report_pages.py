@@ -154,6 +154,11 @@ def self_contained(text: str) -> Page:
     return parsed
 
 
+def test_the_page_may_load_and_run_nothing(page) -> None:
+    head = page[: page.index("<style>")]
+    assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"" in head
+
+
 def test_numbers_are_the_results(page, found, session) -> None:
     parsed, best = Page(page), found.recommended
     for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):

@@ -52,6 +52,14 @@ def test_what_ends_or_holds_a_process_is_damaged(file, monkeypatch, program, rea
         pass
 
 
+def test_a_folder_of_the_same_name_in_the_working_folder_does_not_switch_it_off(file, tmp_path, monkeypatch):
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "__init__.py").write_text("raise SystemExit(0)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(trial, "_PROGRAM", "import sys, sessions.trial; sys.exit(7)")
+    assert trial._started(str(file), 240.0) == 7
+
+
 def test_a_sound_file_of_another_program_is_opened(file):
     with opened(file) as content:
         assert list(content["x"][()]) == [1.0, 2.0]
