@@ -5,11 +5,14 @@ from __future__ import annotations
 import signal
 import threading
 from types import FrameType
-from typing import Self
+from typing import ClassVar, Self
 
 
 class Interrupt:
     """While the context is open, the first interrupt sets `asked`; the second raises KeyboardInterrupt."""
+
+    heeded: ClassVar[bool] = False
+    """Whether one was asked for since somebody last set this to False, however long its context is gone."""
 
     def __init__(self) -> None:
         self.asked = False
@@ -25,7 +28,7 @@ class Interrupt:
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
             raise KeyboardInterrupt
-        self.asked = True
+        self.asked = Interrupt.heeded = True
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():

@@ -12,8 +12,11 @@ import sys
 from importlib import import_module
 
 from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
+from bench_gui.interrupt import Interrupt
 from core.errors import ServoBenchError
 
+INTERRUPTED = 130
+"""Exit status after Ctrl+C, as shells have it."""
 COMMANDS: dict[str, str] = {
     "demo": "simulate, record, identify, validate, export and report, without hardware",
     "import": "import recordings of other tools into a session",
@@ -86,11 +89,13 @@ def main(argv: list[str] | None = None) -> int:
         add_servo_files(arguments)
         if arguments.command is None:
             return _open_window(arguments)
-        return int(arguments.run(arguments) or 0)
+        Interrupt.heeded = False
+        status = int(arguments.run(arguments) or 0)
+        return _fail("stopped; what was done so far is kept", INTERRUPTED) if Interrupt.heeded else status
     except ServoBenchError as error:
         return _fail(str(error))
     except KeyboardInterrupt:
-        return _fail("stopped by the user")
+        return _fail("stopped by the user", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -105,10 +110,10 @@ def main(argv: list[str] | None = None) -> int:
         )
 
 
-def _fail(message: str) -> int:
+def _fail(message: str, status: int = 1) -> int:
     line = " ".join(message.split())
     print(f"bench: {line}", file=sys.stderr)
-    return 1
+    return status
 
 
 def _print_version() -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import signal
 from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from bench_gui.cli import COMMANDS, TRACEBACK_VARIABLE, main
 from bench_gui.examples import example_session
+from bench_gui.interrupt import Interrupt
 from bench_gui.recording import RecordedRun
 from core.errors import InputError, ServoBenchError
 from drivers.errors import DriverError
@@ -38,15 +40,30 @@ def stub(monkeypatch):
     return put
 
 
-def line_of_failure(capsys, *words: object) -> str:
+def line_of_failure(capsys, *words: object, status: int = 1) -> str:
     """The one line on standard error of a command that must fail, which prints nothing else."""
-    assert main([str(word) for word in words]) == 1
+    assert main([str(word) for word in words]) == status
     captured = capsys.readouterr()
     lines = [line for line in captured.err.splitlines() if not line.startswith("note: ")]
     assert captured.out == ""
     assert len(lines) == 1, captured.err
     assert lines[0].startswith("bench: ")
     return lines[0]
+
+
+def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(capsys, monkeypatch, tmp_path) -> None:
+    def stopped(*_: Any, **__: Any) -> int:
+        with Interrupt() as interrupt:
+            signal.raise_signal(signal.SIGINT)
+        assert interrupt.asked
+        return 0
+
+    monkeypatch.setattr("bench_gui.cli.scan_command.run", stopped)
+    line = line_of_failure(capsys, "scan", "dynamixel", status=130)
+    assert line == "bench: stopped; what was done so far is kept"
+    # The next one is another.
+    monkeypatch.setattr("bench_gui.cli.scan_command.run", lambda *_: 0)
+    assert main(["scan", "dynamixel"]) == 0
 
 
 def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch, tmp_path) -> None:
@@ -69,7 +86,8 @@ def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch,
     ]
     for error, line in raised:
         stub("bench_gui.demo.run_demo", error)
-        assert line_of_failure(capsys, "demo", "-o", tmp_path / "d") == line
+        status = 130 if isinstance(error, KeyboardInterrupt) else 1
+        assert line_of_failure(capsys, "demo", "-o", tmp_path / "d", status=status) == line
     monkeypatch.setenv(TRACEBACK_VARIABLE, "1")
     with pytest.raises(KeyError):
         main(["demo", "-o", str(tmp_path / "d")])
