@@ -292,14 +292,14 @@ def test_a_plan_is_recorded_cell_by_cell_and_goes_on_later(person):
         paused.append(page.start_button.text())
         person.click(page.start_button)
 
-    person.controller.queue.ended.connect(pause, Qt.ConnectionType.SingleShotConnection)
+    person.controller.queue.started.connect(pause, Qt.ConnectionType.SingleShotConnection)
     person.click(page.start_button)
     person.until(lambda: bool(paused))
     assert paused == ["Pause plan"]
     at_rest(person)
     path = person.controller.library.path
     done = len(Session.open(path).runs())
-    assert 1 <= done < 4
+    assert done == 1
     person.until(lambda: Session.open(path).document("plan") is not None)
     assert GridPlan.from_json(Session.open(path).document("plan")) == plan
     # After lunch: another plan was looked at, the session is opened again.
