@@ -47,7 +47,7 @@ def serve(place: str) -> None:
     import core.export
     import core.simulation  # noqa: F401
     import drivers.recorder
-    import drivers.simulated
+    import drivers.simulated  # noqa: F401
 
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place)
