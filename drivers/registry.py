@@ -67,8 +67,8 @@ class BlindlyReleased(Protocol):
         """Switch the motor off although the bus has, or had, another owner, who hangs or is gone.
 
         Opens the bus beside the owner, says what releases the servo whatever its state, hears that it is released, and
-        closes; takes less than 50 ms. alone: only if nobody else has the bus, where that can be known. Raises BusError
-        when the bus cannot be reached, another DriverError when the servo did not confirm it.
+        closes; takes less than 50 ms. alone: only while nobody has the bus, which this keeps nobody from taking. Raises
+        BusError when the bus cannot be reached, another DriverError when the servo did not confirm it.
         """
         ...
 

@@ -40,12 +40,15 @@ class DynamixelSource:
         return DynamixelServo(self.port, self.id, self.protocol, self.baud)
 
     def release_blindly(self, alone: bool = False) -> None:
-        """Switch the motor off although somebody else owns the port; alone: only if nobody does.
+        """Switch the motor off although somebody else owns the port; alone: only while nobody does, which is not taken.
 
         Raises BusError when the port cannot be opened, NoAnswer or DriverError when the servo did not confirm it.
         """
+        if alone:
+            with Bus(self.port, self.protocol, self.baud) as free:
+                free.open()
         with Bus(self.port, self.protocol, self.baud) as bus:
-            bus.open(exclusive=alone)
+            bus.open(exclusive=False)
             bus.patience = BLIND_PATIENCE
             tables = self._tables(bus)
             for table in tables:

@@ -60,7 +60,12 @@ class EthercatSource:
         return EthercatServo(self)
 
     def release_blindly(self, alone: bool = False) -> None:
-        """Make every drive on the interface leave OP, whoever is its master; raises BusError."""
+        """Make every drive on the interface leave OP, whoever is its master; raises BusError.
+
+        alone: only while nobody has the interface, which is seen and not taken.
+        """
+        if alone:
+            nic.Lock(self.interface).release()
         nic.release_blindly(self.interface)
 
 

@@ -9,13 +9,13 @@ own watchdog.
 
 from __future__ import annotations
 
-import math
 import os
 import select
 import signal
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from enum import Enum, auto
 
 from drivers.errors import BusError
 from drivers.priority import raise_priority
@@ -31,7 +31,7 @@ LOOK_PERIOD = 0.01
 """Between two looks [s]."""
 PERSISTENCE = 30.0
 """A bus that cannot be reached is tried again for this long [s]: time to plug the adapter in again."""
-INSIST_PERIOD = 0.1
+INSIST_PERIOD = 0.5
 """Between two attempts when many were in vain [s]."""
 HANDOVER = 3.0
 """The program waits no longer than this for the guardian [s], which goes on without it."""
@@ -69,32 +69,53 @@ def guard(job: GuardJob) -> None:
         _insist(job.source, view)
 
 
-def _release(source: BlindlyReleased, view: ControlView, alone: bool = False) -> bool:
-    """Try to switch the motor off; returns whether the bus could be reached."""
+def _release(source: BlindlyReleased, view: ControlView) -> None:
+    """Try to switch the motor off beside the recorder."""
     view.stamp("guarded_at")
-    try:
-        source.release_blindly(alone)
-    except BusError:
-        return False
-    except Exception:
-        return True
-    view.stamp("guard_confirmed_at")
-    return True
+    if _attempt(source) is _Heard.CONFIRMED:
+        view.stamp("guard_confirmed_at")
 
 
 def _insist(source: BlindlyReleased, view: ControlView) -> None:
     """After the recorder's end, switch the motor off until that is confirmed, as long as the bus can be reached.
 
-    The program need not wait for all of that. A program that takes the port meanwhile answers for the servo.
+    The program need not wait for all of that. A program that takes the bus meanwhile answers for the servo.
     """
-    reached, handover, pause = time.monotonic(), time.monotonic() + HANDOVER, LOOK_PERIOD
-    while view.may_be_driven and (now := time.monotonic()) - reached < PERSISTENCE:
-        if _release(source, view, alone=True):
+    view.stamp("guarded_at")
+    begin = reached = time.monotonic()
+    waited_for = True
+    while (heard := _attempt(source, alone=True)) is not _Heard.CONFIRMED:
+        now = time.monotonic()
+        if heard is _Heard.NOTHING:
             reached = now
-        if now > handover:
-            handover, pause = math.inf, INSIST_PERIOD
+        if now - reached > PERSISTENCE:
+            return
+        if waited_for and now - begin > HANDOVER:
+            waited_for = False
             _go_on_alone()
-        time.sleep(pause)
+        time.sleep(LOOK_PERIOD if waited_for else INSIST_PERIOD)
+    # Later the program may have given the block to another recorder.
+    if waited_for:
+        view.stamp("guard_confirmed_at")
+
+
+class _Heard(Enum):
+    """What an attempt to switch the motor off heard."""
+
+    CONFIRMED = auto()
+    NOTHING = auto()
+    """The bus is there, the servo did not confirm it."""
+    NO_BUS = auto()
+
+
+def _attempt(source: BlindlyReleased, alone: bool = False) -> _Heard:
+    try:
+        source.release_blindly(alone)
+    except BusError:
+        return _Heard.NO_BUS
+    except Exception:
+        return _Heard.NOTHING
+    return _Heard.CONFIRMED
 
 
 def _go_on_alone() -> None:

@@ -179,9 +179,21 @@ def another_program(made: Rig):
     owner = CONTEXT.Process(target=program, args=(job,))
     owner.start()
     told = made.folder / "pids"
+    recorder = 0
     try:
         made.until(told.exists, beat=False)
-        yield tuple(int(word) for word in told.read_text("utf-8").split())
+        window, recorder = (int(word) for word in told.read_text("utf-8").split())
+        yield window, recorder
     finally:
         owner.kill()
         owner.join()
+        # It gives the bus back once it has seen that its program is gone.
+        wait_until(lambda: is_over(recorder))
+
+
+def is_over(process: int) -> bool:
+    """Whether a process that is no child of this one is over, where the system can tell."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
