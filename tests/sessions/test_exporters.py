@@ -102,7 +102,8 @@ def recordings(draw):
         kind = np.dtype(channel.kind).kind
         required = channel.name in ("goal_position", "position")
         items = st.integers(0, 1) if kind == "u" else values if required else maybe
-        column = np.array(draw(st.lists(items, min_size=count, max_size=count)), channel.kind)
+        # Zeros without a sign, which counts of a duty cycle do not have.
+        column = np.array(draw(st.lists(items, min_size=count, max_size=count)), channel.kind) + 0
         if required or kind == "u" or not np.all(np.isnan(column)):
             channels[channel.name] = column
     positive = st.floats(0, 1e6)
