@@ -12,7 +12,7 @@ class Interrupt:
     """While the context is open, the first interrupt sets `asked`; the second raises KeyboardInterrupt."""
 
     heeded: ClassVar[bool] = False
-    """Whether one was asked for since somebody last set this to False, however long its context is gone."""
+    """True once any context was interrupted; whoever begins a command sets it to False."""
 
     def __init__(self) -> None:
         self.asked = False

@@ -88,7 +88,7 @@ class MainWindow(QMainWindow):
         self._follow_system = wanted == "system"
         self._asks_before_closing = True
         self.alarm = ""
-        """What nobody must overlook although the window is closed; empty when there is nothing."""
+        """A warning that must be read after the window has closed; empty when there is none."""
         self._help: HelpWindow | None = None
         self.tour: Tour | None = None
         """Made when it is first asked for."""

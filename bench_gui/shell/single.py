@@ -24,7 +24,7 @@ LARGEST_MESSAGE = 10_000
 
 
 def _name() -> str:
-    """Of the socket: its path, in a folder where nobody else can put one."""
+    """Return the socket's path, in a folder to which nobody else can write."""
     name = f"servobench-{hashlib.sha256(str(home().absolute()).encode()).hexdigest()[:16]}"
     return str(_own_folder() / name) if hasattr(os, "getuid") else name
 

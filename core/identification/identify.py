@@ -689,6 +689,6 @@ class _Job:
 
 @cache
 def _versions() -> dict[str, str]:
-    """What found it; looking that up takes longer than many a fit."""
+    """Return the versions a model was found with; looking them up takes longer than many a fit."""
     names = ("servobench", "numpy", "numba", "cmaes", "optuna")
     return {name: version(name) for name in names} | {"python": platform.python_version()}

@@ -1,5 +1,6 @@
-"""What a driven servo must keep as we left it: its torque, its mode and its goal. Somebody else on the bus, a second
-program or a controller, may change them, and a goal is sent without an answer, so that it can be lost.
+"""Checks that a driven servo keeps the torque, mode and goal it was given.
+
+A second program or controller on the bus may change them, and a goal is sent without an answer, so that it can be lost.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class Watch:
         return ("goal_position",) if self._goal == "goal_position" and self._sent else ()
 
     def is_late(self, held: Mapping[str, int]) -> bool:
-        """Whether a sample's registers do not hold the newest goal."""
+        """Return whether a sample's registers lack the newest goal."""
         return any(held[name] != self._sent[-1] for name in self.block)
 
     def check(self, held: Mapping[str, int]) -> bool:

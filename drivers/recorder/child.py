@@ -21,7 +21,7 @@ RING_CAPACITY = 32768
 SILENCE_LIMIT = 0.5
 """A recorder's process without a sign of life for this long [s] counts as dead."""
 MAY_BE_ON = "THE MOTOR MAY STILL BE ON: cut the servo's power supply now"
-"""What nobody must overlook."""
+"""Ends the message of whoever could not make sure."""
 PATIENCE = 5.0
 """A process asked to end gets this long [s], then a signal, then this long again."""
 

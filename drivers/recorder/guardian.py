@@ -23,7 +23,6 @@ from drivers.recorder.control import Control, ControlView
 from drivers.recorder.run import Phase
 from drivers.recorder.signals import answer_signals
 from drivers.registry import BlindlyReleased
-from drivers.servo import ServoState
 
 GUARD_LIMIT = 0.15
 """A recorder that drives a servo and gave no sign of life for this long [s] is taken for dead."""
@@ -58,13 +57,9 @@ def guard(job: GuardJob) -> None:
     view.set("guarding", 1)
     life = _Life(job.recorder)
     while view.get("phase") != Phase.CLOSED and not life.over(LOOK_PERIOD):
-        if view.get("servo_state") == ServoState.ENABLED and view.age("recorder_beat") > GUARD_LIMIT:
-            # Once it goes on it releases the servo itself.
-            while view.age("recorder_beat") > GUARD_LIMIT:
-                if view.may_be_driven:
-                    _release(job.source, view)
-                if life.over(LOOK_PERIOD):
-                    break
+        # In this order: a recorder that goes on releases the servo itself.
+        if view.may_be_driven and view.age("recorder_beat") > GUARD_LIMIT:
+            _release(job.source, view)
     if view.may_be_driven:
         _insist(job.source, view)
 
