@@ -95,7 +95,7 @@ class PlotExport:
         self, shown: QWidget, contents: Callable[[], PlotContents], save: Callable[[PlotContents, Path], object]
     ) -> None:
         """shown: what "Copy image" copies; contents: asked for at an export; save writes it in the background."""
-        self._shown, self._contents, self._save = shown, contents, save
+        self._shown, self.contents, self._save = shown, contents, save
         self.button: QToolButton = tool("Export plot", "Write what is visible to a file, or copy it as an image")
         self.button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu = QMenu(self.button)
@@ -109,7 +109,7 @@ class PlotExport:
 
     def ask(self) -> None:
         """Ask for a file and write what is visible."""
-        contents = self._contents()
+        contents = self.contents()
         path = ask_plot_file(self._shown.window(), f"{file_name(contents.title)}.svg")
         if path is not None:
             self._save(contents, path)

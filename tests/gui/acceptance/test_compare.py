@@ -173,12 +173,14 @@ def exported(compared, tmp_path, monkeypatch):
     def act(ending, tab=OVERLAY):
         view = compared.window.compare
         compared.click(view.tabs.buttons[tab])
+        compared.until(lambda: view._export.contents().panels)
         path = tmp_path / f"plot_{tab}{ending}"
         monkeypatch.setattr(export, "ask_plot_file", lambda *_: path)
         done = []
         compared.controller.message.connect(lambda _, text: done.append(text))
         view._export.export_action.trigger()
         compared.until(lambda: any(str(path) in text for text in done))
+        assert path.exists(), done
         return path
 
     return act

@@ -241,10 +241,10 @@ def test_curves_and_motion_are_exported_as_drawn(qtbot, tab):
     tab.curves.show_actuator(tab.form.actuator, tab.form.preset)
     view = shown(tab)
     qtbot.waitUntil(lambda: tab.motion.angle.view.viewRange()[0][1] > view.motion.time[-1], timeout=LONG)
-    springs = tab.curve_export._contents()
+    springs = tab.curve_export.contents()
     assert [panel.bottom for panel in springs.panels] == ["Link − equilibrium [rad]", "Stiffness preset [rad]"]
     assert [panel.log for panel in springs.panels] == [False, True]
-    motion = tab.tools.export._contents()
+    motion = tab.tools.export.contents()
     assert [panel.left for panel in motion.panels] == ["Angle [rad]", "On the link [N·m]"]
     link = next(curve for curve in motion.panels[0].curves if curve.name == LINK)
     assert np.array_equal(link.y, view.motion.position)
