@@ -4,6 +4,7 @@ A process sees what it would have seen if it had been spawned: the environment o
 """
 
 import os
+from contextlib import suppress
 from functools import cache, partial
 from multiprocessing import forkserver, parent_process, popen_forkserver, popen_spawn_posix
 from multiprocessing.context import SpawnProcess
@@ -44,4 +45,6 @@ def _be_spawned(environment, program, target, *arguments, **named):
     server, parent = os.getppid(), parent_process()
     assert parent is not None
     os.getppid = lambda: program if parent.is_alive() else server
+    with suppress(OSError):  # a program that is over, or leads a session of its own
+        os.setpgid(0, os.getpgid(program))
     target(*arguments, **named)
