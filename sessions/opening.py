@@ -41,10 +41,14 @@ def is_creatable(folder: Path) -> bool:
     try:
         if not folder.is_dir():
             return not folder.exists() and not folder.is_symlink()
-        # A folder with an empty `runs` is a creation that was interrupted.
-        return all(entry.name == "runs" and not any(entry.iterdir()) for entry in folder.iterdir())
+        return all(_began_here(entry) for entry in folder.iterdir())
     except (OSError, ValueError) as error:
         raise SessionError(f"{shown(folder)}: the folder cannot be read ({cause(error)})") from None
+
+
+def _began_here(entry: Path) -> bool:
+    """Whether a creation that was interrupted left this behind."""
+    return (entry.name == "runs" and not any(entry.iterdir())) or entry.match(f".{SESSION_NAME}.*.tmp")
 
 
 def folder_facts(folder: Path) -> dict[str, Any]:
