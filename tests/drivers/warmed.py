@@ -4,7 +4,7 @@ import drivers.clock
 import drivers.emulators.dynamixel
 import drivers.emulators.ethercat
 import drivers.ethercat.source
-import drivers.recorder.process  # noqa: F401
+import drivers.recorder.process
 import sessions  # noqa: F401
 import tests.warm  # noqa: F401
 from drivers.registry import open_servo

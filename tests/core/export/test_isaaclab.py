@@ -35,7 +35,7 @@ DT = 0.005
 
 @pytest.fixture(scope="module", autouse=True)
 def _torch():
-    """Import PyTorch only where these tests run: it takes seconds, and every process of the tests collects this file."""
+    """Import PyTorch only where these tests run: every process of the tests collects this file."""
     global torch
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 

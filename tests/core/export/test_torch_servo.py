@@ -41,7 +41,7 @@ FULL_PATH = {
 
 @pytest.fixture(scope="module", autouse=True)
 def _torch():
-    """Import PyTorch only where these tests run: it takes seconds, and every process of the tests collects this file."""
+    """Import PyTorch only where these tests run: every process of the tests collects this file."""
     global torch, program
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     program = pytest.importorskip("core.export.standalone.servobench_torch")
