@@ -13,9 +13,10 @@ test: ## all tests, headless
 	@$(SETUP) test
 	@.setup/tests
 
+# Few of these tests wait, and each process spends ten seconds collecting them.
 quick: ## all that is not slow, in a minute; AT=tests/core/export for one part
 	@$(SETUP) test
-	@.setup/tests -q -m "not slow" $(AT)
+	@PROCESSES=$${PROCESSES:-3} .setup/tests -q -m "not slow" $(AT)
 
 slow: ## all tests, and note anew in tests/slow.txt which are slow
 	@$(SETUP) test

@@ -37,7 +37,7 @@ HERE = Path(__file__).parent
 SLOW = HERE / "slow.txt"
 """Checked in: seconds of every test function, or whole file where what its tests share takes long, that `make quick`
 leaves out. `make slow` writes it anew."""
-LONGEST_QUICK = 0.4
+LONGEST_QUICK = 0.3
 """[s]"""
 
 

@@ -30,8 +30,14 @@ from core.model import build_model, with_contact
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM, catalogue_model
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 DT = 0.005
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch():
+    """Import PyTorch only where these tests run: every process of the tests collects this file."""
+    global torch
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 
 @dataclass

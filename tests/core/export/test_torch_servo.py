@@ -22,14 +22,11 @@ from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 
-torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-program = pytest.importorskip("core.export.standalone.servobench_torch")
-
 H = 1.0 / 256.0
 JOINTS = tuple(itertools.product(LAW_MODELS, FRICTION_MODELS))
 ENVS = 510
 """3 laws × 6 models × this many: 3,060 states of each law."""
-TOLERANCE = {torch.float64: 1e-9, torch.float32: 3e-5}
+TOLERANCE = {"float64": 1e-9, "float32": 3e-5}
 FULL_PATH = {
     "command_delay": 0.0123,
     "release_delay": 0.0071,
@@ -40,6 +37,14 @@ FULL_PATH = {
     "supply_sag": 0.4,
     "release_braking": 0.6,
 }
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _torch():
+    """Import PyTorch only where these tests run: every process of the tests collects this file."""
+    global torch, program
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    program = pytest.importorskip("core.export.standalone.servobench_torch")
 
 
 def model_of(law, friction, path=(), **values):
@@ -106,7 +111,7 @@ def states():
 
 
 def servo_in(states, dtype):
-    servo = program.TorchServo(states.first, ENVS, H, dtype=dtype)
+    servo = program.TorchServo(states.first, ENVS, H, dtype=getattr(torch, dtype))
     for name, values in states.numbers.items():
         servo.numbers[name].copy_(torch.as_tensor(values))
     servo.refresh()
@@ -120,10 +125,10 @@ def assert_close(actual, expected, tolerance):
     assert error.max() < tolerance
 
 
-@pytest.mark.parametrize("dtype", TOLERANCE, ids=str)
+@pytest.mark.parametrize("dtype", TOLERANCE)
 def test_a_step_is_the_kernels_step(states, dtype):
     """Motor torque, budget, applied friction and everything the servo remembers; laws mixed in one batch."""
-    given = {name: torch.as_tensor(getattr(states, name), dtype=dtype) for name in (
+    given = {name: torch.as_tensor(getattr(states, name), dtype=getattr(torch, dtype)) for name in (
         "goal", "position", "velocity", "enable", "supply", "hand", "inertia")}  # fmt: skip
     servo = servo_in(states, dtype)
     remembered = ("slewed", "output", "integral", "error", "bus_current")
@@ -147,7 +152,7 @@ def test_a_step_is_the_kernels_step(states, dtype):
 def test_the_motor_damping_is_the_slope_of_the_torque(states):
     """−∂τ_m/∂θ̇ of the voltage and the current law, by differences on both sides that agree."""
     given = [torch.as_tensor(getattr(states, n)) for n in ("goal", "position", "velocity", "enable", "supply")]
-    servo = servo_in(states, torch.float64)
+    servo = servo_in(states, "float64")
     servo._fresh.fill_(False)
     small = 1e-5
 
@@ -180,7 +185,8 @@ def test_a_lead_is_a_share_of_a_step_of_delay():
 class Rollout:
     """Algorithm 1 around a torch servo: one pendulum an environment, from rest at 0."""
 
-    def __init__(self, model, envs, dt, dtype=torch.float64, settings=None):
+    def __init__(self, model, envs, dt, dtype="float64", settings=None):
+        dtype = getattr(torch, dtype)
         self.settings = settings or model.default_settings()
         numbers = servo_numbers(model, self.settings)
         self.servo = program.TorchServo([numbers], envs, dt, contacts=program.CONTACTS, dtype=dtype)
@@ -262,7 +268,7 @@ def test_what_sticks_gives_by_its_load_and_rests_in_single_precision():
     held = {n: 0.0 for n in published.values if n.startswith(("load_", "friction_", "q_"))}
     parameters = published.parameters.with_values(held | {"friction_base": 3.0 * PENDULUM.gravity_torque})
     model = with_contact(replace(published, parameters=parameters), "elastoplastic")
-    rollout = Rollout(model, 1, 0.005, torch.float32)
+    rollout = Rollout(model, 1, 0.005, "float32")
     rollout.position[:] = 1.0
     off = np.zeros((1, 250))
 

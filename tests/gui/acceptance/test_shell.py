@@ -311,7 +311,7 @@ def test_closing(person, session):
     window, controller = person.window, person.controller
     person.open(session)
     person.connect()
-    person.record(20.0)
+    person.record(600.0)
     person.until(lambda: window.record.live.count > 10)
     window.identify.form.trials.setValue(1_000_000)
     controller.identify(window.identify.form.settings())

@@ -23,6 +23,8 @@ RATES2 = {9600: 0, 57600: 1, 115200: 2, 1000000: 3, 2000000: 4, 3000000: 5, 4000
 RATES1 = {rate: 2000000 // rate - 1 for rate in (19200, 57600, 115200, 500000, 1000000, 2000000)} | {2500000: 251}
 XL330, XM430, MX64, MX106, XL320 = 1, 2, 3, 4, 5
 GOAL, PRESENT, LED, VOLTAGE = 116, 132, 65, 144
+FOREVER = 30_000
+"""The SDK waits for twice this [ms]."""
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +74,15 @@ def drain(port) -> None:
     port.ser.read(4096)
     port.ser.timeout = 0
     port.clearPort()
+
+
+def read(port, count: int) -> bytes:
+    """Wait for as many bytes of an answer that is late for sure, and forget them."""
+    port.ser.timeout = 2e-3 * FOREVER
+    answer = port.ser.read(count)
+    port.ser.timeout = 0
+    assert len(answer) == count
+    return answer
 
 
 def test_ping(port, one, two):
@@ -193,20 +204,24 @@ def test_faults_of_answers(emulator, port, one, two, fault, result):
     drain(port)
 
 
-def test_a_late_answer_is_taken_for_that_of_the_next_question(emulator, port, two):
-    emulator.say("delay 140 2")
+def test_a_late_answer_is_taken_for_that_of_the_next_question(emulator, port, two, monkeypatch):
+    """The SDK gives up long before the answer comes, and waits for the next one until it is there."""
+    emulator.say("delay 1000 2")
+    monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", 1)
     assert two.read2ByteTxRx(port, XL330, VOLTAGE)[1] == sdk.COMM_RX_TIMEOUT
+    monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", FOREVER)
     assert two.read2ByteTxRx(port, XL330, 0) == (75, sdk.COMM_SUCCESS, 0), "7.5 V, not model 1200"
-    drain(port)
+    assert read(port, 13), "the second answer, late too"
 
 
-def test_the_status_of_a_write_nobody_waited_for_is_taken_for_the_answer(emulator, port, two):
+def test_the_status_of_a_write_nobody_waited_for_is_taken_for_the_answer(emulator, port, two, monkeypatch):
     """Two bytes of CRC where five bytes of data were asked for."""
-    emulator.say("delay 40 2")
+    monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", FOREVER)
+    emulator.say("delay 500 2")
     two.write1ByteTxOnly(port, XL330, LED, 1)
     data, result, _ = two.readTxRx(port, XL330, 0, 5)
     assert (len(data), result) == (2, sdk.COMM_SUCCESS)
-    drain(port)
+    assert read(port, 16), "the answer itself"
 
 
 def test_echo_deceives_protocol_1_alone(emulator, port, one, two):
