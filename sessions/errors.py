@@ -20,6 +20,10 @@ class NewerFormatError(SessionError):
     """A file was written by a newer version of this program."""
 
 
+UNUSABLE = (UnreadableError, NewerFormatError)
+"""Errors of a file's own: trying it again with this program is of no use."""
+
+
 class EmptyRunError(SessionError):
     """A run ended before its second sample, so there is nothing to keep."""
 

@@ -1,7 +1,8 @@
 """`bench`: the window's headless twin. Each task is a sub-command with the same code under it as the window's.
 
 Sub-commands live in modules of their own that import nothing heavy until they run, so that `bench --help` is instant.
-Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage.
+Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage, 3 done without damaged runs, which
+standard error names, 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from core.errors import ServoBenchError
 
 INTERRUPTED = 130
 """Exit status after Ctrl+C, as shells have it."""
+DAMAGED = 3
+"""Exit status of a command that was asked for all runs of a session and did its work without damaged ones."""
 COMMANDS: dict[str, str] = {
     "demo": "simulate, record, identify, validate, export and report, without hardware",
     "import": "import recordings of other tools into a session",
@@ -59,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="bench",
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
         epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage.",
+        f"Exit codes: 0 done, 1 failed, 2 wrong usage, {DAMAGED} done without damaged runs, {INTERRUPTED} stopped.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument(
@@ -91,7 +94,9 @@ def main(argv: list[str] | None = None) -> int:
             return _open_window(arguments)
         Interrupt.heeded = False
         status = int(arguments.run(arguments) or 0)
-        return _fail("stopped; what was done so far is kept", INTERRUPTED) if Interrupt.heeded else status
+        if Interrupt.heeded:
+            return _fail("stopped; what was done so far is kept", INTERRUPTED)
+        return DAMAGED if status == 0 and "damage" in arguments else status
     except ServoBenchError as error:
         return _fail(str(error))
     except KeyboardInterrupt:

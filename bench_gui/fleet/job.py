@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 
+from bench_gui.identify.job import with_provenance
 from bench_gui.results import SUMMARY, save_identification
 from core.fleet.driver import Executor, FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
@@ -46,7 +47,9 @@ def run_fleet_job(
     for unit in result.units:
         folder = store.unit_folder(unit.facts.name)
         if unit.complete and (unit.facts.name in touched or not (folder / SUMMARY).exists()):
-            save_identification(unit.identification(plan.request_of(unit.facts)), folder)
+            found = unit.identification(plan.request_of(unit.facts))
+            more = {"selection": unit.facts.selection} if unit.facts.selection else {}
+            save_identification(with_provenance(found, more), folder)
     return result
 
 

@@ -85,7 +85,7 @@ def run_identification(
             record.ended("failed")
             raise
         if selection is not None:
-            found = _with_provenance(found, {"selection": selection.to_json()})
+            found = with_provenance(found, {"selection": selection.to_json()})
         try:
             files = tuple(save_identification(found, folder))
             record.ended("stopped" if found.stopped else "finished")
@@ -94,7 +94,7 @@ def run_identification(
     return Finding(found, files)
 
 
-def _with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
+def with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
     """The same with more in the provenance of every model."""
     results = [
         replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
@@ -115,11 +115,10 @@ def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest,
 
 def load_again(record: IdentificationRecord, session: Session) -> list[Recording]:
     """The recordings of a record; raises IdentificationError when they are not those it was begun from any more."""
-    there = {run.id for run in session.runs()}
-    lost = [run for run in record.runs if run not in there]
+    lost = session.missing(record.runs)
     excluded = [] if lost else sorted(set(record.runs) - set(session.fit_ids(record.runs)))
     if lost or excluded:
-        what = f"{', '.join(lost)} gone" if lost else f"{', '.join(excluded)} excluded"
+        what = lost[0] if lost else f"{', '.join(excluded)} excluded"
         raise IdentificationError(
             f"the runs have changed since this identification was begun ({what}); begin a new one"
         )

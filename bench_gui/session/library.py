@@ -206,6 +206,8 @@ class Library(QObject):
             def note(event: ImportEvent) -> None:
                 if event.skipped:
                     passed_over.append(f"{Path(event.file).name}: {event.skipped}")
+                if event.damage:
+                    passed_over.append(event.damage)
 
             target: Any = current
             if current is None or current.read_only:

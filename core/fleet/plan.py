@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -57,6 +57,8 @@ class UnitFacts:
     runs: tuple[str, ...]
     """Ids of its recordings there."""
     data_hash: str
+    selection: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Fate of the session's other runs, plain data; empty where it is not known."""
 
     def __post_init__(self) -> None:
         texts = (self.name, self.servo, self.source, self.data_hash, *self.runs)
@@ -64,6 +66,11 @@ class UnitFacts:
             raise IdentificationError("a unit is told by its name, servo, source, runs and the data's hash, all texts")
         if not FOLDER_NAME.fullmatch(self.name):
             raise IdentificationError(f"{self.name!r:.100} cannot be the name of a unit's folder")
+
+    @property
+    def damage(self) -> str:
+        """Sentence about runs of the session that could not be read; empty without any."""
+        return str(self.selection.get("damage", ""))
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -2,8 +2,8 @@
 
 Everything is read and checked before anything is written. A file named explicitly that cannot be imported stops
 the import with one line and leaves no trace; in a folder, files of other kinds are passed over and reported,
-damaged ones stop the import just the same. Runs of which the session has an equal one, or that come twice, are
-skipped and reported.
+damaged ones stop the import just the same. Of a session the runs that can be read are taken, and the others reported.
+Runs of which the session has an equal one, or that come twice, are skipped and reported.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ class ImportEvent:
     """The file read, or the id of the run stored."""
     skipped: str = ""
     """Why the file, or a run in it, was passed over; empty when it was taken."""
+    damage: str = ""
+    """Sentence about the runs of the session read that are damaged and left out, see `Selection.damage`."""
     stage: Literal["read", "store"] = "read"
 
 
@@ -84,7 +86,7 @@ def import_paths(
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)
             contents.append(replace(found, recordings=fresh))
-            tell(ImportEvent(done, len(sources), str(source.path)))
+            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage))
         else:
             passed_over.append(found)
             tell(ImportEvent(done, len(sources), str(source.path), str(found)))
