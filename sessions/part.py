@@ -6,14 +6,19 @@ taken; fletcher32 would give up a whole chunk for one torn row, so only finished
 HDF5 does not survive a write that fails: the process may crash when the objects concerned are released. So HDF5
 only ever writes where room has been reserved before; a full disk is met by the reservation, with HDF5 in good
 order.
+
+How the run ended is a line behind the end of the closed file, so that a run that is complete but cannot be sealed (a
+full disk) is not taken for one that crashed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +26,9 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from core.recording import CHANNELS, SAMPLE_DTYPE
-from sessions.errors import UnreadableError
-from sessions.facts import RunFacts
+from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
+from sessions.errors import NewerFormatError, UnreadableError, shown
+from sessions.facts import RunFacts, storable
 from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
 from sessions.trial import survive
@@ -39,8 +44,9 @@ ROOM = 2**20
 """Room kept free behind the end of a file for HDF5's own needs [bytes]; a chunk and its index take a tenth of it."""
 
 CHECKSUM_BYTES = 4
-LATER_CHANNELS = ("command_time", "bus_errors")
-"""Channels that files of earlier versions lack."""
+END_MARK = b"\nServoBench end "
+MOST_END_BYTES = 16_384
+"""Longest line about the end; a reason of `sessions.facts.MAX_TEXT` takes at most 12,000 bytes in JSON."""
 
 _UNWRITABLE: list[tuple[h5py.File, h5py.Dataset]] = []
 """Files HDF5 failed to write; releasing them would end the process, so they are kept."""
@@ -132,6 +138,23 @@ def reserve(path: Path, size: int) -> None:
         os.close(descriptor)
 
 
+def write_end(path: Path, exit_status: str, reason: str, finished: str) -> None:
+    """Note in a closed part how its run ended; raises OSError, which costs no sample."""
+    content = json.dumps([exit_status, storable(reason), finished]).encode("ascii")
+    with path.open("ab") as file:
+        file.write(END_MARK + b"%08x " % zlib.crc32(content) + content + b"\n")
+
+
+def _read_end(path: Path) -> dict[str, str]:
+    """Facts of `write_end`; empty for a run whose process died before, or whose line is not whole."""
+    with path.open("rb") as file:
+        file.seek(max(0, os.path.getsize(path) - MOST_END_BYTES))
+        _, mark, line = file.read().rpartition(END_MARK)
+    if not mark or not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
+        return {}
+    return dict(zip(("exit_status", "reason", "finished"), json.loads(line[9:-1]), strict=True))
+
+
 @contextlib.contextmanager
 def part_opened(path: Path) -> Iterator[h5py.File]:
     """Open a part whose writer has closed it or died; raises UnreadableError."""
@@ -142,9 +165,12 @@ def part_opened(path: Path) -> Iterator[h5py.File]:
 
 
 def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
-    """Read a part: facts and its longest run of whole rows, of SAMPLE_DTYPE; raises UnreadableError."""
+    """Read a part: facts and its longest run of whole rows, of SAMPLE_DTYPE; raises UnreadableError, NewerFormatError.
+
+    The exit status is empty if the process died before the run ended.
+    """
     with part_opened(path) as file:
-        facts = read_facts(file)
+        facts = replace(read_facts(file), **{"exit_status": "", **_read_end(path)})
         table = file["samples"]
         if not isinstance(table, h5py.Dataset) or not _holds_rows(table.dtype) or table.ndim != 1:
             raise UnreadableError("the table of samples is missing or of a wrong type")
@@ -160,9 +186,14 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
 
 
 def _holds_rows(dtype: np.dtype[Any]) -> bool:
-    """Whether rows are of this version, or of an earlier one that lacks some channels."""
-    names = [name for name in CHANNEL_DTYPES if name in (dtype.names or ()) or name not in LATER_CHANNELS]
-    return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
+    """Whether rows are of this version, or of an earlier one, which knew fewer channels; raises NewerFormatError."""
+    names = dtype.names or ()
+    if unknown := set(names) - {*CHANNEL_DTYPES, "checksum"}:
+        raise NewerFormatError(
+            f"written by a newer ServoBench, with the channel {shown(min(unknown))}: update ServoBench"
+        )
+    known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
+    return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in known), ("checksum", "<u4")])
 
 
 def _lay_out(file: h5py.File, facts: RunFacts) -> None:

@@ -139,8 +139,14 @@ class Session:
         return dict(self._refreshed().damaged)
 
     def damage(self) -> str:
-        """Sentence about the runs that cannot be read and that nobody has excluded; raises SessionError."""
-        return self.selection(self.runs()).damage
+        """Sentence about the runs that cannot be read and that nobody has excluded; raises SessionError.
+
+        Where the annotations cannot be read, no run counts as excluded.
+        """
+        noted: Mapping[str, Annotation] = {}
+        with contextlib.suppress(*UNUSABLE):
+            noted = self.annotations()
+        return selection_of((), self.runs(), self.damaged(), noted).damage
 
     def problems(self) -> list[str]:
         """One line for each file that should be a run or a document and cannot be read."""

@@ -21,7 +21,7 @@ from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
 from sessions.locks import claim_numbers
-from sessions.part import PART, Part, read_part
+from sessions.part import PART, Part, read_part, write_end
 from sessions.sealing import seal
 
 FLUSH_INTERVAL = 0.5
@@ -119,13 +119,16 @@ class RunWriter:
                 exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
         self._finished = True
         self._part.close()
+        finished = now()
+        with contextlib.suppress(OSError):
+            write_end(self._part_path, exit_status, reason, finished)
         try:
             facts, rows = read_part(self._part_path)
             if len(rows) < self.rows_flushed:
                 raise SessionError(
                     f"{shown(self._part_path)}: {len(rows)} of {self.rows_flushed} samples read back: check the disk"
                 )
-            seal(self._final, replace(facts, exit_status=exit_status, reason=reason, finished=now()), rows)
+            seal(self._final, replace(facts, exit_status=exit_status, reason=reason, finished=finished), rows)
             self._remove_part()
         except EmptyRunError:
             self._remove_part()
