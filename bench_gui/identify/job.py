@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
-from core.identification.study import JOURNAL
+from core.identification.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
 from sessions import Selection, Session
 
@@ -81,8 +82,10 @@ def run_identification(
                 should_stop=watch.should_stop,
                 should_yield=watch.should_yield,
             )
-        except ServoBenchError:
-            record.ended("failed")
+        except ServoBenchError as error:
+            # What a full disk or a lost database cut short can go on. It may refuse this, too.
+            with contextlib.suppress(IdentificationError):
+                record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
         if selection is not None:
             found = with_provenance(found, {"selection": selection.to_json()})
