@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 
-from core.errors import ServoBenchError
+from core.errors import ServoBenchError, shown
 
 
 class SessionError(ServoBenchError):
@@ -26,12 +25,6 @@ UNUSABLE = (UnreadableError, NewerFormatError)
 
 class EmptyRunError(SessionError):
     """A run ended before its second sample, so there is nothing to keep."""
-
-
-def shown(path: str | os.PathLike[str]) -> str:
-    """Return a path as one printable line, whatever bytes it is made of."""
-    text = os.fspath(path)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 _REMEDIES = {

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
-from sessions.errors import NewerFormatError, UnreadableError, shown
+from sessions.errors import UnreadableError
 from sessions.facts import RunFacts, storable
-from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, read_values, reading, write_facts
+from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, check_channels, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
 from sessions.trial import survive
 
@@ -188,10 +188,7 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
 def _holds_rows(dtype: np.dtype[Any]) -> bool:
     """Whether rows are of this version, or of an earlier one, which knew fewer channels; raises NewerFormatError."""
     names = dtype.names or ()
-    if unknown := set(names) - {*CHANNEL_DTYPES, "checksum"}:
-        raise NewerFormatError(
-            f"written by a newer ServoBench, with the channel {shown(min(unknown))}: update ServoBench"
-        )
+    check_channels(set(names) - {"checksum"})
     known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
     return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in known), ("checksum", "<u4")])
 

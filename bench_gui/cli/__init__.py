@@ -10,12 +10,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 
 from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
+from bench_gui.cli.terminal import Visible
 from bench_gui.interrupt import Interrupt
 from core.errors import ServoBenchError
 
+WRONG_USAGE = 2
 INTERRUPTED = 130
 """Exit status after Ctrl+C, as shells have it."""
 DAMAGED = 3
@@ -83,8 +86,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    with redirect_stdout(Visible(sys.stdout)), redirect_stderr(Visible(sys.stderr)):
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     parser = build_parser()
     arguments = argparse.Namespace(command=None)
+    for text in argv:
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            return _fail(f"{text}: this is no UTF-8 text; rename the file or folder", WRONG_USAGE)
     try:
         arguments = parser.parse_args(argv)
         if arguments.version:

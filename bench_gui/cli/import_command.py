@@ -55,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Import and say what came in."""
+    from core.errors import shown
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths
 
@@ -78,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     print(f"{len(ids)} runs imported into {arguments.output}, {len(Session.open(arguments.output).runs())} in all")
     for reason, files in skipped.items():
-        print(f"skipped {files[0]}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
+        print(f"skipped {shown(files[0])}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
     return 0
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -78,8 +78,9 @@ class UnitFacts:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> UnitFacts:
-        """Inverse of `to_json`; raises KeyError, TypeError."""
-        return cls(**{**data, "runs": tuple(map(str, data["runs"]))})
+        """Inverse of `to_json`; facts of a later version are left out. Raises KeyError, TypeError."""
+        known = {fact.name: data[fact.name] for fact in fields(cls) if fact.name in data}
+        return cls(**{**known, "runs": tuple(map(str, data["runs"]))})
 
 
 FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,120}")

@@ -18,6 +18,7 @@ from typing import Literal
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, missing_documents, store_contents
+from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.sources import NO_TABLES, find_sources, read_source
 from sessions.importers.table_runs import TableImport, suggested_command
@@ -81,7 +82,7 @@ def import_paths(
             for name in _left_out(found, contents, target):
                 place = str(source.path / f"{name}.json")
                 tell(ImportEvent(done - 1, len(sources), place, f"the session has its own {name.replace('_', ' ')}"))
-            fresh, skipped = known.take(found.recordings, source.path.name)
+            fresh, skipped = known.take(found.recordings, shown(source.path.name))
             for reason in skipped:
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)

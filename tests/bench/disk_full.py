@@ -30,6 +30,7 @@ FREE = (0, 4_096, 12_288, 24_576, 65_536, 262_144, 1_048_576)
 INSIDE = "SERVOBENCH_DISK_FULL"
 QUICK = ("--model", "m1", "--trials", "64", "--jobs", "1", "--quiet")
 FIT = (*QUICK, "--no-command-path", "--validation", "none")
+FLEET = ("--models", "m1", "--trials", "64", "--workers", "1", "--quiet", "--validation", "none")
 CACHES = ("index.json", ".identifying", "study.journal", "identification.json", "servos.log")
 """Files that a command may replace by others that say the same or more."""
 
@@ -65,11 +66,7 @@ _command(
     lambda d: ["certainty", str(d / "lab"), "--result", str(d / "result"), "--bootstrap", "2", "--quiet"],
 )
 _command("report", lambda d: ["report", str(d / "lab"), str(d / "result")])
-_command(
-    "fleet",
-    lambda d: ["fleet", str(d / "lab"), "--models", "m1", "--trials", "64", "--workers", "1", "--quiet"]
-    + ["--validation", "none", "-o", str(d / "fleet")],
-)
+_command("fleet", lambda d: ["fleet", str(d / "lab"), *FLEET, "-o", str(d / "fleet")])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

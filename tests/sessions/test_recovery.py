@@ -214,7 +214,7 @@ def test_a_part_with_a_channel_of_a_later_version_waits_for_it(session, header, 
             sink.finish("success")
     part = session.path / "runs" / f"{sink.id}.h5{PART}"
     [postponed] = Session.open(session.path).recovery.postponed
-    assert "written by a newer ServoBench, with the channel torque: update ServoBench" in postponed
+    assert "written by a newer ServoBench (channel torque): update ServoBench" in postponed
     assert part.exists()
 
 
