@@ -39,7 +39,7 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             files.append(file)
             rows.append(result.to_json(file))
         summary = folder / SUMMARY
-        _write(summary, json.dumps(rows, indent=2, ensure_ascii=False) + "\n")
+        _write(summary, json.dumps(rows, indent=2) + "\n")
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "

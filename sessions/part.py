@@ -86,7 +86,7 @@ class Part:
         stored["checksum"] = _checksums(stored)
         needed = self._file.id.get_filesize() + stored.nbytes + ROOM
         if needed > self._reserved:
-            reserve(self._path, needed + ROOM)
+            reserve(self._file.id.get_vfd_handle(), needed + ROOM)
             self._reserved = needed + ROOM
         try:
             end = self._table.shape[0]
@@ -96,6 +96,16 @@ class Part:
         except (OSError, RuntimeError, ValueError):
             _UNWRITABLE.append((self._file, self._table))
             raise
+
+    def keep(self) -> None:
+        """Write the file again if somebody has deleted it, or its folder, under the open run; raises OSError."""
+        if self._file is None or self._path.exists():
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, place = self._file.id.get_vfd_handle(), 0
+        with self._path.open("xb") as copy:
+            while block := os.pread(descriptor, ROOM, place):
+                place += copy.write(block)
 
     def close(self) -> None:
         """Let go of the file; what is on the disk stays, whatever HDF5 says."""
@@ -118,30 +128,26 @@ def write_reserved(path: Path, content: bytes, room: int = ROOM) -> None:
         try:
             file.write(content)
             file.flush()
-            reserve(path, len(content) + room)
+            reserve(file.fileno(), len(content) + room)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
 
 
-def reserve(path: Path, size: int) -> None:
-    """Make sure that a file can be written up to a size [bytes]; raises OSError.
+def reserve(descriptor: int, size: int) -> None:
+    """Make sure that an open file can be written up to a size [bytes]; raises OSError.
 
     A system that cannot promise room is taken at its word.
     """
-    if not hasattr(os, "posix_fallocate"):
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
+    if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
-    finally:
-        os.close(descriptor)
 
 
 def write_end(path: Path, exit_status: str, reason: str, finished: str) -> None:
     """Note in a closed part how its run ended; raises OSError, which costs no sample."""
     content = json.dumps([exit_status, storable(reason), finished]).encode("ascii")
-    with path.open("ab") as file:
+    with path.open("rb+") as file:
+        file.seek(0, os.SEEK_END)
         file.write(END_MARK + b"%08x " % zlib.crc32(content) + content + b"\n")
 
 

@@ -118,6 +118,8 @@ class RunWriter:
                 refusal = error
                 exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
         self._finished = True
+        with contextlib.suppress(OSError):
+            self._part.keep()
         self._part.close()
         finished = now()
         with contextlib.suppress(OSError):
@@ -134,6 +136,11 @@ class RunWriter:
             self._remove_part()
             raise
         except SessionError as error:
+            if not self._part_path.exists():
+                raise SessionError(
+                    f"{shown(self._part_path)}: the file was deleted while it was recorded, and with it "
+                    f"{self.rows_flushed} samples"
+                ) from None
             raise SessionError(
                 f"{error}; its {self.rows_flushed} samples stay in {self._part_path.name} and become a run when the "
                 "session is opened and there is room"

@@ -29,6 +29,10 @@ class Visible:
         """Write a text; line breaks, tabs and carriage returns stay."""
         return self._stream.write(_INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], text))
 
+    def flush(self) -> None:
+        """As the stream does."""
+        self._stream.flush()
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 

@@ -107,6 +107,7 @@ class StudyRecord:
         Raises IdentificationError when the storage cannot be used, or holds another search of that name.
         """
         self._parameters = tuple(parameters)
+        self._storage = storage.removeprefix(JOURNAL_SCHEME)
         try:
             if storage.startswith(JOURNAL_SCHEME):
                 mend_journal(Path(storage.removeprefix(JOURNAL_SCHEME)))
@@ -148,7 +149,7 @@ class StudyRecord:
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None and exception[0] is None:
-            raise StorageError(f"the study could not be written: {_first_line(self._failure)}")
+            raise StorageError(f"{self._storage}: the study could not be written: {_first_line(self._failure)}")
 
     def add(self, generation: Generation) -> None:
         """Record a generation; returns at once."""
@@ -219,4 +220,5 @@ class StudyObjective:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).partition("\n")[0] or type(error).__name__

@@ -13,7 +13,12 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from bench_gui.report.of_session import report_of
+from bench_gui.results import load_identification, save_identification
+from bench_gui.settings import Settings
 from core.atomic import write_atomically
+from core.fleet.plan import UnitFacts
+from core.fleet.store import FleetStore
 from sessions import Annotation, Session
 
 RED = "\x1b[31m"
@@ -47,6 +52,26 @@ def test_a_path_that_is_no_text_is_refused_at_once(capsys, lab) -> None:
     assert "r\\udcff" in err
     assert "no UTF-8" in err
     assert not os.path.exists(strange)
+
+
+def test_a_home_whose_path_is_no_text_keeps_results_settings_and_reports(tmp_path, fitted, monkeypatch) -> None:
+    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
+    home = Path(os.fsdecode(bytes(tmp_path) + b"/h\xff"))
+    found = load_identification(fitted / "fit")
+    assert len(save_identification(found, home / "fit")) == 2
+    again = load_identification(home / "fit")
+    assert again.recommended.model == found.recommended.model
+    session = Path(shutil.copytree(fitted, home / "lab"))
+    assert report_of(session, home / "fit", home / "report.html").exists()
+    facts = UnitFacts(name="a", servo="xl330", source=str(session), runs=("0001",), data_hash="")
+    FleetStore(home / "fleet").put_problems({"a": facts.source})
+    assert FleetStore(home / "fleet").get_problems() == {"a": str(session)}
+    monkeypatch.setenv("SERVOBENCH_HOME", str(home))
+    settings = Settings()
+    settings.set("open_session", str(session))
+    settings.save()
+    assert Settings().values.open_session == str(session)
 
 
 def test_a_strange_file_in_a_folder_is_named_visibly(capsys, lab) -> None:

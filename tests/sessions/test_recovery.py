@@ -295,6 +295,32 @@ def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows):
     assert (run.exit_status, run.reason) == ("success", "")
 
 
+@pytest.mark.parametrize("more", [0, 15_000], ids=["before the end", "before more room is reserved"])
+def test_a_runs_folder_deleted_under_a_recording_costs_nothing_of_its_run(session, header, rows, more):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    shutil.rmtree(session.path / "runs")
+    if more:
+        sink.append(rows(more, 100))
+        sink.flush()
+    assert sink.finish("success") == sink.id
+    [run] = Session.open(session.path).runs()
+    assert (run.samples, run.exit_status) == (100 + more, "success")
+    np.testing.assert_array_equal(session.load(run.id).time, np.arange(100 + more) * 0.005)
+
+
+def test_a_run_that_was_deleted_and_cannot_be_kept_is_not_called_safe(session, header, rows):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    shutil.rmtree(session.path / "runs")
+    (session.path / "runs").touch()
+    with pytest.raises(SessionError, match="deleted while it was recorded") as refusal:
+        sink.finish("success")
+    assert "stay in" not in str(refusal.value)
+
+
 def test_a_part_is_readable_from_the_moment_it_has_its_name(tmp_path, header):
     part = tmp_path / "0001_sin_sin_kp400.h5.part"
     open_part = Part(part, RunFacts.from_header("0001_sin_sin_kp400", header))
