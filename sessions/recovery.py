@@ -163,12 +163,11 @@ def _recover_part(
         if final.exists():
             raise UnreadableError(f"{shown(part)}: another run already has the name {shown(final.name)}")
         facts = replace(facts, id=identity)
-        if complete := bool(facts.exit_status):
-            seal(final, facts, rows)
-        else:
+        complete = bool(facts.exit_status)
+        if not complete:
             last = float(np.nanmax(rows["time"])) if np.any(np.isfinite(rows["time"])) else 0.0
-            crashed = replace(facts, exit_status="crashed", reason=CRASH_REASON, finished=_later(facts, last))
-            seal(final, crashed, rows)
+            facts = replace(facts, exit_status="crashed", reason=CRASH_REASON, finished=_later(facts, last))
+        seal(final, facts, rows)
         saved = _saved(final)
         part.unlink()
         if complete:
