@@ -244,7 +244,10 @@ class Library(QObject):
 
         def done(found: tuple[list[RunSummary], dict[str, str]]) -> None:
             if session is self._session:
+                decayed = [why for run, why in found[1].items() if run not in self.damaged]
                 self._take_runs(*found)
+                if decayed:
+                    self.problem.emit(_first(decayed))
 
         self._background.submit("session", work, done=done, failed=self.problem.emit)
 
