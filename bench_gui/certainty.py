@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -123,14 +123,12 @@ def _computed(
     from core.identification.bootstrap import bootstrap
     from core.identification.certainty import certainty
     from core.identification.profile import Optimum, profile
-    from sessions import Session, selection_text
+    from sessions import Session
 
     opened = Session.open(question.session)
     runs = [run.id for run in opened.runs() if run.id in found.split.train]
-    if lost := sorted(set(found.split.train) - set(runs)):
-        raise IdentificationError(
-            f"{question.session}: {', '.join(lost)} are gone; the runs of the fit are needed: identify again"
-        )
+    if lost := opened.missing(found.split.train):
+        raise IdentificationError(f"{lost[0]}; the runs of the fit are needed: identify again")
     recordings = opened.load_for_fit(runs)
     options: dict[str, Any] = {
         "dt": found.request.dt,
@@ -176,7 +174,7 @@ def _computed(
         drawn,
         moved=optimum.moved,
         stopped=not complete,
-        notes=_notes(changed, bool(found.request.points), selection_text(result.model.provenance)),
+        notes=_notes(changed, bool(found.request.points), result.model.provenance),
     )
 
 
@@ -189,8 +187,11 @@ def _prior(found: Identification, result: ModelResult) -> Prior:
     return Prior.about(result.model.with_parameters(began), found.request.prior)
 
 
-def _notes(changed: bool, with_points: bool, selection: str) -> list[str]:
-    notes = [f"identified from {selection}"] if selection else []
+def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[str]:
+    from sessions import selection_damage, selection_text
+
+    selection, damage = selection_text(origin), selection_damage(origin)
+    notes = [f"identified from {selection}{f'; {damage}' if damage else ''}"] if selection else []
     if changed:
         notes.append("the runs have changed since the fit (trimmed, replaced or other settings): identify again")
     if with_points:

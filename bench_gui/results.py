@@ -26,7 +26,8 @@ FOLDER = "results"
 def save_identification(identification: Identification, folder: Path) -> list[Path]:
     """Write `<model>.json` for each model and `result.json` with what was found; returns the paths, summary last.
 
-    Each file appears whole or not at all. Raises InputError when the folder cannot be written.
+    Each file appears whole or not at all; one that is the same already stays. Raises InputError when the folder cannot
+    be written.
     """
     files: list[Path] = []
     rows: list[dict[str, Any]] = []
@@ -34,17 +35,23 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
         folder.mkdir(parents=True, exist_ok=True)
         for result in identification.results:
             file = folder / f"{result.model.friction}.json"
-            write_atomically(file, result.model.to_json_text().encode())
+            _write(file, result.model.to_json_text())
             files.append(file)
             rows.append(result.to_json(file))
         summary = folder / SUMMARY
-        write_atomically(summary, (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode())
+        _write(summary, json.dumps(rows, indent=2) + "\n")
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "
             "choose another folder"
         ) from None
     return [*files, summary]
+
+
+def _write(file: Path, text: str) -> None:
+    content = text.encode()
+    if not (file.is_file() and file.read_bytes() == content):
+        write_atomically(file, content)
 
 
 def load_identification(folder: Path) -> Identification:

@@ -127,7 +127,7 @@ class Settings(QObject):
             self._submit(lambda: _write(path, text))
 
     def _text(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self.values)}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"format": FORMAT, **asdict(self.values)}, indent=2) + "\n"
 
 
 def _write(path: Path, text: str) -> None:

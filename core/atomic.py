@@ -13,7 +13,7 @@ STALE_AFTER = 60.0
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` by a file of these bytes; raises OSError and leaves the old file when it fails."""
+    """Replace `path` by a file of these bytes; raises OSError, which names `path`, and leaves the old file then."""
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with aside.open("xb") as file:
@@ -21,8 +21,11 @@ def write_atomically(path: Path, data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            error.filename, error.filename2 = os.fspath(path), None
         raise
     # The file is in place now; a system that cannot sync folders keeps it as well as it can.
     with contextlib.suppress(OSError):

@@ -1,5 +1,9 @@
 """The errors a person sees: each message says what was being done, what was wrong and the remedy."""
 
+from __future__ import annotations
+
+import os
+
 
 class ServoBenchError(Exception):
     """Root of every error raised on purpose; the command line prints it as one line and exits with 1."""
@@ -19,3 +23,14 @@ class IdentificationError(ServoBenchError):
 
 class ExportError(ServoBenchError):
     """A model cannot be written for an engine as asked."""
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """Return a path or another text as one printable line, whatever it is made of."""
+    text = os.fspath(path)
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def newer(what: str) -> str:
+    """Message about a file that a later version of this program wrote; what: by which it is known, e.g. "format 3"."""
+    return f"written by a newer ServoBench ({what}): update ServoBench"

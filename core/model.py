@@ -19,7 +19,7 @@ import numpy as np
 from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_row
 from core.bench import Bench
 from core.catalogue import SERVO_FILE, adopt_servo, load_servo
-from core.errors import ModelError, ServoBenchError
+from core.errors import ModelError, ServoBenchError, newer
 from core.finite import finite_float, is_finite
 from core.friction import (
     BRISTLE,
@@ -311,7 +311,7 @@ class ServoModel:
     @classmethod
     def _from_ours(cls, data: Mapping[str, Any]) -> ServoModel:
         if int(data["version"]) > FORMAT_VERSION:
-            raise ModelError(f"format version {data['version']} is newer than this program; update it")
+            raise ModelError(newer(f"format {data['version']}"))
         carried = str(data.get(SERVO_FILE, ""))
         adopt_servo(str(data["servo"]), data)
         return cls(

@@ -9,7 +9,15 @@ from sessions.errors import EmptyRunError, SessionError, UnreadableError
 from sessions.exporters import export_bam, export_csv
 from sessions.importers import ImportEvent, import_paths
 from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
-from sessions.selection import LeftOut, Selection, fit_runs, selection_note, selection_of, selection_text
+from sessions.selection import (
+    LeftOut,
+    Selection,
+    fit_runs,
+    selection_damage,
+    selection_note,
+    selection_of,
+    selection_text,
+)
 from sessions.single_file import export_single, import_single
 from sessions.store import Session
 from sessions.summary import RunSummary
@@ -36,6 +44,7 @@ __all__ = [
     "fit_runs",
     "import_paths",
     "import_single",
+    "selection_damage",
     "selection_note",
     "selection_of",
     "selection_text",

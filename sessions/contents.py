@@ -26,15 +26,23 @@ class Contents:
     """By id of the recording."""
     documents: Mapping[str, Any] = field(default_factory=dict)
     """Of OWN_DOCUMENTS, those there are."""
+    damage: str = ""
+    """Sentence about the runs that cannot be read, see `Selection.damage`."""
 
 
 def contents_of(session: Session) -> Contents:
-    """Read everything in a session; raises SessionError if any of it cannot be read."""
-    problems = session.problems()
-    if problems:
-        raise SessionError(problems[0])
+    """Read everything in a session but damaged runs.
+
+    Raises SessionError for a damaged document, and for a damaged run where no other one is left.
+    """
+    for problem in session.document_problems():
+        raise SessionError(problem)
     documents = {name: data for name in OWN_DOCUMENTS if (data := session.document(name)) is not None}
-    return Contents(session.load_all(), session.annotations(), documents)
+    recordings = [run for _, run in session.readable()]
+    damaged = session.damaged()
+    if damaged and not recordings:
+        raise SessionError(next(iter(damaged.values())))
+    return Contents(recordings, session.annotations(), documents, session.damage())
 
 
 def missing_documents(session: Session | None, sources: Sequence[Contents]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from core.atomic import remove_stale, write_atomically
-from core.errors import InputError
+from core.errors import InputError, newer
 from sessions.annotations import annotations_from
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.locks import held
@@ -169,10 +169,7 @@ def _unwrapped(content: bytes, name: str) -> Any:
     if type(version) is not int or version < 1:
         raise InputError("the format version is missing")
     if version > DOCUMENT_VERSION:
-        raise NewerFormatError(
-            f"{name} written by a newer ServoBench (format {version}, "
-            f"this one reads up to {DOCUMENT_VERSION}): update ServoBench"
-        )
+        raise NewerFormatError(f"{name} {newer(f'format {version}, this one reads up to {DOCUMENT_VERSION}')}")
     return storable(whole, "the document", MAX_DOCUMENT)["data"]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import errno
-import os
 
-from core.errors import ServoBenchError
+from core.errors import ServoBenchError, shown
 
 
 class SessionError(ServoBenchError):
@@ -20,14 +19,12 @@ class NewerFormatError(SessionError):
     """A file was written by a newer version of this program."""
 
 
+UNUSABLE = (UnreadableError, NewerFormatError)
+"""Errors of a file's own: trying it again with this program is of no use."""
+
+
 class EmptyRunError(SessionError):
     """A run ended before its second sample, so there is nothing to keep."""
-
-
-def shown(path: str | os.PathLike[str]) -> str:
-    """Return a path as one printable line, whatever bytes it is made of."""
-    text = os.fspath(path)
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 _REMEDIES = {

@@ -22,7 +22,7 @@ from sessions.store import Session
 
 
 def export_csv(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write each run of these ids, or all, as `<id>.csv` into a folder; returns the files.
+    """Write each run of these ids, or all that can be read, as `<id>.csv` into a folder; returns the files.
 
     Numbers are written so that they read back to the last bit; a missing value is `nan`. Raises SessionError, also
     if a file exists; no file is left then.
@@ -31,7 +31,7 @@ def export_csv(session: Session, ids: Iterable[str] | None, folder: str | Path) 
 
 
 def export_bam(session: Session, ids: Iterable[str] | None, folder: str | Path) -> list[Path]:
-    """Write each run of these ids, or all, as BAM's raw log `<id>.json` into a folder; returns the files.
+    """Write each run of these ids, or all that can be read, as BAM's raw log `<id>.json`; returns the files.
 
     What BAM has no field for goes along under names it ignores. Raises SessionError, also if a file exists; no file is
     left then.
@@ -129,14 +129,14 @@ def _export(
     text: Callable[[Recording], str],
 ) -> list[Path]:
     place = Path(folder)
-    chosen = [run.id for run in session.runs()] if ids is None else list(ids)
+    runs = session.readable() if ids is None else ((identity, session.load(identity)) for identity in ids)
     written: list[Path] = []
     try:
-        for identity in chosen:
+        for identity, recording in runs:
             target = place / f"{identity}{ending}"
             if target.exists():
                 raise SessionError(f"{shown(target)}: the file exists; export into another folder")
-            content = text(session.load(identity)).encode("ascii")
+            content = text(recording).encode("ascii")
             place.mkdir(parents=True, exist_ok=True)
             write_atomically(target, content)
             written.append(target)

@@ -1,8 +1,9 @@
 """The list of a session's runs, remembered in index.json so that 10,000 runs need not be opened to be listed.
 
 The index is a cache and nothing else. Each entry is keyed by file name, size and modification time; whatever is
-missing or changed is read again from the runs, and an index that cannot be read or written is done without.
-Writers of runs never touch it, so two processes cannot lose each other's entries.
+missing or changed is read again from the runs, and an index that cannot be read or written is done without. Runs that
+could not be read are not remembered: each process tries them again. Writers of runs never touch the index, so two
+processes cannot lose each other's entries.
 """
 
 from __future__ import annotations
@@ -80,6 +81,13 @@ class RunIndex:
             {name.removesuffix(".h5"): item for name, item in found.items() if isinstance(item, str)},
         )
 
+    def note_damaged(self, run: str, why: str) -> None:
+        """List a run as one that cannot be read, although its file has not changed since it was listed."""
+        name = f"{run}.h5"
+        if self._entries is not None and name in self._entries:
+            self._entries[name] = (self._entries[name][0], why)
+            self._save()
+
     def forget(self) -> None:
         """Hold no entries any more; the next listing reads what the disk remembers."""
         if self._entries is not None and self._unsaved:
@@ -88,8 +96,9 @@ class RunIndex:
 
     def _save(self) -> None:
         entries = {
-            name: [*key, asdict(item) if isinstance(item, RunSummary) else item]
+            name: [*key, asdict(item)]
             for name, (key, item) in (self._entries or {}).items()
+            if isinstance(item, RunSummary)
         }
         text = json.dumps({"format_version": FORMAT_VERSION, "runs": entries}, separators=(",", ":"))
         with contextlib.suppress(OSError):
@@ -135,7 +144,7 @@ def _load(path: Path) -> dict[str, tuple[Key, RunSummary | str]]:
             return {}
         entries: dict[str, tuple[Key, RunSummary | str]] = {}
         for name, (size, modified, item) in data["runs"].items():
-            entries[name] = ((size, modified), item if isinstance(item, str) else RunSummary.from_json(item))
+            entries[name] = ((size, modified), RunSummary.from_json(item))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return {}
     return entries

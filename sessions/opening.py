@@ -9,6 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 
+from core.errors import newer
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.index import Listing
@@ -75,10 +76,7 @@ def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
     if not isinstance(version, int) or version < 1:
         raise UnreadableError(f"{shown(place)}: the format version is missing")
     if version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"{shown(place)}: written by a newer ServoBench (format {version}, "
-            f"this one reads up to {FORMAT_VERSION}): update ServoBench"
-        )
+        raise NewerFormatError(f"{shown(place)}: {newer(f'format {version}, this one reads up to {FORMAT_VERSION}')}")
     for name in ("uid", "title", "created"):
         if not isinstance(facts.get(name), str):
             raise UnreadableError(f"{shown(place)}: {name} is missing or no text")

@@ -6,14 +6,19 @@ taken; fletcher32 would give up a whole chunk for one torn row, so only finished
 HDF5 does not survive a write that fails: the process may crash when the objects concerned are released. So HDF5
 only ever writes where room has been reserved before; a full disk is met by the reservation, with HDF5 in good
 order.
+
+How the run ended is a line behind the end of the closed file, so that a run that is complete but cannot be sealed (a
+full disk) is not taken for one that crashed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +26,10 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from core.recording import CHANNELS, SAMPLE_DTYPE
+from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
-from sessions.facts import RunFacts
-from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, read_facts, read_values, reading, write_facts
+from sessions.facts import RunFacts, storable
+from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, check_channels, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
 from sessions.trial import survive
 
@@ -39,8 +44,9 @@ ROOM = 2**20
 """Room kept free behind the end of a file for HDF5's own needs [bytes]; a chunk and its index take a tenth of it."""
 
 CHECKSUM_BYTES = 4
-LATER_CHANNELS = ("command_time", "bus_errors")
-"""Channels that files of earlier versions lack."""
+END_MARK = b"\nServoBench end "
+MOST_END_BYTES = 16_384
+"""Longest line about the end; a reason of `sessions.facts.MAX_TEXT` takes at most 12,000 bytes in JSON."""
 
 _UNWRITABLE: list[tuple[h5py.File, h5py.Dataset]] = []
 """Files HDF5 failed to write; releasing them would end the process, so they are kept."""
@@ -80,7 +86,7 @@ class Part:
         stored["checksum"] = _checksums(stored)
         needed = self._file.id.get_filesize() + stored.nbytes + ROOM
         if needed > self._reserved:
-            reserve(self._path, needed + ROOM)
+            reserve(self._file.id.get_vfd_handle(), needed + ROOM)
             self._reserved = needed + ROOM
         try:
             end = self._table.shape[0]
@@ -90,6 +96,16 @@ class Part:
         except (OSError, RuntimeError, ValueError):
             _UNWRITABLE.append((self._file, self._table))
             raise
+
+    def keep(self) -> None:
+        """Write the file again if somebody has deleted it, or its folder, under the open run; raises OSError."""
+        if self._file is None or self._path.exists():
+            return
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, place = self._file.id.get_vfd_handle(), 0
+        with self._path.open("xb") as copy:
+            while block := os.pread(descriptor, ROOM, place):
+                place += copy.write(block)
 
     def close(self) -> None:
         """Let go of the file; what is on the disk stays, whatever HDF5 says."""
@@ -112,24 +128,37 @@ def write_reserved(path: Path, content: bytes, room: int = ROOM) -> None:
         try:
             file.write(content)
             file.flush()
-            reserve(path, len(content) + room)
+            reserve(file.fileno(), len(content) + room)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
 
 
-def reserve(path: Path, size: int) -> None:
-    """Make sure that a file can be written up to a size [bytes]; raises OSError.
+def reserve(descriptor: int, size: int) -> None:
+    """Make sure that an open file can be written up to a size [bytes]; raises OSError.
 
     A system that cannot promise room is taken at its word.
     """
-    if not hasattr(os, "posix_fallocate"):
-        return
-    descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    try:
+    if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(descriptor, 0, size)
-    finally:
-        os.close(descriptor)
+
+
+def write_end(path: Path, exit_status: str, reason: str, finished: str) -> None:
+    """Note in a closed part how its run ended; raises OSError, which costs no sample."""
+    content = json.dumps([exit_status, storable(reason), finished]).encode("ascii")
+    with path.open("rb+") as file:
+        file.seek(0, os.SEEK_END)
+        file.write(END_MARK + b"%08x " % zlib.crc32(content) + content + b"\n")
+
+
+def _read_end(path: Path) -> dict[str, str]:
+    """Facts of `write_end`; empty for a run whose process died before, or whose line is not whole."""
+    with path.open("rb") as file:
+        file.seek(max(0, os.path.getsize(path) - MOST_END_BYTES))
+        _, mark, line = file.read().rpartition(END_MARK)
+    if not mark or not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
+        return {}
+    return dict(zip(("exit_status", "reason", "finished"), json.loads(line[9:-1]), strict=True))
 
 
 @contextlib.contextmanager
@@ -142,9 +171,12 @@ def part_opened(path: Path) -> Iterator[h5py.File]:
 
 
 def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
-    """Read a part: facts and its longest run of whole rows, of SAMPLE_DTYPE; raises UnreadableError."""
+    """Read a part: facts and its longest run of whole rows, of SAMPLE_DTYPE; raises UnreadableError, NewerFormatError.
+
+    The exit status is empty if the process died before the run ended.
+    """
     with part_opened(path) as file:
-        facts = read_facts(file)
+        facts = replace(read_facts(file), **{"exit_status": "", **_read_end(path)})
         table = file["samples"]
         if not isinstance(table, h5py.Dataset) or not _holds_rows(table.dtype) or table.ndim != 1:
             raise UnreadableError("the table of samples is missing or of a wrong type")
@@ -160,9 +192,11 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
 
 
 def _holds_rows(dtype: np.dtype[Any]) -> bool:
-    """Whether rows are of this version, or of an earlier one that lacks some channels."""
-    names = [name for name in CHANNEL_DTYPES if name in (dtype.names or ()) or name not in LATER_CHANNELS]
-    return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
+    """Whether rows are of this version, or of an earlier one, which knew fewer channels; raises NewerFormatError."""
+    names = dtype.names or ()
+    check_channels(set(names) - {"checksum"})
+    known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
+    return dtype == np.dtype([*((name, CHANNEL_DTYPES[name]) for name in known), ("checksum", "<u4")])
 
 
 def _lay_out(file: h5py.File, facts: RunFacts) -> None:

@@ -1,4 +1,6 @@
-"""What a crash left behind: parts nobody owns any more are sealed like any other run, with exit status "crashed".
+"""What a crash left behind: parts nobody owns any more are sealed like any other run.
+
+Their exit status is "crashed", unless the run had ended and only its file could not be written.
 
 Nothing is ever deleted that may hold a sample: a part that cannot be read, or that holds fewer than two
 samples, is moved to `runs/damaged/` and named once. A part that cannot be sealed now (full or read-only disk)
@@ -72,6 +74,8 @@ class RecoveryReport:
     """Parts that could not be sealed now and stay where they are, and why."""
     recording: tuple[int, ...] = ()
     """Numbers of the runs that a living process is recording."""
+    completed: tuple[str, ...] = ()
+    """Ids of runs that had ended and whose files could be written only now."""
 
     @property
     def recovered(self) -> tuple[str, ...]:
@@ -88,6 +92,7 @@ class RecoveryReport:
         """Everything a person should know, one line each."""
         return (
             *(f"run {identity} was recovered after a crash" for identity in self.recovered),
+            *(f"run {identity} had ended, and its file could be written now" for identity in self.completed),
             *self.damaged,
             *self.postponed,
         )
@@ -99,6 +104,7 @@ def recover(runs: Path) -> RecoveryReport:
     damaged: list[DamagedPart] = []
     postponed: list[str] = []
     recording: list[int] = []
+    completed: list[str] = []
     for number in _left_behind(runs):
         try:
             lock = RunLock.seize(runs, number)
@@ -112,14 +118,14 @@ def recover(runs: Path) -> RecoveryReport:
             with contextlib.suppress(OSError):
                 finish(runs, number)
             for part in _files_of(runs, number, PART):
-                _recover_part(part, recovered, damaged, postponed)
+                _recover_part(part, recovered, completed, damaged, postponed)
             for ending in (FRESH, ASIDE):
                 for useless in _files_of(runs, number, ending):
                     with contextlib.suppress(OSError):
                         useless.unlink(missing_ok=True)
         finally:
             lock.release()
-    report = RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording))
+    report = RecoveryReport(tuple(recovered), tuple(damaged), tuple(postponed), tuple(recording), tuple(completed))
     for message in (*report.damaged, *report.postponed):
         LOG.warning(message)
     return report
@@ -138,7 +144,13 @@ def _files_of(runs: Path, number: int, ending: str) -> list[Path]:
     return sorted(path for path in runs.glob(f"{number:04d}*.h5{ending}") if number_of(path.name) == number)
 
 
-def _recover_part(part: Path, recovered: list[RecoveredRun], damaged: list[DamagedPart], postponed: list[str]) -> None:
+def _recover_part(
+    part: Path,
+    recovered: list[RecoveredRun],
+    completed: list[str],
+    damaged: list[DamagedPart],
+    postponed: list[str],
+) -> None:
     final = part.with_name(part.name.removesuffix(PART))
     identity = final.name.removesuffix(".h5")
     try:
@@ -150,12 +162,18 @@ def _recover_part(part: Path, recovered: list[RecoveredRun], damaged: list[Damag
         facts, rows = read_part(part)
         if final.exists():
             raise UnreadableError(f"{shown(part)}: another run already has the name {shown(final.name)}")
-        facts = replace(facts, id=identity, exit_status="crashed", reason=CRASH_REASON)
-        last = float(np.nanmax(rows["time"])) if np.any(np.isfinite(rows["time"])) else 0.0
-        seal(final, replace(facts, finished=_later(facts, last)), rows)
+        facts = replace(facts, id=identity)
+        complete = bool(facts.exit_status)
+        if not complete:
+            last = float(np.nanmax(rows["time"])) if np.any(np.isfinite(rows["time"])) else 0.0
+            facts = replace(facts, exit_status="crashed", reason=CRASH_REASON, finished=_later(facts, last))
+        seal(final, facts, rows)
         saved = _saved(final)
         part.unlink()
-        recovered.append(saved)
+        if complete:
+            completed.append(identity)
+        else:
+            recovered.append(saved)
     except (UnreadableError, EmptyRunError) as error:
         _set_aside(part, error, damaged, postponed)
     except (SessionError, OSError) as error:

@@ -18,7 +18,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.catalogue import adopt_servo
-from core.errors import InputError, ServoBenchError
+from core.errors import InputError, ServoBenchError, newer
 from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
@@ -208,10 +208,7 @@ def check_format(group: h5py.Group, expected: str) -> None:
     if not isinstance(version, (int, np.integer)) or version < 1:
         raise UnreadableError("the format version is missing")
     if version > FORMAT_VERSION:
-        raise NewerFormatError(
-            f"written by a newer ServoBench (format {version}, "
-            f"this one reads up to {FORMAT_VERSION}): update ServoBench"
-        )
+        raise NewerFormatError(newer(f"format {version}, this one reads up to {FORMAT_VERSION}"))
 
 
 def read_facts(group: h5py.Group) -> RunFacts:
@@ -244,6 +241,7 @@ def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
     """Read a run's channels and hold them against their hash; raises UnreadableError."""
     folder = hard_member(group, "channels", h5py.Group)
     channels: dict[str, NDArray[Any]] = {}
+    check_channels(folder)
     for name, dtype in CHANNEL_DTYPES.items():
         if name not in folder:
             continue
@@ -254,6 +252,12 @@ def read_channels(group: h5py.Group) -> dict[str, NDArray[Any]]:
     if channels_sha256(channels) != _text(group, "sha256"):
         raise UnreadableError("the samples are not the ones that were written (SHA-256 differs)")
     return channels
+
+
+def check_channels(names: Iterable[str]) -> None:
+    """Raise NewerFormatError for the name of a channel that this version does not know."""
+    if unknown := sorted(set(names) - set(CHANNEL_DTYPES)):
+        raise NewerFormatError(newer(f"channel {shown(unknown[0])}"))
 
 
 def read_recording(group: h5py.Group) -> Recording:

@@ -60,7 +60,7 @@ def write_run(path: Path, facts: RunFacts, channels: dict[str, NDArray[Any]]) ->
     aside = path.with_name(path.name + ASIDE)
     try:
         aside.write_bytes(with_trailer(image(fill)))
-        _verify(aside, stored)
+        _verify(aside, path, stored)
         put_in_place(aside, path)
     except (OSError, RuntimeError, ValueError) as error:
         _discard(aside)
@@ -70,9 +70,13 @@ def write_run(path: Path, facts: RunFacts, channels: dict[str, NDArray[Any]]) ->
         raise
 
 
-def _verify(path: Path, expected: dict[str, NDArray[Any]]) -> None:
-    with opened(path) as file:
-        recording = read_recording(file)
+def _verify(aside: Path, path: Path, expected: dict[str, NDArray[Any]]) -> None:
+    try:
+        with opened(aside) as file:
+            recording = read_recording(file)
+    except SessionError as error:
+        why = str(error).removeprefix(f"{shown(aside)}: ")
+        raise SessionError(f"{shown(path)}: what was written cannot be read back ({why}): check the disk") from None
     if channels_sha256(recording.channels) != channels_sha256(expected):
         raise SessionError(f"{shown(path)}: what was written reads back differently: check the disk")
 

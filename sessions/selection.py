@@ -21,6 +21,11 @@ from sessions.summary import RunSummary
 MOST_NAMED = 6
 """Runs of one kind that a sentence names; it counts the others."""
 
+MOST_DAMAGED = 3
+"""Damaged runs whose file and damage a sentence names; it counts the others."""
+
+DAMAGED = "damaged"
+
 MOST_REASON = 40
 """Characters of a reason in a sentence."""
 
@@ -55,9 +60,24 @@ class Selection:
         return not (self.left_out or self.not_chosen or self.equal)
 
     @property
+    def damaged(self) -> dict[str, str]:
+        """Runs that cannot be read and that nobody has excluded, by id: why in one line that names the file."""
+        return {out.run: out.reason for out in self.left_out if out.why == DAMAGED}
+
+    @property
+    def damage(self) -> str:
+        """Sentence about `damaged`; empty when every run can be read."""
+        return damage_text(self.damaged, self.total)
+
+    @property
+    def total(self) -> int:
+        """How many runs the session has."""
+        return len(self.runs) + len(self.left_out) + len(self.not_chosen)
+
+    @property
     def text(self) -> str:
         """One sentence, such as "9 of 12 runs: 0003 damaged, 0004 excluded (slipped), 0007 aborted"."""
-        total = len(self.runs) + len(self.left_out) + len(self.not_chosen)
+        total = self.total
         used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
         count = f"{used}{total} run{'' if total == 1 else 's'}"
         parts = [f"{number(out.run)} {out.why}{_brief(out)}" for out in self.left_out[:MOST_NAMED]]
@@ -76,6 +96,7 @@ class Selection:
         return {
             "text": self.text,
             "complete": self.complete,
+            "damage": self.damage,
             "runs": list(self.runs),
             "left_out": [dict(out.__dict__) for out in self.left_out],
             "not_chosen": len(self.not_chosen),
@@ -100,7 +121,11 @@ def selection_of(
     read; noted: annotations by run id.
     """
     chosen = {run.id for run in used}
-    left_out = [LeftOut(identity, "damaged", why) for identity, why in damaged.items() if identity not in chosen]
+    left_out: list[LeftOut] = []
+    for identity, why in damaged.items():
+        note = noted.get(identity, BLANK)
+        if identity not in chosen:
+            left_out.append(LeftOut(identity, *(("excluded", note.reason) if note.excluded else (DAMAGED, why))))
     not_chosen: list[str] = []
     for run in runs:
         note = noted.get(run.id, BLANK)
@@ -118,6 +143,29 @@ def selection_of(
         not_chosen=tuple(not_chosen),
         equal=equal_runs(used),
     )
+
+
+def damage_text(damaged: Mapping[str, str], total: int) -> str:
+    """Sentence about runs that cannot be read and are left out; empty without any.
+
+    damaged: run id to why it cannot be read, one line that names its file; total: runs of the session.
+    """
+    if not damaged:
+        return ""
+    reasons = list(damaged.values())
+    more = f"; and {len(reasons) - MOST_DAMAGED} more" if len(reasons) > MOST_DAMAGED else ""
+    verb = "is" if len(reasons) == 1 else "are"
+    return (
+        f"{len(reasons)} of {total} run{'' if total == 1 else 's'} cannot be read and {verb} left out: "
+        f"{'; '.join(reasons[:MOST_DAMAGED])}{more}"
+    )
+
+
+def selection_damage(data: Mapping[str, Any]) -> str:
+    """The damage of a `Selection.to_json` under "selection" in a model's provenance or a result; empty without any."""
+    kept = data.get("selection")
+    text = kept.get("damage") if isinstance(kept, Mapping) else None
+    return text if isinstance(text, str) else ""
 
 
 def selection_text(data: Mapping[str, Any]) -> str:

@@ -30,13 +30,13 @@ ROOM_PER_RUN = 65_536
 
 
 def export_single(session: Session, path: str | Path, ids: Iterable[str] | None = None) -> Path:
-    """Write the runs of these ids, or all, into one file that `Session.open` reads; returns its path.
+    """Write the runs of these ids, or all that can be read, into one file that `Session.open` reads; returns its path.
 
-    Raises SessionError if the file exists, a run or a document is damaged or the disk refuses; nothing is left behind
-    then.
+    Raises SessionError if the file exists, a run of these ids or a document is damaged or the disk refuses; nothing is
+    left behind then.
     """
     target = Path(path)
-    chosen = [run.id for run in session.runs()] if ids is None else list(ids)
+    chosen = [identity for identity, _ in session.readable()] if ids is None else list(ids)
     if target.exists():
         raise SessionError(f"{shown(target)}: the file exists; name a new one")
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")

@@ -25,10 +25,11 @@ from typing import Any
 import h5py
 
 from core.atomic import write_atomically
+from core.identification.split import Divisible
 from core.recording import Recording
 from sessions import documents
 from sessions.annotations import Annotation, annotations_from, revised
-from sessions.errors import SessionError, UnreadableError, cause, shown
+from sessions.errors import UNUSABLE, SessionError, UnreadableError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
 from sessions.index import Listing, RunIndex
 from sessions.locks import RunLock, claim_numbers
@@ -137,9 +138,23 @@ class Session:
         """Return the id of each run whose file cannot be read, and why in one line."""
         return dict(self._refreshed().damaged)
 
+    def damage(self) -> str:
+        """Sentence about the runs that cannot be read and that nobody has excluded; raises SessionError.
+
+        Where the annotations cannot be read, no run counts as excluded.
+        """
+        noted: Mapping[str, Annotation] = {}
+        with contextlib.suppress(*UNUSABLE):
+            noted = self.annotations()
+        return selection_of((), self.runs(), self.damaged(), noted).damage
+
     def problems(self) -> list[str]:
         """One line for each file that should be a run or a document and cannot be read."""
-        found = list(self.damaged().values())
+        return [*self.damaged().values(), *self.document_problems()]
+
+    def document_problems(self) -> list[str]:
+        """One line for each document that cannot be read."""
+        found: list[str] = []
         for name in documents.DOCUMENT_NAMES:
             try:
                 self.document(name)
@@ -233,7 +248,17 @@ class Session:
         self._require_runs(chosen)
         return fit_runs((), self.annotations(), chosen)
 
-    def selection(self, used: Sequence[Recording]) -> Selection:
+    def missing(self, ids: Iterable[str]) -> list[str]:
+        """One line for each of these runs that is gone or cannot be read, in their order; raises SessionError."""
+        there = {run.id for run in self.runs()}
+        damaged = self.damaged()
+        return [
+            damaged.get(identity, f"{shown(self.path)}: run {shown(identity)} is gone")
+            for identity in ids
+            if identity not in there
+        ]
+
+    def selection(self, used: Sequence[Divisible]) -> Selection:
         """Say which runs of the session these recordings are, and what became of the others; raises SessionError."""
         return selection_of(used, self.runs(), self.damaged(), self.annotations())
 
@@ -245,15 +270,21 @@ class Session:
         """
         noted = self.annotations()
         chosen = self.fit_ids() if ids is None else self._chosen(ids)
-        found: list[Recording] = []
-        for identity in chosen:
-            annotation = noted.get(identity, Annotation())
-            whole = self.load(identity).trimmed(annotation.trim_begin, annotation.trim_end)
-            if channels is not None:
-                kept = {name: values for name, values in whole.channels.items() if name in channels}
-                whole = replace(whole, channels=kept, unread=tuple(set(whole.channels) - set(kept)))
-            found.append(whole)
-        return found
+        return [_fit_part(self.load(identity), noted.get(identity, Annotation()), channels) for identity in chosen]
+
+    def readable(self, ids: Iterable[str] | None = None) -> Iterator[tuple[str, Recording]]:
+        """Read these runs, or all, one after the other; those that turn out to be damaged are left out.
+
+        Yields id and recording. `damaged` lists what was left out. Raises SessionError.
+        """
+        for identity in self._chosen(ids):
+            with contextlib.suppress(*UNUSABLE):
+                yield identity, self.load(identity)
+
+    def load_readable(self, ids: Iterable[str], channels: Container[str] | None = None) -> list[Recording]:
+        """As `load_for_fit`, without the runs that turn out to be damaged; `damaged` lists them from then on."""
+        noted = self.annotations()
+        return [_fit_part(run, noted.get(identity, Annotation()), channels) for identity, run in self.readable(ids)]
 
     def add(self, recording: Recording, exit_status: str | None = None) -> str:
         """Store a run that exists already and return its id here; raises SessionError.
@@ -353,20 +384,27 @@ class Session:
 
     @contextlib.contextmanager
     def run_group(self, run_id: str) -> Iterator[h5py.Group]:
-        """Open the HDF5 group of one run for the modules of this package; raises SessionError."""
+        """Open the HDF5 group of one run for the modules of this package; raises SessionError.
+
+        A run that turns out to be damaged is among `damaged` from then on.
+        """
         if not is_run_id(run_id):
             raise SessionError(f"{shown(self.path)}: {shown(str(run_id))!r} is no run id")
         path = self.path if self.read_only else self._runs_folder / f"{run_id}.h5"
         if not path.exists():
             raise SessionError(f"{shown(self.path)}: there is no run {run_id}")
-        with opened(path, checked=not self.read_only) as file:
-            if not self.read_only:
-                yield file
-                return
-            runs = hard_member(file, "runs", h5py.Group)
-            if run_id not in runs:
-                raise SessionError(f"{shown(self.path)}: there is no run {run_id}")
-            yield hard_member(runs, run_id, h5py.Group)
+        try:
+            with opened(path, checked=not self.read_only) as file:
+                if not self.read_only:
+                    yield file
+                    return
+                runs = hard_member(file, "runs", h5py.Group)
+                if run_id not in runs:
+                    raise SessionError(f"{shown(self.path)}: there is no run {run_id}")
+                yield hard_member(runs, run_id, h5py.Group)
+        except UNUSABLE as error:
+            self._note_damaged(run_id, str(error))
+            raise
 
     def _require_folder(self) -> None:
         if self.read_only:
@@ -393,10 +431,26 @@ class Session:
             self._listing = exported_listing(self.path)
         return self._listing
 
+    def _note_damaged(self, identity: str, why: str) -> None:
+        if self._index is not None:
+            self._index.note_damaged(identity, why)
+        elif (listing := self._refreshed()) and identity not in listing.damaged:
+            runs = tuple(run for run in listing.runs if run.id != identity)
+            self._listing = Listing(runs, {**listing.damaged, identity: why})
+
     def _chosen(self, ids: Iterable[str] | None, known: list[str] | None = None) -> list[str]:
         if ids is None:
             return known if known is not None else [run.id for run in self.runs()]
         return [ids] if isinstance(ids, str) else list(ids)
+
+
+def _fit_part(whole: Recording, annotation: Annotation, channels: Container[str] | None) -> Recording:
+    """The part of a run that it is trimmed to, with these channels alone; raises InputError."""
+    part = whole.trimmed(annotation.trim_begin, annotation.trim_end)
+    if channels is None:
+        return part
+    kept = {name: values for name, values in part.channels.items() if name in channels}
+    return replace(part, channels=kept, unread=tuple(set(part.channels) - set(kept)))
 
 
 def _evidence(run: RunSummary, annotation: Annotation) -> str:

@@ -21,7 +21,7 @@ from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
 from sessions.locks import claim_numbers
-from sessions.part import PART, Part, read_part
+from sessions.part import PART, Part, read_part, write_end
 from sessions.sealing import seal
 
 FLUSH_INTERVAL = 0.5
@@ -118,19 +118,29 @@ class RunWriter:
                 refusal = error
                 exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
         self._finished = True
+        with contextlib.suppress(OSError):
+            self._part.keep()
         self._part.close()
+        finished = now()
+        with contextlib.suppress(OSError):
+            write_end(self._part_path, exit_status, reason, finished)
         try:
             facts, rows = read_part(self._part_path)
             if len(rows) < self.rows_flushed:
                 raise SessionError(
                     f"{shown(self._part_path)}: {len(rows)} of {self.rows_flushed} samples read back: check the disk"
                 )
-            seal(self._final, replace(facts, exit_status=exit_status, reason=reason, finished=now()), rows)
+            seal(self._final, replace(facts, exit_status=exit_status, reason=reason, finished=finished), rows)
             self._remove_part()
         except EmptyRunError:
             self._remove_part()
             raise
         except SessionError as error:
+            if not self._part_path.exists():
+                raise SessionError(
+                    f"{shown(self._part_path)}: the file was deleted while it was recorded, and with it "
+                    f"{self.rows_flushed} samples"
+                ) from None
             raise SessionError(
                 f"{error}; its {self.rows_flushed} samples stay in {self._part_path.name} and become a run when the "
                 "session is opened and there is room"

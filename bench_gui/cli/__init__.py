@@ -1,7 +1,8 @@
 """`bench`: the window's headless twin. Each task is a sub-command with the same code under it as the window's.
 
 Sub-commands live in modules of their own that import nothing heavy until they run, so that `bench --help` is instant.
-Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage.
+Exit codes: 0 done, 1 failed with one clear line on standard error, 2 wrong usage, 3 done without damaged runs, which
+standard error names, 130 stopped by Ctrl+C.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 
 from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
+from bench_gui.cli.terminal import Visible
 from bench_gui.interrupt import Interrupt
 from core.errors import ServoBenchError
 
+WRONG_USAGE = 2
 INTERRUPTED = 130
 """Exit status after Ctrl+C, as shells have it."""
+DAMAGED = 3
+"""Exit status of a command that was asked for all runs of a session and did its work without damaged ones."""
 COMMANDS: dict[str, str] = {
     "demo": "simulate, record, identify, validate, export and report, without hardware",
     "import": "import recordings of other tools into a session",
@@ -59,7 +65,7 @@ def build_parser() -> argparse.ArgumentParser:
         prog="bench",
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
         epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "
-        "Exit codes: 0 done, 1 failed, 2 wrong usage.",
+        f"Exit codes: 0 done, 1 failed, 2 wrong usage, {DAMAGED} done without damaged runs, {INTERRUPTED} stopped.",
     )
     parser.add_argument("--version", action="store_true", help="print the version and end")
     parser.add_argument(
@@ -80,8 +86,16 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line and return the exit code."""
+    with redirect_stdout(Visible(sys.stdout)), redirect_stderr(Visible(sys.stderr)):
+        return _main(sys.argv[1:] if argv is None else argv)
+
+
+def _main(argv: list[str]) -> int:
     parser = build_parser()
     arguments = argparse.Namespace(command=None)
+    for text in argv:
+        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
+            return _fail(f"{text}: this is no UTF-8 text; rename the file or folder", WRONG_USAGE)
     try:
         arguments = parser.parse_args(argv)
         if arguments.version:
@@ -91,7 +105,9 @@ def main(argv: list[str] | None = None) -> int:
             return _open_window(arguments)
         Interrupt.heeded = False
         status = int(arguments.run(arguments) or 0)
-        return _fail("stopped; what was done so far is kept", INTERRUPTED) if Interrupt.heeded else status
+        if Interrupt.heeded:
+            return _fail("stopped; what was done so far is kept", INTERRUPTED)
+        return DAMAGED if status == 0 and "damage" in arguments else status
     except ServoBenchError as error:
         return _fail(str(error))
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from core.bench import Bench
+    from core.errors import InputError
     from core.model import ServoModel
     from core.recording import Recording
     from sessions import Selection, Session
@@ -244,12 +245,30 @@ def recordings_from(
 ) -> tuple[list[Recording], Selection]:
     """Recordings of `runs_from`, each the part it is trimmed to, and what became of the session's other runs.
 
-    Unless every run is used, that is one line on standard error. channels: as `Session.load_for_fit`.
+    Unless every run is used, that is one line on standard error. A damaged run that is named raises SessionError;
+    others are left out, see `say_damage`. channels: as `Session.load_for_fit`.
     """
-    recordings = session.load_for_fit(runs_from(session, arguments), channels)
+    load = session.load_for_fit if arguments.runs else session.load_readable
+    recordings = load(runs_from(session, arguments), channels)
     selection = session.selection(recordings)
+    if not recordings:
+        raise _nothing_usable(session, selection)
     say_selection("" if selection.complete else selection.text)
+    if not arguments.runs:
+        noted, tags = session.annotations(), set(arguments.tag or ())
+        asked = [i for i in selection.damaged if not tags or (i in noted and not tags.isdisjoint(noted[i].tags))]
+        say_damage(arguments, selection.damage if asked else "")
     return recordings, selection
+
+
+def say_damage(arguments: argparse.Namespace, *sentences: str) -> None:
+    """Print on standard error which runs are damaged and left out, and let the command end with `DAMAGED`.
+
+    sentences: as `Selection.damage`; empty ones say nothing.
+    """
+    for text in filter(None, dict.fromkeys(sentences)):
+        print(f"warning: {text}", file=sys.stderr)
+        arguments.damage = True
 
 
 def say_selection(text: str) -> None:
@@ -289,9 +308,7 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     if not usable and any(run.exit_status == "success" for run in session.runs()):
         raise InputError(f"{place}: all finished runs are excluded; bench annotate SESSION RUN… --include changes that")
     if not usable:
-        nothing = session.selection(())
-        others = "" if nothing.complete else f" ({nothing.text})"
-        raise InputError(f"{place}: the session has no finished runs{others}; record or import some")
+        raise _nothing_usable(session, session.selection(()))
     if not tags:
         return usable
     chosen = [identity for identity in usable if identity in noted and not set(tags).isdisjoint(noted[identity].tags)]
@@ -300,6 +317,13 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
             f"{place}: none of the runs has the tag {' or '.join(tags)}; see bench runs {quote(str(place))}"
         )
     return chosen
+
+
+def _nothing_usable(session: Session, selection: Selection) -> InputError:
+    from core.errors import InputError
+
+    others = "" if selection.complete else f" ({selection.damage or selection.text})"
+    return InputError(f"{session.path}: the session has no finished runs{others}; record or import some")
 
 
 def _because(reason: str) -> str:

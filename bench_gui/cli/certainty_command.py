@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench_gui.certainty import DRAWS, PROFILED, SUMMARY
-from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int
+from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -43,6 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compute, keep and print."""
     from bench_gui.certainty import CertaintyQuestion, folder_named, run_certainty
     from bench_gui.interrupt import Interrupt
+    from bench_gui.results import load_identification
+    from sessions import selection_damage
 
     session = Path(arguments.session)
     question = CertaintyQuestion(
@@ -62,6 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
             should_stop=lambda: interrupt.asked,
         )
     bar.clear()
+    say_damage(arguments, selection_damage(load_identification(question.folder).recommended.model.provenance))
     if arguments.json:
         print_json(made.to_json())
         return 0

@@ -101,7 +101,12 @@ def run(arguments: argparse.Namespace) -> int:
         )
         rigid = rigid_errors(recordings, found.split, arguments.seed)
     bar.clear()
-    result = {**found.to_json(), "rigid_m1": {"train_mae": rigid[0], "validation_mae": rigid[1]}, "data": data_hash}
+    result = {
+        **found.to_json(),
+        "rigid_m1": {"train_mae": rigid[0], "validation_mae": rigid[1]},
+        "data": data_hash,
+        "selection": selection.to_json(),
+    }
     files = _save(Path(arguments.output), found, result) if arguments.output else []
     if arguments.json:
         print_json({**result, "files": [str(file) for file in files]})

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, session_place
+from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
 
 MODEL_TARGETS = (
@@ -101,8 +101,10 @@ def _export_session(arguments: argparse.Namespace) -> int:
         files = [target]
     else:
         raise ExportError(f"a session cannot be exported to {arguments.to}; there are {', '.join(SESSION_TARGETS)}")
+    damage = session.damage()
+    say_damage(arguments, damage)
     if arguments.json:
-        print_json({"files": [str(file) for file in files]})
+        print_json({"files": [str(file) for file in files], "damage": damage})
     else:
         print(f"{len(files)} files written to {output}")
     return 0

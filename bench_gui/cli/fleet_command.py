@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_contact, add_prior, comma_list, friction_models, positive_int, session_place
+from bench_gui.cli.arguments import (
+    add_contact,
+    add_prior,
+    comma_list,
+    friction_models,
+    positive_int,
+    say_damage,
+    session_place,
+)
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
 
 if TYPE_CHECKING:
@@ -98,7 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError("--simulated needs a servo: add --servo mx106, or another one of bench models")
         sessions += simulated_sessions(arguments.servo, arguments.simulated, folder / SESSIONS, arguments.seed)
     if not sessions:
-        _show(store.result(), folder, arguments.json)
+        _show(store.result(), folder, arguments)
         return 0
     units = gather_units(sessions, arguments.servo)
     plan = make_plan(_request(arguments, units[0].servo), units, load_unit)
@@ -121,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     if not arguments.json:
         _say_effort(plan, last[0], arguments.quiet)
-    _show(result, folder, arguments.json, last[0].computed)
+    _show(result, folder, arguments, last[0].computed)
     return 0
 
 
@@ -157,9 +165,10 @@ def _say_effort(plan: FleetPlan, step: object, quiet: bool) -> None:
     )
 
 
-def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -> None:
+def _show(result: FleetResult, folder: Path, arguments: argparse.Namespace, computed: int = 0) -> None:
     """Print a fleet as far as it has come."""
-    if as_json:
+    say_damage(arguments, *(unit.facts.damage for unit in result.units))
+    if arguments.json:
         print_json(_as_json(result, folder, computed))
         return
     rows = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 
 if TYPE_CHECKING:
@@ -54,26 +55,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Import and say what came in."""
+    from core.errors import shown
     from sessions import Session
     from sessions.importers import ImportEvent, import_paths
 
     bar = ProgressBar(arguments.quiet or arguments.json)
     skipped: dict[str, list[str]] = {}
+    damage: list[str] = []
 
     def progress(event: ImportEvent) -> None:
         bar.show(event.done / max(event.total, 1), event.file)
         if event.skipped:
             skipped.setdefault(event.skipped, []).append(event.file)
+        damage.append(event.damage)
 
     ids = import_paths(arguments.paths, arguments.output, progress, _tables(arguments))
     bar.clear()
+    say_damage(arguments, *damage)
     if arguments.json:
         lines = [f"{file}: {reason}" for reason, files in skipped.items() for file in files]
-        print_json({"session": arguments.output, "runs": ids, "skipped": lines})
+        lost = [text for text in damage if text]
+        print_json({"session": arguments.output, "runs": ids, "skipped": lines, "damage": lost})
         return 0
     print(f"{len(ids)} runs imported into {arguments.output}, {len(Session.open(arguments.output).runs())} in all")
     for reason, files in skipped.items():
-        print(f"skipped {files[0]}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
+        print(f"skipped {shown(files[0])}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
     return 0
 
 

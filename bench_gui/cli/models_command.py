@@ -72,6 +72,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _write_new(path: Path) -> int:
     from shlex import quote
 
+    from core.atomic import write_atomically
     from core.catalogue import new_servo_text, parse_servo
     from core.errors import InputError
 
@@ -79,11 +80,9 @@ def _write_new(path: Path) -> int:
         raise InputError(f"{path}: a servo file ends in .toml; try {path.stem}.toml")
     text = new_servo_text(path.stem)
     name = parse_servo(text, f"{path}: the file's name becomes the servo's").name
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise InputError(f"{path}: is there already; choose another name, or bench models {path} to use it") from None
+    if path.exists():
+        raise InputError(f"{path}: is there already; choose another name, or bench models {path} to use it")
+    write_atomically(path, text.encode())
     print(
         f"{path} written; put in the numbers of your servo, then\n"
         f"  bench models {quote(str(path))}    # checks the file and adds the servo {name}\n"

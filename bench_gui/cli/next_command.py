@@ -81,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[Recording], Selection | None]:
     """Those that --runs and --tag choose; none for a session that has none yet."""
-    if not (arguments.runs or arguments.tag or session.runs()):
+    if not (arguments.runs or arguments.tag or session.runs() or session.damaged()):
         return [], None
     return recordings_from(session, arguments)
 

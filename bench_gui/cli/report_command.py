@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bench_gui.cli.arguments import add_session, say_selection
+from bench_gui.cli.arguments import add_session, say_damage, say_selection
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,11 +22,13 @@ def run(arguments: argparse.Namespace) -> int:
 
     from bench_gui.report.of_session import newest_result_folder, report_of
     from bench_gui.results import load_identification
-    from sessions import selection_note
+    from sessions import selection_damage, selection_note
 
     session = Path(arguments.session)
     folder = Path(arguments.result) if arguments.result else newest_result_folder(session)
     path = Path(arguments.output) if arguments.output else folder / "report.html"
     print(report_of(session, folder, path))
-    say_selection(selection_note(load_identification(folder).recommended.model.provenance))
+    origin = load_identification(folder).recommended.model.provenance
+    say_selection(selection_note(origin))
+    say_damage(arguments, selection_damage(origin))
     return 0

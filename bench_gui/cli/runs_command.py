@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_session, add_tag
+from bench_gui.cli.arguments import add_session, add_tag, say_damage
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(runs_json(runs, noted))
     else:
         print_runs(runs, noted)
-    for problem in session.problems():
+    say_damage(arguments, session.damage())
+    for problem in session.document_problems():
         print(f"note: {problem}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 

@@ -5,9 +5,36 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
+
+from core.errors import shown
+
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f"
+    "\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
+"""Characters that steer a terminal, turn the direction of writing, have no width, or are no text at all."""
+
+
+class Visible:
+    """A text stream that shows invisible characters as JSON's escapes, since names from outside are printed."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write a text; line breaks, tabs and carriage returns stay."""
+        return self._stream.write(_INVISIBLE.sub(lambda found: json.dumps(found[0])[1:-1], text))
+
+    def flush(self) -> None:
+        """As the stream does."""
+        self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +88,7 @@ def _cell(value: Any) -> str:
         return "–"
     if isinstance(value, float):
         return f"{value:.5g}"
-    return str(value)
+    return shown(str(value))
 
 
 def milliradians(value: float | None) -> float | None:

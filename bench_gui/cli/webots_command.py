@@ -261,8 +261,10 @@ def _fit(arguments: argparse.Namespace) -> int:
     from sessions import Session
 
     bar = ProgressBar(arguments.quiet or arguments.json)
+    used: dict[str, Any] = {}
     if _is_session(arguments.source):
-        recordings, _ = recordings_from(Session.open(arguments.source), arguments)
+        recordings, selection = recordings_from(Session.open(arguments.source), arguments)
+        used = {"selection": selection.to_json()}
         found = loss_on_recordings(
             recordings,
             _models(arguments.models, recordings[0].settings.servo),
@@ -284,7 +286,7 @@ def _fit(arguments: argparse.Namespace) -> int:
 
         files.append(save_figure(loss_figure(found), Path(arguments.figure)))
     if arguments.json:
-        print_json(found.to_json() | {"files": [str(file) for file in files]})
+        print_json(found.to_json() | used | {"files": [str(file) for file in files]})
         return 0
     _print_loss(found)
     for file in files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -11,7 +12,8 @@ from core.errors import InputError
 from core.fleet.plan import UnitFacts
 from core.identification.folds import unit_named
 from core.recording import Recording
-from sessions import Session
+from sessions import RunSummary, Session
+from sessions.errors import UNUSABLE
 
 SESSIONS = "sessions"
 """Folder of the simulated units' sessions in a fleet's."""
@@ -22,7 +24,7 @@ def gather_units(paths: Sequence[str | Path], servo: str | None = None) -> tuple
     number, else one for each.
 
     Runs that a fit would use count. servo: leave runs of others out. Raises SessionError for what is no session,
-    InputError when there is nothing to fit, or runs of several servos.
+    InputError when there is nothing to fit, no run of a session can be read, or runs of several servos.
     """
     found: list[UnitFacts] = []
     for path in dict.fromkeys(Path(path) for path in paths):
@@ -71,13 +73,23 @@ def _opened(source: str) -> Session:
 def _units_of(path: Path, servo: str | None) -> list[UnitFacts]:
     session = Session.open(path)
     usable = set(session.fit_ids())
-    groups: dict[tuple[str, str], list[str]] = {}
+    groups: dict[tuple[str, str], list[RunSummary]] = {}
     for run in session.runs():
         if run.id in usable and servo in (None, run.servo):
-            unit = unit_named(session.provenance(run.id)) or path.stem
-            groups.setdefault((run.servo, unit), []).append(run.id)
+            with contextlib.suppress(*UNUSABLE):
+                unit = unit_named(session.provenance(run.id)) or path.stem
+                groups.setdefault((run.servo, unit), []).append(run)
+    if not groups and (damage := session.damage()):
+        raise InputError(damage)
     return [
-        UnitFacts(name=_safe(unit), servo=kind, source=str(path), runs=tuple(runs), data_hash=session.data_hash(runs))
+        UnitFacts(
+            name=_safe(unit),
+            servo=kind,
+            source=str(path),
+            runs=tuple(run.id for run in runs),
+            data_hash=session.data_hash([run.id for run in runs]),
+            selection=session.selection(runs).to_json(),
+        )
         for (kind, unit), runs in groups.items()
     ]
 

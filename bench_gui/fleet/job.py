@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 
-from bench_gui.results import SUMMARY, save_identification
+from bench_gui.identify.job import with_provenance
+from bench_gui.results import save_identification
 from core.fleet.driver import Executor, FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetPlan, LoadUnit
@@ -34,19 +35,12 @@ def run_fleet_job(
 
     Returns the fleet as far as it has come when it was stopped. Raises ServoBenchError; what was done is kept.
     """
-    touched: set[str] = set()
-
-    def progressed(progress: FleetProgress) -> None:
-        if progress.unit and progress.friction:
-            touched.add(progress.unit)
-        watch.progressed(progress)
-
-    executor = partial(_executor, plan, load, engine, watch)
-    result = run_fleet(plan, store, executor, replace(watch, progressed=progressed))
+    result = run_fleet(plan, store, partial(_executor, plan, load, engine, watch), watch)
     for unit in result.units:
-        folder = store.unit_folder(unit.facts.name)
-        if unit.complete and (unit.facts.name in touched or not (folder / SUMMARY).exists()):
-            save_identification(unit.identification(plan.request_of(unit.facts)), folder)
+        if unit.complete:
+            found = unit.identification(plan.request_of(unit.facts))
+            more = {"selection": unit.facts.selection} if unit.facts.selection else {}
+            save_identification(with_provenance(found, more), store.unit_folder(unit.facts.name))
     return result
 
 

@@ -54,6 +54,8 @@ class SeenSession:
     """Conditions of which its runs have several values."""
     problem: str = ""
     """Why it cannot be used; empty when it can."""
+    damage: str = ""
+    """Sentence about its runs that cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,6 +124,7 @@ def summarise(result: FleetResult, folder: Path) -> FleetSummary:
             done=unit.done,
             best="" if unit.best is None else unit.best.model.friction,
             problem=result.problems.get(unit.facts.name, ""),
+            damage=unit.facts.damage,
         )
         for unit in result.units
     )
@@ -149,11 +152,12 @@ def _seen(path: Path) -> SeenSession:
     except ServoBenchError as error:
         return SeenSession(path=path, problem=str(error))
     if not units:
-        return SeenSession(path=path, problem=f"{path.name}: no runs yet; record or import some")
+        return SeenSession(path=path, problem=session.damage() or f"{path.name}: no runs yet; record or import some")
     used = [runs[identity] for unit in units for identity in unit.runs]
     return SeenSession(
         path=path,
         units=tuple((unit.servo, unit.name, len(unit.runs)) for unit in units),
+        damage=units[0].damage,
         conditions=tuple(name for name in CONDITIONS if len({getattr(run, name) for run in used}) > 1),
     )
 

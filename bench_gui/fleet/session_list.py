@@ -113,8 +113,9 @@ class SessionList(QListWidget):
         for row, path in enumerate(self.sessions):
             seen = self._seen.get(path)
             item = QListWidgetItem(f"{path.stem if path.suffix == '.h5' else path.name}{_in_words(seen)}")
-            item.setToolTip(seen.problem if seen is not None and seen.problem else as_person_writes(path))
-            if seen is not None and seen.problem and self._theme is not None:
+            trouble = "" if seen is None else seen.problem or seen.damage
+            item.setToolTip(trouble or as_person_writes(path))
+            if trouble and self._theme is not None:
                 item.setForeground(QColor(self._theme.fault))
             self.addItem(item)
             item.setSelected(row in chosen)
@@ -126,4 +127,5 @@ def _in_words(seen: SeenSession | None) -> str:
     if seen.problem:
         return ": cannot be used"
     units = f"{len(seen.units)} units, " if len(seen.units) > 1 else ""
-    return f": {units}{runs_in_words(sum(count for _, _, count in seen.units))}"
+    lost = ", damaged ones left out" if seen.damage else ""
+    return f": {units}{runs_in_words(sum(count for _, _, count in seen.units))}{lost}"

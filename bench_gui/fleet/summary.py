@@ -113,6 +113,8 @@ class UnitSummary:
     """Friction model recommended for it alone; empty while there is none."""
     problem: str = ""
     """Why it cannot be fitted."""
+    damage: str = ""
+    """Sentence about runs of its session that could not be read."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

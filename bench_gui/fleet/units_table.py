@@ -159,7 +159,7 @@ class UnitsTable(QAbstractTableModel):
         assert self.summary is not None
         unit = self.summary.units[row]
         told = [mark.text for mark in self._model.marks.get(unit.name, ())] if self._model is not None else []
-        return [unit.problem, *told] if unit.problem else told
+        return [text for text in (unit.problem, unit.damage) if text] + told
 
     def _text(self, row: int, column: int) -> str:
         assert self.summary is not None
@@ -191,7 +191,7 @@ class UnitsTable(QAbstractTableModel):
             return "cannot be fitted"
         marks = self._model.marks.get(unit.name, ()) if self._model is not None else ()
         if not marks:
-            return ""
+            return "damaged runs left out" if unit.damage else ""
         symbols = {p.name: p.symbol for p in self._model.parameters} if self._model is not None else {}
         return f"{UNLIKE} in " + ", ".join(dict.fromkeys(symbols.get(mark.parameter, "error") for mark in marks))
 

@@ -382,6 +382,7 @@ class FleetView(TaskPage):
             f"{summary.done} of {summary.tasks} fits",
             *([f"{len(failed)} cannot be fitted"] if failed else []),
             *(["stopped: Start goes on with the rest"] if running.stopped and not running.active else []),
+            *dict.fromkeys(unit.damage for unit in summary.units if unit.damage),
             *summary.problems,
         ]
         return "; ".join(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +21,7 @@ from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
-from core.identification.study import JOURNAL
+from core.identification.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
 from sessions import Selection, Session
 
@@ -81,11 +82,13 @@ def run_identification(
                 should_stop=watch.should_stop,
                 should_yield=watch.should_yield,
             )
-        except ServoBenchError:
-            record.ended("failed")
+        except ServoBenchError as error:
+            # What a full disk or a lost database cut short can go on. It may refuse this, too.
+            with contextlib.suppress(IdentificationError):
+                record.ended("stopped" if isinstance(error, StorageError) else "failed")
             raise
         if selection is not None:
-            found = _with_provenance(found, {"selection": selection.to_json()})
+            found = with_provenance(found, {"selection": selection.to_json()})
         try:
             files = tuple(save_identification(found, folder))
             record.ended("stopped" if found.stopped else "finished")
@@ -94,7 +97,7 @@ def run_identification(
     return Finding(found, files)
 
 
-def _with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
+def with_provenance(found: Identification, more: dict[str, Any]) -> Identification:
     """The same with more in the provenance of every model."""
     results = [
         replace(result, model=replace(result.model, provenance={**result.model.provenance, **more}))
@@ -115,11 +118,10 @@ def _record(folder: Path, runs: tuple[str, ...], request: IdentificationRequest,
 
 def load_again(record: IdentificationRecord, session: Session) -> list[Recording]:
     """The recordings of a record; raises IdentificationError when they are not those it was begun from any more."""
-    there = {run.id for run in session.runs()}
-    lost = [run for run in record.runs if run not in there]
+    lost = session.missing(record.runs)
     excluded = [] if lost else sorted(set(record.runs) - set(session.fit_ids(record.runs)))
     if lost or excluded:
-        what = f"{', '.join(lost)} gone" if lost else f"{', '.join(excluded)} excluded"
+        what = lost[0] if lost else f"{', '.join(excluded)} excluded"
         raise IdentificationError(
             f"the runs have changed since this identification was begun ({what}); begin a new one"
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from core.atomic import write_atomically
-from core.errors import IdentificationError, ServoBenchError
+from core.errors import IdentificationError, ServoBenchError, newer
 from core.identification.request import IdentificationRequest
 
 RECORD = "identification.json"
@@ -85,8 +85,10 @@ def read_record(folder: Path) -> IdentificationRecord:
     place = folder / RECORD
     try:
         data: Any = json.loads(place.read_text("utf-8"))
-        if data["format"] != FORMAT or data["version"] > VERSION or data["ending"] not in ENDINGS:
-            raise ValueError("unknown format, or of a newer program")
+        if data["format"] != FORMAT or (data["version"] <= VERSION and data["ending"] not in ENDINGS):
+            raise ValueError("unknown format")
+        if data["version"] > VERSION:
+            raise ValueError(newer(f"format {data['version']}"))
         return IdentificationRecord(
             folder=folder,
             begun=datetime.fromisoformat(data["begun"]).isoformat(),

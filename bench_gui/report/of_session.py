@@ -25,8 +25,8 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
     found = load_identification(folder)
     used = {*found.split.train, *found.split.validation}
     runs = [run.id for run in opened.runs() if run.id in used]
-    if lost := sorted(used - set(runs)):
-        raise IdentificationError(f"{session}: {', '.join(lost)} are gone; the report needs the runs of the fit")
+    if lost := opened.missing(sorted(used)):
+        raise IdentificationError(f"{lost[0]}; the report needs the runs of the fit")
     recordings = opened.load_for_fit(runs)
     remarks: list[str] = []
     points: tuple[PlacedPoint, ...] = ()

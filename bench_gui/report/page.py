@@ -22,7 +22,7 @@ from core.diagram import drive_backdrive_diagram, peak_torque
 from core.friction import FRICTION_TITLES
 from core.identification.grouping import group_runs, named
 from core.identification.result import step_in_words
-from sessions import selection_text
+from sessions import selection_damage, selection_text
 
 GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
 
@@ -72,6 +72,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "diagram": as_svg(_diagram(seen)),
         "runs": _runs(seen),
         "selection": selection_text(best.model.provenance),
+        "damage": selection_damage(best.model.provenance),
     }
 
 

@@ -24,7 +24,7 @@ def write_report(path: Path, contents: ReportContents) -> Path:
     environment.filters |= {"digits": _digits, "interval": _interval, "mrad": _mrad, "percent": _percent}
     text = environment.get_template("report.html.j2").render(page_of(examine(contents)))
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode())
+    write_atomically(path, text.encode("utf-8", "backslashreplace"))
     return path
 
 

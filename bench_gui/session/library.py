@@ -206,6 +206,8 @@ class Library(QObject):
             def note(event: ImportEvent) -> None:
                 if event.skipped:
                     passed_over.append(f"{Path(event.file).name}: {event.skipped}")
+                if event.damage:
+                    passed_over.append(event.damage)
 
             target: Any = current
             if current is None or current.read_only:
@@ -242,7 +244,10 @@ class Library(QObject):
 
         def done(found: tuple[list[RunSummary], dict[str, str]]) -> None:
             if session is self._session:
+                decayed = [why for run, why in found[1].items() if run not in self.damaged]
                 self._take_runs(*found)
+                if decayed:
+                    self.problem.emit(_first(decayed))
 
         self._background.submit("session", work, done=done, failed=self.problem.emit)
 

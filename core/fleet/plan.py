@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -57,6 +57,8 @@ class UnitFacts:
     runs: tuple[str, ...]
     """Ids of its recordings there."""
     data_hash: str
+    selection: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Fate of the session's other runs, plain data; empty where it is not known."""
 
     def __post_init__(self) -> None:
         texts = (self.name, self.servo, self.source, self.data_hash, *self.runs)
@@ -65,14 +67,20 @@ class UnitFacts:
         if not FOLDER_NAME.fullmatch(self.name):
             raise IdentificationError(f"{self.name!r:.100} cannot be the name of a unit's folder")
 
+    @property
+    def damage(self) -> str:
+        """Sentence about runs of the session that could not be read; empty without any."""
+        return str(self.selection.get("damage", ""))
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {**asdict(self), "runs": list(self.runs)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> UnitFacts:
-        """Inverse of `to_json`; raises KeyError, TypeError."""
-        return cls(**{**data, "runs": tuple(map(str, data["runs"]))})
+        """Inverse of `to_json`; facts of a later version are left out. Raises KeyError, TypeError."""
+        known = {fact.name: data[fact.name] for fact in fields(cls) if fact.name in data}
+        return cls(**{**known, "runs": tuple(map(str, data["runs"]))})
 
 
 FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,120}")

@@ -94,7 +94,7 @@ class FleetStore:
     def _write(self, file: Path, data: Any) -> None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, json.dumps(data, indent=1, ensure_ascii=False).encode())
+            write_atomically(file, json.dumps(data, indent=1).encode())
         except OSError as error:
             raise InputError(
                 f"{file}: the fleet's results cannot be written ({error.strerror or error}); choose another folder"

@@ -12,7 +12,7 @@ from typing import Any
 
 from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import ServoSpec, load_servo
-from core.errors import IdentificationError, InputError
+from core.errors import IdentificationError, InputError, newer
 from core.finite import is_finite
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
 from core.identification.split import DEFAULT_RULE
@@ -195,6 +195,8 @@ class IdentificationRequest:
         if not isinstance(data, Mapping):
             raise IdentificationError("the request of an identification must be an object of name to value")
         try:
+            if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
+                raise ValueError(newer(f"settings {', '.join(unknown)}"))
             values = {
                 **{name: value for name, value in data.items() if name not in _FORMER},
                 "models": tuple(data["models"]),

@@ -7,10 +7,13 @@ optuna-dashboard, and a search that was stopped is resumed from it by telling th
 
 from __future__ import annotations
 
+import json
+import os
 import queue
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,10 +57,43 @@ def open_storage(url: str) -> BaseStorage:
         return RDBStorage(url)
     except Exception as error:
         # Which ones there are depends on the database and its driver.
-        raise IdentificationError(
+        raise StorageError(
             f"{url} cannot be used as a storage of studies: {_first_line(error)}; give journal:///PATH, sqlite:///PATH "
             "or postgresql://USER@HOST/DATABASE"
         ) from None
+
+
+class StorageError(IdentificationError):
+    """The studies' storage refused a search or a generation, e.g. on a full disk; the search may go on later."""
+
+
+def mend_journal(path: Path) -> None:
+    """Cut a journal file before its first line that is not whole, which a full disk or a crash leaves behind.
+
+    Optuna would write its next line behind a torn one, and read neither this nor what follows. Raises OSError.
+    """
+    if not path.exists():
+        return
+    lock = JournalFileOpenLock(str(path))
+    lock.acquire()
+    try:
+        whole = 0
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n") or not _is_json(line):
+                    os.truncate(path, whole)
+                    return
+                whole += len(line)
+    finally:
+        lock.release()
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
 
 
 class StudyRecord:
@@ -71,6 +107,12 @@ class StudyRecord:
         Raises IdentificationError when the storage cannot be used, or holds another search of that name.
         """
         self._parameters = tuple(parameters)
+        self._storage = storage.removeprefix(JOURNAL_SCHEME)
+        try:
+            if storage.startswith(JOURNAL_SCHEME):
+                mend_journal(Path(storage.removeprefix(JOURNAL_SCHEME)))
+        except OSError as error:
+            raise StorageError(f"{storage} cannot be used as a study: {error.strerror or error}") from None
         opened = open_storage(storage)
         try:
             study = optuna.create_study(storage=opened, study_name=name, direction="minimize", load_if_exists=resume)
@@ -79,7 +121,7 @@ class StudyRecord:
                 f"{storage} already holds a search {name!r}; choose another folder or resume it"
             ) from None
         except Exception as error:
-            raise IdentificationError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
+            raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
         wanted = dict(settings)
         stored = study.user_attrs.get(_SETTINGS)
         if stored is not None and stored != wanted:
@@ -88,7 +130,10 @@ class StudyRecord:
                 f"{storage} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
             )
         if stored is None:
-            study.set_user_attr(_SETTINGS, wanted)
+            try:
+                study.set_user_attr(_SETTINGS, wanted)
+            except Exception as error:
+                raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
         self._study = study
         trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
         self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in trials]
@@ -104,7 +149,7 @@ class StudyRecord:
         self._queue.put(None)
         self._thread.join()
         if self._failure is not None and exception[0] is None:
-            raise IdentificationError(f"the study could not be written: {_first_line(self._failure)}")
+            raise StorageError(f"{self._storage}: the study could not be written: {_first_line(self._failure)}")
 
     def add(self, generation: Generation) -> None:
         """Record a generation; returns at once."""
@@ -175,4 +220,5 @@ class StudyObjective:
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).partition("\n")[0] or type(error).__name__

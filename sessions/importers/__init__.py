@@ -2,8 +2,8 @@
 
 Everything is read and checked before anything is written. A file named explicitly that cannot be imported stops
 the import with one line and leaves no trace; in a folder, files of other kinds are passed over and reported,
-damaged ones stop the import just the same. Runs of which the session has an equal one, or that come twice, are
-skipped and reported.
+damaged ones stop the import just the same. Of a session the runs that can be read are taken, and the others reported.
+Runs of which the session has an equal one, or that come twice, are skipped and reported.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Literal
 from core.errors import InputError
 from core.recording import Recording
 from sessions.contents import Contents, missing_documents, store_contents
+from sessions.errors import shown
 from sessions.importers.kinds import UnknownTableError
 from sessions.importers.sources import NO_TABLES, find_sources, read_source
 from sessions.importers.table_runs import TableImport, suggested_command
@@ -43,6 +44,8 @@ class ImportEvent:
     """The file read, or the id of the run stored."""
     skipped: str = ""
     """Why the file, or a run in it, was passed over; empty when it was taken."""
+    damage: str = ""
+    """Sentence about the runs of the session read that are damaged and left out, see `Selection.damage`."""
     stage: Literal["read", "store"] = "read"
 
 
@@ -79,12 +82,12 @@ def import_paths(
             for name in _left_out(found, contents, target):
                 place = str(source.path / f"{name}.json")
                 tell(ImportEvent(done - 1, len(sources), place, f"the session has its own {name.replace('_', ' ')}"))
-            fresh, skipped = known.take(found.recordings, source.path.name)
+            fresh, skipped = known.take(found.recordings, shown(source.path.name))
             for reason in skipped:
                 tell(ImportEvent(done - 1, len(sources), str(source.path), reason))
             duplicates += len(skipped)
             contents.append(replace(found, recordings=fresh))
-            tell(ImportEvent(done, len(sources), str(source.path)))
+            tell(ImportEvent(done, len(sources), str(source.path), damage=found.damage))
         else:
             passed_over.append(found)
             tell(ImportEvent(done, len(sources), str(source.path), str(found)))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.errors import InputError
+from core.errors import InputError, newer
 from core.recording import CHANNELS, Recording, ServoSettings
 from sessions.errors import shown
 from sessions.facts import SETTING_TEXTS
@@ -36,7 +36,7 @@ def read_csv(content: bytes, file_name: str) -> Recording:
     lines = io.BytesIO(content)
     version = _version(lines.readline())
     if version > FORMAT_VERSION:
-        raise InputError(f"written by a newer ServoBench (format {version}): update ServoBench")
+        raise InputError(newer(f"format {version}"))
     comment = lines.readline()
     facts = parse_json(comment[2:]) if comment.startswith(b"# ") else None
     if not isinstance(facts, dict):

@@ -111,7 +111,7 @@ def test_runs_that_have_changed_are_told(capsys, session, result, tmp_path) -> N
     bench(capsys, "annotate", copy, RUNS[0], "--trim", "0.5:")
     assert "the runs have changed since the fit" in bench(capsys, "certainty", copy, *common)
     (copy / "runs" / f"{RUNS[1]}.h5").unlink()
-    assert f"{RUNS[1]} are gone" in bench(capsys, "certainty", copy, *common, code=1)
+    assert f"run {RUNS[1]} is gone" in bench(capsys, "certainty", copy, *common, code=1)
 
 
 def test_a_damaged_file_is_told(result) -> None:

@@ -9,7 +9,7 @@ import pytest
 from core.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.study import StudyObjective, open_storage
+from core.identification.study import JOURNAL, StudyObjective, open_storage
 from tests.core.fleet.small import SERVO, units
 
 REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=150, validation="none")
@@ -66,3 +66,27 @@ def test_a_study_steered_by_hand_judges_as_the_identification_does(address):
 def test_an_address_that_cannot_be_used_is_refused_with_those_that_can(url):
     with pytest.raises(IdentificationError, match=r"cannot be used as a (storage|study)"):
         identify(REQUEST, recordings(), folder=Path("x"), storage=url)
+
+
+@pytest.mark.parametrize("attempts", [0, 1, 2], ids=["torn", "glued", "glued and gone on with"])
+def test_a_journal_torn_by_a_full_disk_is_gone_on_with(tmp_path, attempts):
+    """Optuna appends its next line to the torn one, and from then on reads neither."""
+    plain = identify(REQUEST, recordings(), folder=tmp_path)
+    journal = tmp_path / JOURNAL
+    lines = journal.read_bytes().splitlines(keepends=True)
+    kept, torn = b"".join(lines[:-2]), lines[-2][:40]
+    journal.write_bytes(kept + torn + lines[-1] * attempts)
+    recalled = []
+    again = identify(REQUEST, recordings(), folder=tmp_path, resume=True, on_recorded=recalled.append)
+    assert again.results[0].model.values == plain.results[0].model.values
+    assert recalled
+    assert journal.read_bytes().startswith(kept)
+    identify(REQUEST, recordings(), folder=tmp_path, resume=True)
+
+
+def test_a_journal_that_is_whole_is_not_touched(tmp_path, monkeypatch):
+    identify(REQUEST, recordings(), folder=tmp_path)
+    content = (tmp_path / JOURNAL).read_bytes()
+    monkeypatch.setattr("os.truncate", lambda *_: pytest.fail("cut"))
+    identify(REQUEST, recordings(), folder=tmp_path, resume=True)
+    assert (tmp_path / JOURNAL).read_bytes().startswith(content)

@@ -87,7 +87,7 @@ def test_a_disk_that_fills_up_during_a_run_costs_no_sample_that_was_safe(disk, m
     assert left_over(session) == ["0001_sin_sin_kp16.h5.part"]
     disk.change(f"size={LARGE}")
     again = Session.open(session.path)
-    assert [(run.exit_status, run.samples) for run in again.runs()] == [("crashed", safe)]
+    assert [(run.exit_status, run.samples) for run in again.runs()] == [("fail", safe)]
     result, _, _ = record(again, 1.0)
     assert (result.exit_status, result.id) == ("success", "0002_sin_sin_kp16")
     assert left_over(again) == []

@@ -1,6 +1,7 @@
 """The parts of the Fleet task: what is read of a fleet, its table, its plots, its form. Fleets are simulated."""
 
 import math
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -251,6 +252,16 @@ def test_the_table_sorts_by_numbers_and_filters_by_text(tab):
     assert tab.selected == "u005", "what is chosen stays chosen"
 
 
+def test_a_unit_without_its_damaged_runs_says_so(tab):
+    summary = summary_of(3)
+    first, *others = summary.units
+    lost = replace(first, damage="1 of 9 runs cannot be read and is left out: x.h5: the file is damaged")
+    tab.show_model(replace(summary, units=(lost, *others)), "m1")
+    assert shown(tab, MARK) == ["damaged runs left out", "", ""]
+    tab.select("u000")
+    assert lost.damage in tab.reason.text()
+
+
 def test_parameters_come_in_columns_on_demand(tab):
     summary = summary_of(4, unknown=("u002",))
     tab.show_model(summary, "m1")
@@ -446,6 +457,21 @@ def test_what_is_no_session_is_refused_at_the_list(form, lab, name, words):
     form.sessions.remove_chosen()
     assert not form.units_problem.isVisible()
     assert "add some" in form.obstacle
+
+
+def test_a_session_with_a_damaged_run_says_so_in_the_list(form, lab, tmp_path):
+    place = Path(shutil.copytree(lab / "units" / "unit-001", tmp_path / "decayed"))
+    first, *others = sorted((place / "runs").glob("*.h5"))
+    first.write_bytes(first.read_bytes()[:3000])
+    form.sessions.add([place])
+    [item] = [form.sessions.item(row) for row in range(form.sessions.count())]
+    assert item.text() == f"decayed: {len(others)} runs, damaged ones left out"
+    assert f"1 of {len(others) + 1} runs cannot be read and is left out: {first}" in item.toolTip()
+    assert form.obstacle == ""
+    for run in others:
+        run.unlink()
+    (found,) = look(LookJob(sessions=(place,)), None)
+    assert found.problem.startswith(f"1 of 1 run cannot be read and is left out: {first}")
 
 
 def test_wrong_settings_are_refused_at_their_fields(form, tmp_path):

@@ -628,6 +628,22 @@ def test_a_click_selects_and_a_new_run_does_not_disturb(person, session):
     assert [i.row() for i in view.selectionModel().selectedRows()] == [1]
 
 
+def test_a_run_that_decays_while_the_session_is_open_does_not_go_in_silence(person, session):
+    person.open(session)
+    lost, *others = ids(person)
+    said = []
+    person.controller.library.problem.connect(said.append)
+    file = session / "runs" / f"{lost}.h5"
+    file.write_bytes(file.read_bytes()[:3000])
+    person.controller.library.refresh()
+    person.until(lambda: ids(person) == others)
+    person.controller.library.refresh()
+    person.until(lambda: not person.controller.background.busy)
+    assert len(said) == 1
+    assert f"{lost}.h5: the file is damaged" in said[0]
+    assert f"{lost[:4]} damaged" in person.controller.library.left_out(person.controller.library.runs)
+
+
 # Files from outside.
 
 

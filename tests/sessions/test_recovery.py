@@ -179,7 +179,7 @@ def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
     assert part.read_bytes() == content
 
 
-@pytest.mark.parametrize("lacking", [("command_time",), ("command_time", "bus_errors")])
+@pytest.mark.parametrize("lacking", [("command_time",), ("command_time", "bus_errors"), ("temperature", "bus_errors")])
 def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkeypatch, lacking):
     names = [name for name in SAMPLE_DTYPE.names if name not in lacking]
     earlier = np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
@@ -199,8 +199,23 @@ def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkey
     kept = opened.load(sink.id)
     assert kept.samples == 100
     assert not kept.channels["bus_errors"].any()
-    assert "command_time" not in kept.channels
-    np.testing.assert_array_equal(kept.command_time, kept.time)
+    assert lacking[0] not in kept.channels
+    if "command_time" in lacking:
+        np.testing.assert_array_equal(kept.command_time, kept.time)
+
+
+def test_a_part_with_a_channel_of_a_later_version_waits_for_it(session, header, rows, monkeypatch):
+    later = {**CHANNEL_DTYPES, "torque": np.dtype("<f8")}
+    with monkeypatch.context() as then:
+        then.setattr(part_module, "ROW_DTYPE", np.dtype([*later.items(), ("checksum", "<u4")]))
+        sink = session.sink().open(header)
+        sink.append(rows(100))
+        with pytest.raises(SessionError):
+            sink.finish("success")
+    part = session.path / "runs" / f"{sink.id}.h5{PART}"
+    [postponed] = Session.open(session.path).recovery.postponed
+    assert "written by a newer ServoBench (channel torque): update ServoBench" in postponed
+    assert part.exists()
 
 
 def test_a_part_without_two_samples_is_set_aside(session, header, rows):
@@ -273,8 +288,37 @@ def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows):
     with pytest.raises(SessionError, match="cannot be written"):
         sink.finish("success")
     in_the_way.rmdir()
-    assert Session.open(session.path).recovery.recovered == (sink.id,)
+    opened = Session.open(session.path)
+    assert (opened.recovery.recovered, opened.recovery.completed) == ((), (sink.id,))
     assert session.load(sink.id).samples == 100
+    [run] = opened.runs()
+    assert (run.exit_status, run.reason) == ("success", "")
+
+
+@pytest.mark.parametrize("more", [0, 15_000], ids=["before the end", "before more room is reserved"])
+def test_a_runs_folder_deleted_under_a_recording_costs_nothing_of_its_run(session, header, rows, more):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    shutil.rmtree(session.path / "runs")
+    if more:
+        sink.append(rows(more, 100))
+        sink.flush()
+    assert sink.finish("success") == sink.id
+    [run] = Session.open(session.path).runs()
+    assert (run.samples, run.exit_status) == (100 + more, "success")
+    np.testing.assert_array_equal(session.load(run.id).time, np.arange(100 + more) * 0.005)
+
+
+def test_a_run_that_was_deleted_and_cannot_be_kept_is_not_called_safe(session, header, rows):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    sink.flush()
+    shutil.rmtree(session.path / "runs")
+    (session.path / "runs").touch()
+    with pytest.raises(SessionError, match="deleted while it was recorded") as refusal:
+        sink.finish("success")
+    assert "stay in" not in str(refusal.value)
 
 
 def test_a_part_is_readable_from_the_moment_it_has_its_name(tmp_path, header):

@@ -1,0 +1,163 @@
+"""Names from outside: bytes that are no text, escape sequences and line breaks, and files of newer versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.report.of_session import report_of
+from bench_gui.results import load_identification, save_identification
+from bench_gui.settings import Settings
+from core.atomic import write_atomically
+from core.fleet.plan import UnitFacts
+from core.fleet.store import FleetStore
+from sessions import Annotation, Session
+
+RED = "\x1b[31m"
+FIT = ("--model", "m1", "--trials", "32", "--jobs", "1", "--no-command-path", "--validation", "none")
+MODEL = ("--model", "xl330:m4")
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    return example_session(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A session and in it the folder of a fit."""
+    place = example_session(tmp_path_factory.mktemp("home"))
+    assert main(["identify", str(place), *FIT, "-o", str(place / "fit"), "--quiet"]) == 0
+    return place
+
+
+def bench(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    capsys.readouterr()
+    code = main([str(argument) for argument in arguments])
+    return (code, *capsys.readouterr())
+
+
+def test_a_path_that_is_no_text_is_refused_at_once(capsys, lab) -> None:
+    strange = os.fsdecode(bytes(lab.parent) + b"/r\xff")
+    code, out, err = bench(capsys, "identify", lab, *FIT, "-o", strange)
+    assert (code, out) == (2, "")
+    assert "r\\udcff" in err
+    assert "no UTF-8" in err
+    assert not os.path.exists(strange)
+
+
+def test_a_home_whose_path_is_no_text_keeps_results_settings_and_reports(tmp_path, fitted, monkeypatch) -> None:
+    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
+    home = Path(os.fsdecode(bytes(tmp_path) + b"/h\xff"))
+    found = load_identification(fitted / "fit")
+    assert len(save_identification(found, home / "fit")) == 2
+    again = load_identification(home / "fit")
+    assert again.recommended.model == found.recommended.model
+    session = Path(shutil.copytree(fitted, home / "lab"))
+    assert report_of(session, home / "fit", home / "report.html").exists()
+    facts = UnitFacts(name="a", servo="xl330", source=str(session), runs=("0001",), data_hash="")
+    FleetStore(home / "fleet").put_problems({"a": facts.source})
+    assert FleetStore(home / "fleet").get_problems() == {"a": str(session)}
+    monkeypatch.setenv("SERVOBENCH_HOME", str(home))
+    settings = Settings()
+    settings.set("open_session", str(session))
+    settings.save()
+    assert Settings().values.open_session == str(session)
+
+
+def test_a_strange_file_in_a_folder_is_named_visibly(capsys, lab) -> None:
+    logs = lab.parent / "logs"
+    assert main(["export", str(lab), "--to", "csv", "-o", str(logs)]) == 0
+    first, *others = sorted(logs.iterdir())
+    for file in others:
+        file.unlink()
+    shutil.copy(first, logs / f"{RED}a\nb.csv")
+    shutil.copy(first, os.path.join(bytes(logs), b"c\xff.csv"))
+    code, out, _ = bench(capsys, "import", logs, "-o", lab.parent / "new")
+    assert code == 0
+    assert "\x1b" not in out
+    assert len(Session.open(lab.parent / "new").runs()) == 1
+    assert len(out.splitlines()) == 2
+    assert "\\x1b[31ma\\nb.csv" in out
+
+
+def test_what_a_session_says_cannot_steer_the_terminal(capsys, lab) -> None:
+    session = Session.open(lab)
+    strange = replace(session.load("0001_lift_and_drop_kp100"), trajectory=f"{RED}a\nb")
+    session.annotate(session.add(strange), Annotation(note=f"{RED}b\nc"))
+    code, out, err = bench(capsys, "runs", lab)
+    assert code == 0
+    assert "\x1b" not in out + err
+    assert "\\x1b[31ma\\nb" in out
+    # A table has a line for its headings and one for each run.
+    assert len(out.splitlines()) == 10
+    code, out, _ = bench(capsys, "runs", lab, "--json")
+    assert "\x1b" not in out
+    assert json.loads(out)[-1]["trajectory"] == f"{RED}a\nb"
+
+
+def test_text_of_other_languages_is_printed_as_it_is(capsys, lab) -> None:
+    Session.open(lab).annotate("0001_lift_and_drop_kp100", Annotation(tags=("größe",)))
+    assert "größe" in bench(capsys, "runs", lab)[1]
+
+
+def test_a_write_that_is_refused_names_the_file_it_was_for(tmp_path, monkeypatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", refuse)
+    with pytest.raises(OSError, match="No space left") as refusal:
+        write_atomically(tmp_path / "m1.json", b"")
+    assert refusal.value.filename == str(tmp_path / "m1.json")
+    monkeypatch.setattr("os.fsync", lambda _: None)
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.raises(OSError, match="No space left") as refusal:
+        write_atomically(tmp_path / "m1.json", b"")
+    assert refusal.value.filename == str(tmp_path / "m1.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [lambda data: data.update(version=99), lambda data: data["request"].update(novel=1)],
+    ids=["version", "setting"],
+)
+def test_the_record_of_a_newer_version_says_so(capsys, tmp_path, fitted, change) -> None:
+    folder = tmp_path / "fit"
+    shutil.copytree(fitted / "fit", folder)
+    record = json.loads((folder / "identification.json").read_text())
+    change(record)
+    (folder / "identification.json").write_text(json.dumps(record))
+    code, _, err = bench(capsys, "report", fitted, folder)
+    assert code == 1
+    assert "identification.json" in err
+    assert "written by a newer ServoBench" in err
+    assert "update ServoBench" in err
+
+
+def test_a_run_with_a_channel_of_a_newer_version_says_so(capsys, lab) -> None:
+    file = lab / "runs" / "0001_lift_and_drop_kp100.h5"
+    with h5py.File(file, "r+") as run:
+        run["channels"].create_dataset("torque", data=run["channels/position"][()])
+        run.attrs["sha256"] = "0" * 64
+    code, _, err = bench(capsys, "evaluate", lab, *MODEL, "--runs", "0001_lift_and_drop_kp100")
+    assert code == 1
+    assert "written by a newer ServoBench (channel torque): update ServoBench" in err
+
+
+def test_a_fleet_of_a_newer_version_is_shown(capsys, tmp_path, lab) -> None:
+    folder = tmp_path / "fleet"
+    assert main(["fleet", str(lab), "--models", "m1", "--trials", "32", "--workers", "1", "-o", str(folder)]) == 0
+    plan = json.loads((folder / "fleet.json").read_text())
+    plan["units"][0]["novel"] = 1
+    (folder / "fleet.json").write_text(json.dumps(plan))
+    assert bench(capsys, "fleet", "-o", folder)[0] == 0
