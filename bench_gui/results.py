@@ -6,7 +6,6 @@ under `results/`, one folder an identification.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.atomic import write_atomically
 from core.errors import InputError, ServoBenchError
 from core.friction import FRICTION_MODELS
+from core.sealed import parse_sealed, sealed_text, warn_once
 
 if TYPE_CHECKING:
     from core.identification.result import Identification
@@ -38,7 +38,7 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             files.append(file)
             rows.append(result.to_json(file))
         summary = folder / SUMMARY
-        write_atomically(summary, (json.dumps(rows, indent=2, ensure_ascii=False) + "\n").encode())
+        write_atomically(summary, sealed_text(rows, allow_nan=True).encode())
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "
@@ -61,7 +61,7 @@ def load_identification(folder: Path) -> Identification:
     from core.model import ServoModel
 
     try:
-        rows: Any = json.loads((folder / SUMMARY).read_text("utf-8"))
+        rows: Any = parse_sealed((folder / SUMMARY).read_text("utf-8"))
         results = tuple(ModelResult.from_json(row, ServoModel.read(folder / f"{row['model']}.json")) for row in rows)
         origin = results[0].model.provenance
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
@@ -96,10 +96,13 @@ def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     from core.identification.model_choice import CrossValidation
 
     try:
-        data = json.loads((folder / CROSSVALIDATION).read_text("utf-8"))
+        data = parse_sealed((folder / CROSSVALIDATION).read_text("utf-8"))
         return found.judged_by(CrossValidation.from_json(data))
-    except (OSError, ValueError, RecursionError, IdentificationError):
-        # The report says why.
+    except FileNotFoundError:
+        return found
+    except (OSError, ValueError, RecursionError, IdentificationError) as error:
+        # The report says why as well.
+        warn_once(f"{folder / CROSSVALIDATION}: the models are not judged by it: {error}")
         return found
 
 

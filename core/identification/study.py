@@ -7,10 +7,12 @@ optuna-dashboard, and a search that was stopped is resumed from it by telling th
 
 from __future__ import annotations
 
+import json
 import queue
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from core.identification.request import IdentificationRequest, search_template
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
+from core.sealed import is_broken, sealed
 from core.simulation import sampling_interval
 
 if TYPE_CHECKING:
@@ -50,6 +53,7 @@ def open_storage(url: str) -> BaseStorage:
     try:
         if url.startswith(JOURNAL_SCHEME):
             journal = url.removeprefix(JOURNAL_SCHEME)
+            _check_last_line(Path(journal))
             return JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
         return RDBStorage(url)
     except Exception as error:
@@ -58,6 +62,28 @@ def open_storage(url: str) -> BaseStorage:
             f"{url} cannot be used as a storage of studies: {_first_line(error)}; give journal:///PATH, sqlite:///PATH "
             "or postgresql://USER@HOST/DATABASE"
         ) from None
+
+
+def _check_last_line(journal: Path) -> None:
+    """Raise ValueError for a damaged last line, which optuna takes for one that is being written and passes over."""
+    content = journal.read_bytes() if journal.exists() else b""
+    if content.endswith(b"\n"):
+        json.loads(content[content.rfind(b"\n", 0, -1) + 1 :])
+
+
+def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Return a study's trials in order; raises IdentificationError for one that is not as it was written."""
+    trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
+    for trial in trials:
+        attributes = trial.user_attrs
+        value = trial.value if trial.state == TrialState.COMPLETE else None
+        # Trials of earlier versions have no seal.
+        if is_broken(attributes) or (attributes.get("generation"), attributes.get("value")) not in (
+            (None, None),
+            (trial.number, value),
+        ):
+            raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
+    return trials
 
 
 class StudyRecord:
@@ -90,8 +116,10 @@ class StudyRecord:
         if stored is None:
             study.set_user_attr(_SETTINGS, wanted)
         self._study = study
-        trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
-        self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in trials]
+        try:
+            self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in generations(study)]
+        except (IdentificationError, KeyError) as error:
+            raise IdentificationError(f"{storage} cannot be resumed: {error}; choose another folder") from None
         self._queue: queue.SimpleQueue[Generation | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._write, name="study", daemon=True)
@@ -114,9 +142,11 @@ class StudyRecord:
         distributions: dict[str, optuna.distributions.BaseDistribution] = {
             p.name: optuna.distributions.FloatDistribution(p.lower, p.upper) for p in self._parameters
         }
+        count = len(self.recorded) - 1
         while (generation := self._queue.get()) is not None:
             if self._failure is not None:
                 continue
+            count += 1
             values = generation.best.tolist()
             params = {
                 p.name: min(max(value, p.lower), p.upper) for p, value in zip(self._parameters, values, strict=True)
@@ -127,12 +157,16 @@ class StudyRecord:
                 # A surrogate's values say nothing about the best trial.
                 state=TrialState.PRUNED if generation.surrogate else TrialState.COMPLETE,
                 value=None if generation.surrogate else generation.best_value,
-                user_attrs={
-                    _VALUES: list(generation.values),
-                    "evaluations": generation.evaluations,
-                    "descent": generation.descent,
-                    "sigma": generation.sigma,
-                },
+                user_attrs=sealed(
+                    {
+                        "generation": count,
+                        "value": None if generation.surrogate else generation.best_value,
+                        _VALUES: list(generation.values),
+                        "evaluations": generation.evaluations,
+                        "descent": generation.descent,
+                        "sigma": generation.sigma,
+                    }
+                ),
             )
             try:
                 self._study.add_trial(trial)
