@@ -1,8 +1,8 @@
 """JSON files that show when they are no longer what the program wrote.
 
-A sealed object holds the SHA-256 of its other entries under "seal"; of an array each object is sealed. The hash is that
-of the data, not of the text, so that a file may be indented anew. A file without a seal is of an earlier version or of
-another program, and is read as it is.
+A sealed object holds the SHA-256 of its other entries under "seal"; of an array each object is sealed. The hash covers
+the data in their order, not the text, so a file may be indented differently. A file without a seal comes from an earlier
+version or another program, and is read as it is.
 
 A flipped bit and an edit by hand look alike, so the kind of file decides. What only the program writes is damaged when
 its seal is broken: read it with `parse_sealed`. What people edit as well (models, annotations, plans, settings) is used
@@ -31,8 +31,7 @@ EDITED = "edited by hand, or damaged, since ServoBench wrote it"
 
 def sealed(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return JSON data with their seal."""
-    # What is read back is hashed: an object's keys are texts then.
-    return {**data, SEAL: _digest(json.loads(json.dumps(data)))}
+    return {**data, SEAL: _digest(data)}
 
 
 def sealed_text(data: Any, *, indent: int | None = 2, allow_nan: bool = False) -> str:
@@ -96,7 +95,7 @@ def _warn_once(message: str, key: str) -> None:
 
 def _digest(data: Mapping[str, Any]) -> str:
     rest = {name: value for name, value in data.items() if name != SEAL}
-    return _hash(json.dumps(rest, sort_keys=True))
+    return _hash(json.dumps(rest))
 
 
 def _hash(text: str) -> str:

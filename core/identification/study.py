@@ -26,7 +26,7 @@ from core.identification.request import IdentificationRequest, search_template
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
-from core.sealed import is_broken, sealed
+from core.sealed import SEAL, is_broken, sealed
 from core.simulation import sampling_interval
 
 if TYPE_CHECKING:
@@ -75,13 +75,11 @@ def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
     """Return a study's trials in order; raises IdentificationError for one that is not as it was written."""
     trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
     for trial in trials:
-        attributes = trial.user_attrs
+        # Databases keep no order, and trials of earlier versions have no seal.
+        attributes = dict(sorted(trial.user_attrs.items()))
         value = trial.value if trial.state == TrialState.COMPLETE else None
-        # Trials of earlier versions have no seal.
-        if is_broken(attributes) or (attributes.get("generation"), attributes.get("value")) not in (
-            (None, None),
-            (trial.number, value),
-        ):
+        whole = (attributes.get("generation"), attributes.get("value")) == (trial.number, value)
+        if SEAL in attributes and (is_broken(attributes) or not whole):
             raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
     return trials
 
@@ -159,12 +157,12 @@ class StudyRecord:
                 value=None if generation.surrogate else generation.best_value,
                 user_attrs=sealed(
                     {
+                        "descent": generation.descent,
+                        "evaluations": generation.evaluations,
                         "generation": count,
+                        "sigma": generation.sigma,
                         "value": None if generation.surrogate else generation.best_value,
                         _VALUES: list(generation.values),
-                        "evaluations": generation.evaluations,
-                        "descent": generation.descent,
-                        "sigma": generation.sigma,
                     }
                 ),
             )
