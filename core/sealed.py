@@ -1,8 +1,8 @@
 """JSON files that show when they are no longer what the program wrote.
 
 A sealed object holds the SHA-256 of its other entries under "seal"; of an array each object is sealed. The hash covers
-the data in their order, not the text, so a file may be indented differently. A file without a seal comes from an earlier
-version or another program, and is read as it is.
+the data in their order, not the text, so a file may be indented differently. A file without a seal comes from an
+earlier version or another program, and is read as it is.
 
 A flipped bit and an edit by hand look alike, so the kind of file decides. What only the program writes is damaged when
 its seal is broken: read it with `parse_sealed`. What people edit as well (models, annotations, plans, settings) is used

@@ -9,10 +9,10 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.results import FOLDER, SUMMARY, save_identification
+from bench_gui.results import FOLDER, SUMMARY, load_identification, save_identification
 from core.catalogue import load_model
 from core.identification.request import IdentificationRequest
-from core.identification.result import Identification
+from core.identification.result import Identification, Repeat
 from core.model import ServoModel
 from sessions import Annotation, Session
 from tests.core.fleet.specimens import unit
@@ -26,10 +26,11 @@ def made(tmp_path_factory) -> Path:
     session = example_session(tmp_path_factory.mktemp("home"))
     Session.open(session).annotate(RUN, Annotation(trim_begin=0.5, trim_end=2.5))
     given = unit("one")
-    facts = {"split": "none", "train": [RUN], "validation": [], "seed": 0, "metric": "mae", "supply": "recorded"}
+    facts = {"split": "none", "train": [RUN], "validation": [], "seed": 0, "metric": "mae", "supply": "logged"}
     result = given.results["m1"]
     model = ServoModel.from_json({**result.model.to_json(), "provenance": {**facts, "data_hash": ""}})
-    fitted = replace(result, model=model)
+    repeat = Repeat(0, result.train_mae, None, None, 1, model.parameters)
+    fitted = replace(result, model=model, repeats=(repeat,))
     asked = IdentificationRequest(servo="mx106", models=("m1",), validation="none")
     save_identification(
         Identification(asked, given.split, (fitted,), stopped=False), session / FOLDER / "2026-01-01T00-00-00"
@@ -58,12 +59,13 @@ def test_a_trim_edited_by_hand_is_used_with_a_warning(session, capsys, caplog):
 
 def test_a_damaged_result_ends_a_command_in_one_line(session, capsys):
     file = session / FOLDER / "2026-01-01T00-00-00" / SUMMARY
+    assert load_identification(file.parent).results[0].train_mae == 0.003
     change(file, '"train_mae": 0.003', '"train_mae": 0.002')
     assert main(["report", str(session), "-o", str(session / "report.html")]) == 1
     said = capsys.readouterr().err.strip()
     assert "\n" not in said
     assert str(file.parent) in said
-    assert "damaged" in said
+    assert "not the ones that were written" in said
 
 
 def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, capsys, caplog):
