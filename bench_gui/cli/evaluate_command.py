@@ -72,7 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
             ["run", "MAE/mrad", "RMSE/mrad", "samples"],
             [[run.id, run.mae * 1e3, run.rmse * 1e3, run.samples] for run in result.runs],
         )
-    print(f"{model.title}: mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad")
+    errors = f"mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad"
+    print(f"{model.title}: {errors}, {selection.brief}")
     if warning:
         print(f"warning: {warning}")
     if arguments.plot:
