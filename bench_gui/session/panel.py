@@ -115,7 +115,7 @@ class SessionPanel(QFrame):
             ActionSpec(
                 "Select &none",
                 lambda: self.select([]),
-                tip="All runs that are not excluded are used then",
+                tip="All complete runs that are not excluded are used then",
                 enabled=lambda: bool(chosen.selected),
             ),
             *self._run_actions(),
