@@ -131,11 +131,12 @@ def load_latest(session: Path) -> list[ServoModel]:
 
     for folder in result_folders(session / FOLDER):
         models: list[ServoModel] = []
-        for name in FRICTION_MODELS:
-            try:
-                models.append(ServoModel.read(folder / f"{name}.json"))
-            except ServoBenchError:
-                continue
+        for file in (folder / f"{name}.json" for name in FRICTION_MODELS):
+            if file.exists():
+                try:
+                    models.append(ServoModel.read(file))
+                except ServoBenchError as error:
+                    warn_once(f"{error}; this model is left out")
         if models:
             return models
     return []

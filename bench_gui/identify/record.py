@@ -18,7 +18,7 @@ from typing import Any
 from core.atomic import write_atomically
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.request import IdentificationRequest
-from core.sealed import parse_sealed, sealed_text
+from core.sealed import parse_sealed, sealed_text, warn_once
 
 RECORD = "identification.json"
 LOCK = ".identifying"
@@ -130,8 +130,10 @@ def newest_unfinished(results: Path) -> IdentificationRecord | None:
         return None
     records: list[IdentificationRecord] = []
     for folder in folders:
-        with contextlib.suppress(IdentificationError):
+        try:
             records.append(read_record(folder))
+        except IdentificationError as error:
+            warn_once(str(error))
     for record in sorted(records, key=lambda r: datetime.fromisoformat(r.begun), reverse=True):
         if record.ending == "finished":
             return None
