@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_atomically
 from core.errors import IdentificationError
+from core.sealed import parse_sealed, sealed_text
 
 if TYPE_CHECKING:
     from core.identification.certainty import Bootstrap, Certainty, Profile
@@ -81,9 +81,9 @@ def read_certainty(folder: Path | None, model: ServoModel) -> Certainty:
     if folder is None or not (folder / SUMMARY).is_file():
         raise IdentificationError(f"no {SUMMARY} lies beside the result")
     try:
-        kept = Certainty.from_json(json.loads((folder / SUMMARY).read_text("utf-8")))
+        kept = Certainty.from_json(parse_sealed((folder / SUMMARY).read_text("utf-8")))
     except (OSError, ValueError, RecursionError) as error:
-        raise IdentificationError(f"{SUMMARY} cannot be read ({type(error).__name__})") from None
+        raise IdentificationError(f"{SUMMARY} cannot be read ({error})") from None
     if not kept.made_of(model):
         raise IdentificationError(f"{SUMMARY} is of another {kept.friction.upper()} or of another fit")
     return kept
@@ -202,9 +202,9 @@ def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[
 
 
 def _write(folder: Path, made: Certainty) -> None:
-    text = json.dumps(made.to_json(), indent=2, ensure_ascii=False, allow_nan=False)
+    text = sealed_text(made.to_json())
     try:
-        write_atomically(folder / SUMMARY, (text + "\n").encode())
+        write_atomically(folder / SUMMARY, text.encode())
     except OSError as error:
         raise IdentificationError(
             f"{folder / SUMMARY}: cannot be written ({error.strerror or error}); make the folder writable"

@@ -19,7 +19,7 @@ from bench_gui.identify.fitting import Fitting
 from bench_gui.identify.messages import FitResult
 from bench_gui.identify.sampling import sample_of
 from bench_gui.identify.settings import FitSettings
-from bench_gui.log.journal import Journal
+from bench_gui.log.journal import FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.places import remember
 from bench_gui.plots.contents import PlotContents
@@ -103,6 +103,8 @@ class Controller(QObject):
         ):
             part.problem.connect(self._fail)
         self.message.connect(self.journal.add)
+        self._warnings = FileWarnings()
+        self._warnings.logged.connect(self._warn)
         self.twin.alarmed.connect(lambda text: self.journal.add("warning", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
@@ -259,6 +261,7 @@ class Controller(QObject):
         if self._closed:
             return
         self._closed = True
+        self._warnings.close()
         self._timer.stop()
         self._tidying.stop()
         try:
@@ -284,6 +287,9 @@ class Controller(QObject):
     def _tidy(self) -> None:
         if not self.servo.busy:
             return_free_memory()
+
+    def _warn(self, text: str) -> None:
+        self.message.emit("warning", text)
 
     def _fail(self, text: str) -> None:
         self.message.emit("error", text)

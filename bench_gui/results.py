@@ -6,7 +6,6 @@ under `results/`, one folder an identification.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from core.atomic import write_atomically
 from core.errors import InputError, ServoBenchError
 from core.friction import FRICTION_MODELS
+from core.sealed import parse_sealed, sealed_text, warn_once
 
 if TYPE_CHECKING:
     from core.identification.result import Identification
@@ -39,7 +39,7 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             files.append(file)
             rows.append(result.to_json(file))
         summary = folder / SUMMARY
-        _write(summary, json.dumps(rows, indent=2) + "\n")
+        _write(summary, sealed_text(rows, allow_nan=True))
     except OSError as error:
         raise InputError(
             f"{error.filename or folder}: the results cannot be written ({error.strerror or error}); "
@@ -68,7 +68,7 @@ def load_identification(folder: Path) -> Identification:
     from core.model import ServoModel
 
     try:
-        rows: Any = json.loads((folder / SUMMARY).read_text("utf-8"))
+        rows: Any = parse_sealed((folder / SUMMARY).read_text("utf-8"))
         results = tuple(ModelResult.from_json(row, ServoModel.read(folder / f"{row['model']}.json")) for row in rows)
         origin = results[0].model.provenance
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
@@ -103,10 +103,13 @@ def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     from core.identification.model_choice import CrossValidation
 
     try:
-        data = json.loads((folder / CROSSVALIDATION).read_text("utf-8"))
+        data = parse_sealed((folder / CROSSVALIDATION).read_text("utf-8"))
         return found.judged_by(CrossValidation.from_json(data))
-    except (OSError, ValueError, RecursionError, IdentificationError):
-        # The report says why.
+    except FileNotFoundError:
+        return found
+    except (OSError, ValueError, RecursionError, IdentificationError) as error:
+        # The report says why as well.
+        warn_once(f"{folder / CROSSVALIDATION}: the models are not judged by it: {error}")
         return found
 
 
@@ -135,11 +138,12 @@ def load_latest(session: Path) -> list[ServoModel]:
 
     for folder in result_folders(session / FOLDER):
         models: list[ServoModel] = []
-        for name in FRICTION_MODELS:
-            try:
-                models.append(ServoModel.read(folder / f"{name}.json"))
-            except ServoBenchError:
-                continue
+        for file in (folder / f"{name}.json" for name in FRICTION_MODELS):
+            if file.exists():
+                try:
+                    models.append(ServoModel.read(file))
+                except ServoBenchError as error:
+                    warn_once(f"{error}; this model is left out")
         if models:
             return models
     return []

@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from bench_gui.places import home
 from core.atomic import write_atomically
+from core.sealed import EDITED, is_broken, sealed_text
 
 NAME = "settings.json"
 FORMAT = 1
@@ -127,7 +128,7 @@ class Settings(QObject):
             self._submit(lambda: _write(path, text))
 
     def _text(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self.values)}, indent=2) + "\n"
+        return sealed_text({"format": FORMAT, **asdict(self.values)})
 
 
 def _write(path: Path, text: str) -> None:
@@ -154,6 +155,8 @@ def _load(path: Path) -> tuple[Values, str]:
             trouble = f"{place.name} was damaged; the settings were set back to their defaults"
             continue
         values, wrong = _taken_over(data)
+        if is_broken(data):
+            return values, f"{place.name}: {EDITED}; what fits is used"
         if wrong:
             return values, f"settings that do not fit were set back: {', '.join(wrong)}"
         return values, f"{path.name} was damaged; the settings of the time before were taken" if trouble else ""

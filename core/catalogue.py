@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from core.atomic import write_atomically
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS
+from core.sealed import warn_once, with_seal_line, without_seal_line
 from core.servo_spec import LARGEST_RATING, SMALLEST_RATING, ServoSpec, parse_servo
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def read_servo_file(path: Path | str) -> ServoSpec:
             content = file.read(LARGEST_SERVO_FILE + 1)
         if len(content) > LARGEST_SERVO_FILE:
             raise ModelError(f"{place}: larger than {LARGEST_SERVO_FILE // 1000} kB, which no servo file is")
-        return own_servo(content.decode("utf-8-sig"), str(place))
+        return own_servo(without_seal_line(content.decode("utf-8-sig"), place), str(place))
     except OSError as error:
         raise ModelError(f"{place}: cannot be read: {error.strerror or error}") from None
     except ValueError:
@@ -161,7 +162,7 @@ def add_servo(spec: ServoSpec) -> None:
     path = own_folder() / f"{spec.name}.toml"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, spec.file.encode())
+        write_atomically(path, with_seal_line(spec.file).encode())
     except OSError as error:
         raise ModelError(
             f"{path}: cannot be written ({error.strerror or error}); "
@@ -193,13 +194,8 @@ def adopt_servo(name: str, carrier: Mapping[str, Any]) -> None:
             if spec.name == name:
                 add_servo(spec)
         except ModelError as error:
-            _warn_once(str(error))
-
-
-@cache
-def _warn_once(message: str) -> None:
-    """A session of many runs carries the same file in each."""
-    LOG.warning("%s", message)
+            # A session of many runs carries the same file in each.
+            warn_once(str(error))
 
 
 def new_servo_text(name: str = TEMPLATE_NAME) -> str:

@@ -36,11 +36,14 @@ from core.friction import (
 from core.kernel.layout import Contact, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
+from core.sealed import is_edited, sealed_text
 from core.servo_spec import ServoSpec, parse_servo
 
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
 """2 has the contact; a model with a rigid one is still written as 1, which older programs read."""
+EDITED_ENTRY = "edited"
+"""Provenance entry, true in a model whose file was changed by hand or by damage; see `core.sealed`."""
 INTEGRATORS = ("leapfrog", "algorithm1", "bam")
 """The second-order step of `core.kernel.step`, Algorithm 1 of seed 004, and Rhoban/bam's variant of the latter, whose
 position uses the velocity after the update."""
@@ -284,8 +287,8 @@ class ServoModel:
         }
 
     def to_json_text(self) -> str:
-        """File contents, our format; the same model gives the same bytes."""
-        return json.dumps(self.to_json(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        """File contents, our format, sealed; the same model gives the same bytes."""
+        return sealed_text(self.to_json())
 
     @classmethod
     def from_json(cls, data: Any, source: str = "model") -> ServoModel:
@@ -297,7 +300,7 @@ class ServoModel:
             raise ModelError(f"{source}: a model file holds one JSON object")
         try:
             if data.get("format") == FORMAT:
-                return cls._from_ours(data)
+                return cls._from_ours(data, source)
             if "actuator" in data and "model" in data:
                 return model_from_bam(data)
         except ServoBenchError as error:
@@ -309,7 +312,7 @@ class ServoModel:
         raise ModelError(f"{source}: neither a model of this program nor a parameter file of Rhoban/bam")
 
     @classmethod
-    def _from_ours(cls, data: Mapping[str, Any]) -> ServoModel:
+    def _from_ours(cls, data: Mapping[str, Any], source: str) -> ServoModel:
         if int(data["version"]) > FORMAT_VERSION:
             raise ModelError(newer(f"format {data['version']}"))
         carried = str(data.get(SERVO_FILE, ""))
@@ -327,7 +330,7 @@ class ServoModel:
             supply_voltage=float(data["supply_voltage"]),
             control=ControlLaw.from_json(data["control"]),
             parameters=ParameterSet.from_json(data["parameters"]),
-            provenance=dict(data.get("provenance", {})),
+            provenance={**data.get("provenance", {}), **({EDITED_ENTRY: True} if is_edited(data, source) else {})},
         )
 
     @classmethod

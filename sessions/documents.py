@@ -13,7 +13,6 @@ by a lock; readers need none, as a file is replaced at once.
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import os
 import re
@@ -24,6 +23,7 @@ from typing import Any
 
 from core.atomic import remove_stale, write_atomically
 from core.errors import InputError, newer
+from core.sealed import is_edited, sealed_text
 from sessions.annotations import annotations_from
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.locks import held
@@ -69,7 +69,7 @@ def read_document(folder: Path, name: str) -> Any | None:
 def salvaged_document(folder: Path, name: str) -> Any | None:
     """Return what is in a document that is damaged only in what it means; None for any other damage."""
     try:
-        return _unwrapped(_bounded(_path(folder, name)), name)
+        return _unwrapped(_bounded(_path(folder, name)), name)["data"]
     except (InputError, OSError):
         return None
 
@@ -133,8 +133,8 @@ def encoded(name: str, data: Any, place: Path) -> bytes:
     whole = {"format": _format(name), "format_version": DOCUMENT_VERSION, "data": data}
     try:
         _check_plain(data)
-        content = (json.dumps(whole, ensure_ascii=False, allow_nan=False, indent=1) + "\n").encode()
-        _check_meaning(name, _unwrapped(content, name))
+        content = sealed_text(whole, indent=1).encode()
+        _check_meaning(name, _unwrapped(content, name)["data"])
     except (InputError, ValueError) as error:
         raise SessionError(f"{shown(place)}: {name} cannot be stored: {cause(error)}") from None
     except RecursionError:
@@ -145,7 +145,8 @@ def encoded(name: str, data: Any, place: Path) -> bytes:
 def decoded(content: bytes, name: str, place: Path) -> Any:
     """Inverse of `encoded`; raises UnreadableError or NewerFormatError naming the place."""
     try:
-        data = _unwrapped(content, name)
+        whole = _unwrapped(content, name)
+        data = whole["data"]
         _check_meaning(name, data)
     except NewerFormatError as error:
         raise NewerFormatError(f"{shown(place)}: {error}") from None
@@ -155,11 +156,12 @@ def decoded(content: bytes, name: str, place: Path) -> Any:
         else:
             message = f"{name} is damaged ({cause(error)}); export the session again"
         raise UnreadableError(f"{shown(place)}: {message}") from None
+    is_edited(whole, shown(place))
     return data
 
 
-def _unwrapped(content: bytes, name: str) -> Any:
-    """Return the data in a document's bytes, whatever they mean; raises InputError or NewerFormatError."""
+def _unwrapped(content: bytes, name: str) -> dict[str, Any]:
+    """Return the object in a document's bytes, whatever its data mean; raises InputError or NewerFormatError."""
     if len(content) > MAX_DOCUMENT:
         raise InputError(f"larger than {MAX_DOCUMENT // 2**20} MB")
     whole = parse_json(content)
@@ -170,7 +172,7 @@ def _unwrapped(content: bytes, name: str) -> Any:
         raise InputError("the format version is missing")
     if version > DOCUMENT_VERSION:
         raise NewerFormatError(f"{name} {newer(f'format {version}, this one reads up to {DOCUMENT_VERSION}')}")
-    return storable(whole, "the document", MAX_DOCUMENT)["data"]
+    return storable(whole, "the document", MAX_DOCUMENT)
 
 
 def _check_meaning(name: str, data: Any) -> None:

@@ -9,7 +9,6 @@ processes cannot lose each other's entries.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from core.atomic import remove_stale, write_atomically
 from core.errors import ServoBenchError
+from core.sealed import parse_sealed, sealed_text
 from sessions.errors import UnreadableError, shown
 from sessions.facts import is_run_id
 from sessions.locks import number_of
@@ -100,9 +100,9 @@ class RunIndex:
             for name, (key, item) in (self._entries or {}).items()
             if isinstance(item, RunSummary)
         }
-        text = json.dumps({"format_version": FORMAT_VERSION, "runs": entries}, separators=(",", ":"))
+        text = sealed_text({"format_version": FORMAT_VERSION, "runs": entries}, indent=None)
         with contextlib.suppress(OSError):
-            write_atomically(self._path, text.encode("ascii"))
+            write_atomically(self._path, text.encode())
         self._unsaved = 0
 
 
@@ -139,7 +139,7 @@ def _read(path: Path) -> RunSummary | str:
 def _load(path: Path) -> dict[str, tuple[Key, RunSummary | str]]:
     """Read a saved index; a missing, old or damaged one is an empty one."""
     try:
-        data: Any = json.loads(path.read_bytes())
+        data: Any = parse_sealed(path.read_bytes())
         if data["format_version"] != FORMAT_VERSION:
             return {}
         entries: dict[str, tuple[Key, RunSummary | str]] = {}

@@ -10,6 +10,7 @@ import h5py
 import numpy as np
 
 from core.errors import newer
+from core.sealed import is_edited
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.index import Listing
@@ -66,7 +67,9 @@ def folder_facts(folder: Path) -> dict[str, Any]:
         raise UnreadableError(
             f"{shown(place)}: damaged; delete it, create a session elsewhere and import the files in runs/"
         ) from None
-    return _checked_facts(facts, place)
+    checked = _checked_facts(facts, place)
+    is_edited(facts, shown(place))
+    return checked
 
 
 def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The runs of a session that a result is made from, and what it leaves out for which reason.
 
-`fit_runs` is the one rule by which runs are chosen, in the window and on the command line; `selection_of` says what
-became of the others.
+`fit_runs` is the one rule by which runs are chosen, in the window and on the command line, for fits, comparisons and
+averages; `selection_of` says what became of the others. Simulated runs are never mixed with real ones unless named: an
+error averaged over both describes neither.
 """
 
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +31,9 @@ DAMAGED = "damaged"
 MOST_REASON = 40
 """Characters of a reason in a sentence."""
 
+OWN_REASONS = ("damaged", "excluded", "simulated")
+"""Reasons that are counted by themselves; the others are ways in which a run did not end well."""
+
 BLANK = Annotation()
 
 
@@ -38,7 +43,7 @@ class LeftOut:
 
     run: str
     why: str
-    """"damaged", "excluded", or how it ended: "aborted", "failed", "recovered"."""
+    """"damaged", "excluded", "simulated" beside real runs, or how it ended: "aborted", "failed", "recovered"."""
     reason: str = ""
     """Known cause, one line; may be empty."""
 
@@ -53,11 +58,25 @@ class Selection:
     """Runs that could be used and were not asked for, by id, tag, sample or servo."""
     equal: tuple[tuple[str, ...], ...] = ()
     """Runs with the same content, each set in the order of the runs."""
+    simulated: tuple[str, ...] = ()
+    """Runs of a simulated servo that are used together with real ones."""
 
     @property
     def complete(self) -> bool:
-        """Nothing to report: every run of the session is used, and no two are equal."""
-        return not (self.left_out or self.not_chosen or self.equal)
+        """Nothing to report: every run of the session is used, no two are equal, and real ones are among themselves."""
+        return not (self.left_out or self.not_chosen or self.equal or self.simulated)
+
+    @property
+    def reasons(self) -> list[str]:
+        """How many runs are left out for which reason, such as ["2 not complete", "1 excluded"]."""
+        kinds = Counter(out.why if out.why in OWN_REASONS else "not complete" for out in self.left_out)
+        kinds["not chosen"] = len(self.not_chosen)
+        return [f"{count} {why}" for why, count in kinds.items() if count]
+
+    @property
+    def brief(self) -> str:
+        """Counts only, such as "7 of 9 runs (2 not complete)"."""
+        return self._count + (f" ({', '.join(self.reasons)})" if self.reasons else "")
 
     @property
     def damaged(self) -> dict[str, str]:
@@ -77,9 +96,6 @@ class Selection:
     @property
     def text(self) -> str:
         """One sentence, such as "9 of 12 runs: 0003 damaged, 0004 excluded (slipped), 0007 aborted"."""
-        total = self.total
-        used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
-        count = f"{used}{total} run{'' if total == 1 else 's'}"
         parts = [f"{number(out.run)} {out.why}{_brief(out)}" for out in self.left_out[:MOST_NAMED]]
         if len(self.left_out) > MOST_NAMED:
             parts.append(f"{len(self.left_out) - MOST_NAMED} more excluded, unfinished or damaged")
@@ -89,27 +105,42 @@ class Selection:
         repeats = [f"{number(run)} repeats {number(first)}" for first, *others in self.equal for run in others]
         more = f" and {len(repeats) - MOST_NAMED} more alike" if len(repeats) > MOST_NAMED else ""
         same = f"; {', '.join(repeats[:MOST_NAMED])}{more} byte for byte (kept together)" if repeats else ""
-        return count + (f": {', '.join(parts)}" if parts else "") + same
+        mixed = f"; {len(self.simulated)} of them simulated" if self.simulated else ""
+        return self._count + (f": {', '.join(parts)}" if parts else "") + same + mixed
+
+    @property
+    def _count(self) -> str:
+        total = self.total
+        used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
+        return f"{used}{total} run{'' if total == 1 else 's'}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; runs that were merely not chosen are counted."""
         return {
             "text": self.text,
+            "brief": self.brief,
             "complete": self.complete,
             "damage": self.damage,
             "runs": list(self.runs),
             "left_out": [dict(out.__dict__) for out in self.left_out],
             "not_chosen": len(self.not_chosen),
             "equal": [list(runs) for runs in self.equal],
+            "simulated": list(self.simulated),
         }
 
 
 def fit_runs(
     runs: Sequence[RunSummary], noted: Mapping[str, Annotation], ids: Iterable[str] | None = None
 ) -> list[str]:
-    """Ids of the runs a fit uses: of all, those that ended well; of these, all; never excluded ones."""
-    chosen = [run.id for run in runs if run.exit_status == "success"] if ids is None else ids
-    return [identity for identity in chosen if not noted.get(identity, BLANK).excluded]
+    """Ids of the runs a fit uses: of these, all; never excluded ones.
+
+    Without ids, of all runs those that ended well: the real ones, or the simulated ones where there are no others.
+    """
+    if ids is not None:
+        return [identity for identity in ids if not noted.get(identity, BLANK).excluded]
+    usable = [run for run in runs if run.exit_status == "success" and not noted.get(run.id, BLANK).excluded]
+    real = [run for run in usable if not run.simulated]
+    return [run.id for run in real or usable]
 
 
 def selection_of(
@@ -121,6 +152,8 @@ def selection_of(
     read; noted: annotations by run id.
     """
     chosen = {run.id for run in used}
+    made = [run.id for run in runs if run.id in chosen and run.simulated]
+    only_real = bool(chosen) and not made
     left_out: list[LeftOut] = []
     for identity, why in damaged.items():
         note = noted.get(identity, BLANK)
@@ -135,6 +168,8 @@ def selection_of(
             left_out.append(LeftOut(run.id, "excluded", note.reason))
         elif run.exit_status != "success":
             left_out.append(LeftOut(run.id, STATUS_WORDS.get(run.exit_status, run.exit_status), run.reason))
+        elif run.simulated and only_real:
+            left_out.append(LeftOut(run.id, "simulated"))
         else:
             not_chosen.append(run.id)
     return Selection(
@@ -142,6 +177,7 @@ def selection_of(
         left_out=tuple(left_out),
         not_chosen=tuple(not_chosen),
         equal=equal_runs(used),
+        simulated=tuple(made) if len(made) < len(chosen) else (),
     )
 
 

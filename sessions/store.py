@@ -27,6 +27,7 @@ import h5py
 from core.atomic import write_atomically
 from core.identification.split import Divisible
 from core.recording import Recording
+from core.sealed import sealed_text
 from sessions import documents
 from sessions.annotations import Annotation, annotations_from, revised
 from sessions.errors import UNUSABLE, SessionError, UnreadableError, cause, shown
@@ -93,7 +94,7 @@ class Session:
         }
         try:
             (folder / "runs").mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / SESSION_NAME, (json.dumps(facts, indent=2) + "\n").encode("ascii"))
+            write_atomically(folder / SESSION_NAME, sealed_text(facts).encode())
         except OSError as error:
             raise SessionError(f"{shown(folder)}: no session can be created here ({cause(error)})") from None
         return cls(folder, facts, RecoveryReport())

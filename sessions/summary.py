@@ -51,6 +51,8 @@ class RunSummary:
     """Of the channels alone."""
     content_sha256: str
     """Of channels, bench, settings and trajectory: equal for equal evidence."""
+    simulated: bool = False
+    """Whether a simulated servo made the run."""
 
     def conditions(self) -> dict[str, str | float]:
         """As `Recording.conditions`, apart from another actuator than the servo's own."""
@@ -76,7 +78,9 @@ class RunSummary:
 
 _REPEATED = ("trajectory", "servo", "exit_status", "reason", "source")
 """Texts that thousands of runs share."""
-_KINDS = {field.name: {"str": str, "float": float, "int": int}[str(field.type)] for field in fields(RunSummary)}
+_KINDS = {
+    field.name: {"str": str, "float": float, "int": int, "bool": bool}[str(field.type)] for field in fields(RunSummary)
+}
 
 
 def read_summary(group: h5py.Group, file: str) -> RunSummary:
@@ -103,7 +107,13 @@ def read_summary(group: h5py.Group, file: str) -> RunSummary:
                 "file": file,
                 "sha256": text_attribute(group, "sha256"),
                 "content_sha256": text_attribute(group, "content_sha256"),
+                "simulated": _is_simulated(facts.provenance),
             }
         )
     except ValueError as error:
         raise UnreadableError(str(error)) from None
+
+
+def _is_simulated(provenance: Mapping[str, Any]) -> bool:
+    """Whether a run's provenance names a simulated servo: by its address, or outright."""
+    return provenance.get("simulated") is True or str(provenance.get("servo_address")).startswith("simulated:")

@@ -280,7 +280,8 @@ def say_selection(text: str) -> None:
 def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
     """Ids of the runs that --runs, --tag and --sample choose; raises InputError when there are none.
 
-    Runs that did not end well are left out unless named; excluded ones always, and naming one is an error.
+    Runs that did not end well, and simulated ones beside real ones, are left out unless named. Excluded ones are always
+    left out, and naming one is an error.
     """
     chosen = _usable(session, arguments.runs, arguments.tag)
     if arguments.sample is None:
@@ -296,6 +297,7 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     from shlex import quote
 
     from core.errors import InputError
+    from sessions import fit_runs
 
     place, noted = session.path, session.annotations()
     usable = session.fit_ids(ids or None)
@@ -311,7 +313,11 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
         raise _nothing_usable(session, session.selection(()))
     if not tags:
         return usable
-    chosen = [identity for identity in usable if identity in noted and not set(tags).isdisjoint(noted[identity].tags)]
+    tagged = {identity for identity, note in noted.items() if not set(tags).isdisjoint(note.tags)}
+    if not ids:
+        # Asked for by a tag, simulated runs are used where no real one has it.
+        usable = fit_runs([run for run in session.runs() if run.id in tagged], noted)
+    chosen = [identity for identity in usable if identity in tagged]
     if not chosen:
         raise InputError(
             f"{place}: none of the runs has the tag {' or '.join(tags)}; see bench runs {quote(str(place))}"

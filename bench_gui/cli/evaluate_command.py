@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
     from core.identification.evaluate import evaluate
     from core.identification.extrapolation import saturated_beyond
     from core.identification.grouping import group_runs
+    from core.model import EDITED_ENTRY
+    from core.sealed import EDITED
     from sessions import Session
 
     model = model_from(arguments.model, arguments.integrator, arguments.substeps)
@@ -48,12 +50,13 @@ def run(arguments: argparse.Namespace) -> int:
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
     result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
-    beyond = saturated_beyond(model, recordings)
+    edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
+    warning = "; ".join(filter(None, (edited, saturated_beyond(model, recordings))))
     if arguments.plot:
         _plot(arguments, model, recordings, result)
     if arguments.json:
         grouped = _grouped(arguments.by, groups, result) if arguments.by else {}
-        print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": beyond})
+        print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": warning})
         return 0
     if arguments.by:
         rows = _grouped(arguments.by, groups, result)["groups"]
@@ -69,9 +72,10 @@ def run(arguments: argparse.Namespace) -> int:
             ["run", "MAE/mrad", "RMSE/mrad", "samples"],
             [[run.id, run.mae * 1e3, run.rmse * 1e3, run.samples] for run in result.runs],
         )
-    print(f"{model.title}: mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad")
-    if beyond:
-        print(f"warning: {beyond}")
+    errors = f"mean MAE {result.mean_mae * 1e3:.2f} mrad, mean RMSE {result.mean_rmse * 1e3:.2f} mrad"
+    print(f"{model.title}: {errors}, {selection.brief}")
+    if warning:
+        print(f"warning: {warning}")
     if arguments.plot:
         print(f"plot written to {arguments.plot}")
     return 0

@@ -118,8 +118,8 @@ class Comparison(QObject):
 
     @property
     def runs(self) -> list[RunSummary]:
-        """The chosen runs."""
-        return self._library.chosen()
+        """The runs that a fit would use, see `sessions.fit_runs`."""
+        return self._library.for_fit()
 
     @property
     def judged(self) -> tuple[int, int]:

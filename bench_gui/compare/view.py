@@ -399,9 +399,10 @@ class CompareView(TaskPage):
             text = "Simulating…"
         elif judging:
             text = f"{known} of {all_of_them} errors known"
-        else:
-            text = self._controller.library.left_out(comparison.runs)
-        self.note.setText(text)
+        left_out = "" if tab == ARM else self._controller.library.left_out(comparison.runs)
+        used = self._controller.library.selection(comparison.runs).brief if left_out else ""
+        self.note.setText(" · ".join(filter(None, (text, used))))
+        self.note.setToolTip(left_out)
 
     # Models.
 

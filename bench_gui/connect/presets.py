@@ -25,6 +25,7 @@ from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.errors import InputError, ServoBenchError
 from core.plan import suggested_plan
+from core.sealed import is_edited, sealed_text
 
 NAME = "benches.json"
 FORMAT, VERSION = "servobench-benches", 1
@@ -171,7 +172,7 @@ class Presets(QObject):
     def _take(self, presets: dict[str, Preset]) -> None:
         self._own = presets
         content = {"format": FORMAT, "version": VERSION, "benches": [p.to_json() for p in presets.values()]}
-        data = (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
+        data = sealed_text(content).encode()
         self._submit(lambda: _write(self._path, data))
         self.changed.emit()
 
@@ -199,6 +200,7 @@ def _read(path: Path) -> dict[str, Preset]:
     if data.get("version") != VERSION:
         raise InputError(f"format version {data.get('version')!r} is not known; update the program")
     presets = [Preset.from_json(entry) for entry in data["benches"]]
+    is_edited(data, path)
     return {preset.name: preset for preset in sorted(presets, key=lambda preset: preset.name)}
 
 

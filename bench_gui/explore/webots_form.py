@@ -183,9 +183,11 @@ class WebotsForm(QWidget):
         key = str(self.source.currentData())
         if key == RECORDINGS:
             assert self._library.path is not None
-            runs = tuple(run.id for run in self._library.for_fit())
+            used = self._library.for_fit()
+            runs = tuple(run.id for run in used)
             models = tuple((entry.title, entry.model) for entry in self._shelf.entries)
-            return LossJob(title=self.source.currentText(), session=Path(self._library.path), runs=runs, models=models)
+            title = f"{self.source.currentText()}, {self._library.selection(used).brief}"
+            return LossJob(title=title, session=Path(self._library.path), runs=runs, models=models)
         entry = self._shelf.entry(key)
         if entry is not None:
             return LossJob(title=entry.model.title, model=entry.model)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_atomically
 from core.errors import IdentificationError
+from core.sealed import parse_sealed, sealed_text
 
 if TYPE_CHECKING:
     from core.identification.model_choice import CrossValidation
@@ -122,7 +123,7 @@ def folder_for(question: Question, results: Path, beside: Path | None) -> Path:
 
     for folder in _folders(results, ASKED):
         with contextlib.suppress(OSError, ValueError):
-            if json.loads((folder / ASKED).read_text("utf-8")) == question.searches():
+            if parse_sealed((folder / ASKED).read_text("utf-8")) == question.searches():
                 return folder
     if beside is not None and not (beside / ASKED).exists() and not (beside / SUMMARY).exists():
         return beside
@@ -231,9 +232,9 @@ def _kept(question: Question, folder: Path) -> Mapping[str, Any]:
     from bench_gui.identify.kept_crossvalidation import KeptResult
 
     try:
-        if json.loads((folder / ASKED).read_text("utf-8")) != question.searches():
+        if parse_sealed((folder / ASKED).read_text("utf-8")) != question.searches():
             return {}
-        data = json.loads((folder / SUMMARY).read_text("utf-8"))
+        data = parse_sealed((folder / SUMMARY).read_text("utf-8"))
         KeptResult.from_json(data, folder)
     except (OSError, ValueError, RecursionError, IdentificationError):
         return {}
@@ -241,9 +242,9 @@ def _kept(question: Question, folder: Path) -> Mapping[str, Any]:
 
 
 def _write(folder: Path, name: str, data: dict[str, Any]) -> None:
-    text = json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
+    text = sealed_text(data)
     try:
-        write_atomically(folder / name, (text + "\n").encode())
+        write_atomically(folder / name, text.encode())
     except OSError as error:
         raise IdentificationError(
             f"{folder / name}: cannot be written ({error.strerror or error}); choose another folder"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from bench_gui.identify.crossvalidation import SUMMARY, newest_crossvalidation
 from core.errors import IdentificationError
 from core.identification.grouping import named
 from core.identification.model_choice import CrossValidation
+from core.sealed import parse_sealed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +88,11 @@ def read_crossvalidation(folder: Path) -> KeptResult:
     """Read what a folder keeps; raises IdentificationError."""
     place = folder / SUMMARY
     try:
-        return KeptResult.from_json(json.loads(place.read_text("utf-8")), folder)
+        return KeptResult.from_json(parse_sealed(place.read_text("utf-8")), folder)
     except OSError as error:
         raise IdentificationError(f"{place}: cannot be read ({error.strerror or error})") from None
     except (ValueError, RecursionError) as error:
-        raise IdentificationError(
-            f"{place}: no cross-validation ({type(error).__name__}): cross-validate these runs again"
-        ) from None
+        raise IdentificationError(f"{place}: no cross-validation ({error}): cross-validate these runs again") from None
     except IdentificationError as error:
         raise IdentificationError(f"{place}: {error}") from None
 

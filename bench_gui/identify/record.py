@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
@@ -19,6 +18,7 @@ from typing import Any
 from core.atomic import write_atomically
 from core.errors import IdentificationError, ServoBenchError, newer
 from core.identification.request import IdentificationRequest
+from core.sealed import parse_sealed, sealed_text, warn_once
 
 RECORD = "identification.json"
 LOCK = ".identifying"
@@ -59,7 +59,7 @@ class IdentificationRecord:
         }
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.folder / RECORD, (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode())
+            write_atomically(self.folder / RECORD, sealed_text(data).encode())
         except OSError as error:
             raise IdentificationError(
                 f"{self.folder}: the identification cannot be kept ({error.strerror or error}); choose another folder"
@@ -84,7 +84,7 @@ def read_record(folder: Path) -> IdentificationRecord:
     """Read a folder's record; raises IdentificationError."""
     place = folder / RECORD
     try:
-        data: Any = json.loads(place.read_text("utf-8"))
+        data: Any = parse_sealed(place.read_text("utf-8"))
         if data["format"] != FORMAT or (data["version"] <= VERSION and data["ending"] not in ENDINGS):
             raise ValueError("unknown format")
         if data["version"] > VERSION:
@@ -132,8 +132,10 @@ def newest_unfinished(results: Path) -> IdentificationRecord | None:
         return None
     records: list[IdentificationRecord] = []
     for folder in folders:
-        with contextlib.suppress(IdentificationError):
+        try:
             records.append(read_record(folder))
+        except IdentificationError as error:
+            warn_once(str(error))
     for record in sorted(records, key=lambda r: datetime.fromisoformat(r.begun), reverse=True):
         if record.ending == "finished":
             return None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
 from datetime import datetime
 
 from PySide6.QtCore import QObject, Signal
+
+from core import sealed
 
 MOST_ENTRIES = 1000
 """The oldest are dropped beyond this."""
@@ -53,3 +56,19 @@ class Journal(QObject):
     def text(self) -> str:
         """All lines, for the clipboard or a file."""
         return "".join(f"{e.at.isoformat(timespec='seconds')}  {e.level:7}  {e.text}\n" for e in self.entries)
+
+
+class FileWarnings(QObject):
+    """Hands on, from any thread, what is logged about files that were edited or are damaged."""
+
+    logged = Signal(str)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._handler = logging.Handler(logging.WARNING)
+        self._handler.emit = lambda record: self.logged.emit(record.getMessage())
+        sealed.LOG.addHandler(self._handler)
+
+    def close(self) -> None:
+        """Listen no longer."""
+        sealed.LOG.removeHandler(self._handler)

@@ -2,9 +2,9 @@
 
 A band around the simulated motion holds what the model is known to get wrong. Motion that leaves it for longer than
 OUTSIDE_LIMIT has another reason, and the model itself can say which: it is simulated again with another load, another
-gain, another zero, and the one that brings it onto the measured motion is named. When several do, all are named; early
-in a run they often cannot be told apart. Free of Qt; `foresee` and `explain` simulate and belong into a process that
-may load the compiler.
+gain, another zero, and the one that brings it into the band is named. When several do, all are named; early in a run
+they often cannot be told apart. Of a motion unlike those the model was fitted to, no cause is named: the model itself
+may be wrong there. Free of Qt; `foresee` and `explain` simulate and belong into a process that may load the compiler.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FACTORS = np.geomspace(0.2, 5.0, 25)
 OFFSETS = np.linspace(-0.6, 0.6, 25)
 """Zeros that are tried [rad]."""
 FINER = 9
-LOAD, GAIN, ZERO, DIRECTION, SLIP = "load", "gain", "zero", "direction", "slip"
+LOAD, GAIN, ZERO, DIRECTION, SLIP, UNKNOWN = "load", "gain", "zero", "direction", "slip", "unknown"
 
 
 @dataclass(frozen=True)
@@ -79,22 +79,30 @@ class TwinMotion:
 
 @dataclass(frozen=True)
 class Cause:
-    """One explanation: of what kind, and the value that explains the motion best."""
+    """One explanation: of what kind, and the value that explains the motion best; UNKNOWN: why none is sought."""
 
     kind: str
     value: float
     """Factor for load and gain, rad for the zero, s for the moment of a slip."""
     remainder: float
     """Share of the difference it does not explain."""
+    reason: str = ""
+    """Why the model knows little of this motion, for UNKNOWN."""
 
 
 def half_width(model: ServoModel, position_step: float, velocity: Array) -> tuple[Array, float, bool]:
     """Band around a simulated motion of this velocity (n,) rad/s: half width (n,), its base [rad], whether known."""
-    stated = model.provenance.get("validation_mae")
-    known = isinstance(stated, (int, float)) and math.isfinite(stated) and stated > 0
-    error = float(stated) if known and stated is not None else ASSUMED_ERROR
+    stated, trained = (_error(model.provenance.get(name)) for name in ("validation_mae", "train_mae"))
+    known = stated > 0.0
+    # On runs it has not seen a model errs at least as much as on those it was fitted to.
+    error = stated if known else max(trained, ASSUMED_ERROR)
     base = max(ERROR_SHARE * error, ENCODER_STEPS * position_step, NARROWEST)
     return base + TIMING * np.abs(velocity), base, known
+
+
+def _error(stated: object) -> float:
+    """Error in a model's provenance [rad], 0 where there is none."""
+    return float(stated) if isinstance(stated, (int, float)) and math.isfinite(stated) else 0.0
 
 
 class Watch:
@@ -151,8 +159,11 @@ def explain(
 ) -> tuple[Cause, ...]:
     """What explains a motion so far, time (n,) s and position (n,) rad: the best cause and those as good.
 
-    Empty when nothing does. Raises ServoBenchError.
+    One UNKNOWN cause where the model was fitted to other kinds of motion; empty when nothing explains it. Raises
+    ServoBenchError.
     """
+    from core.identification.extrapolation import beyond_reach, peak_speed
+
     shown = replace(trajectory, duration=max(float(time[-1]), 2.0 / header.rate))
 
     def remainder(changed: RunHeader) -> float:
@@ -161,6 +172,10 @@ def explain(
 
     bench, settings = header.bench, header.settings
     simulated = _simulated(model, shown, header, start)
+    released = not bool(shown.torque_enable(time).all())
+    speed = peak_speed(simulated.time, simulated.position)
+    if reason := beyond_reach(model, bench, settings.kp, speed, released):
+        return (Cause(UNKNOWN, math.nan, 1.0, reason),)
     twin = np.interp(time, simulated.time, simulated.position)
     difference = position - twin
     whole = float(np.abs(difference).mean())
@@ -189,7 +204,9 @@ def explain(
         _slipped(time, difference, whole),
         Cause(DIRECTION, -1.0, float(np.abs(position + twin).mean()) / whole),
     ]
-    causes = sorted((c for c in causes if c.remainder <= CONVINCING), key=lambda c: c.remainder)
+    # What is left has to be no more than the model is known to get wrong.
+    convincing = min(CONVINCING, half_width(model, 0.0, np.zeros(1))[1] / whole)
+    causes = sorted((c for c in causes if c.remainder <= convincing), key=lambda c: c.remainder)
     # A slip is a zero that changed: it has to explain clearly more than a zero that was off from the start.
     best = causes[0].remainder if causes else 0.0
     kept: dict[str, Cause] = {}
@@ -210,6 +227,8 @@ def in_words(causes: tuple[Cause, ...], header: RunHeader, unit: AngleUnit) -> s
 
 def _sentence(cause: Cause, header: RunHeader, unit: AngleUnit) -> str:
     value, bench, settings = cause.value, header.bench, header.settings
+    if cause.kind == UNKNOWN:
+        return f"{cause.reason}. That is no sign of a fault of the bench; identify with such runs to follow them"
     if cause.kind == LOAD:
         change = "heavier or further out" if value > 1.0 else "lighter or further in"
         return (
@@ -248,7 +267,9 @@ def _best(kind: str, remainder: Callable[[float], float], values: Array, whole: 
     finer = np.linspace(values[max(place - 1, 0)], values[min(place + 1, len(values) - 1)], FINER)
     again = [remainder(float(value)) for value in finer]
     best = int(np.argmin(again))
-    return Cause(kind, float(finer[best]), again[best] / whole)
+    value = float(finer[best])
+    # A value at the end of those tried is not the best one: the motion has another reason.
+    return Cause(kind, value, again[best] / whole if values[0] < value < values[-1] else math.inf)
 
 
 def _shifted(difference: Array, whole: float) -> Cause:

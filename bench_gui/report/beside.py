@@ -16,7 +16,7 @@ from bench_gui.identify.crossvalidation import SUMMARY
 from bench_gui.identify.kept_crossvalidation import KeptResult
 from core.errors import IdentificationError
 from core.identification.model_choice import Choice, CrossValidation, Variant
-from core.identification.study import JOURNAL, JOURNAL_SCHEME, open_storage
+from core.identification.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 
 Array = NDArray[np.float64]
 
@@ -77,6 +77,8 @@ def read_traces(folder: Path | None) -> tuple[SearchTrace, ...]:
             for (friction, repeat), name in last.items()
             if (trace := _trace(friction, repeat, optuna.load_study(study_name=name, storage=storage)))
         ]
+    except IdentificationError as error:
+        raise IdentificationError(f"{folder / JOURNAL}: {error}") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError, optuna.exceptions.OptunaError) as e:
         raise IdentificationError(f"{JOURNAL} cannot be read as a study ({type(e).__name__})") from None
     if not traces:
@@ -88,7 +90,7 @@ def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
     """None for a search that has not judged one generation on whole runs."""
     from optuna.trial import TrialState
 
-    trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
+    trials = generations(study)
     counts = np.array([trial.user_attrs["evaluations"] for trial in trials], dtype=np.float64)
     judged = np.array([trial.state == TrialState.COMPLETE for trial in trials], dtype=bool)
     values = np.array([trial.value for trial in trials if trial.state == TrialState.COMPLETE], dtype=np.float64)

@@ -20,7 +20,7 @@ from core.errors import InputError
 
 if TYPE_CHECKING:
     from core.recording import Recording, SinkDescription
-    from sessions import Annotation, RunSummary, Session
+    from sessions import Annotation, RunSummary, Selection, Session
     from sessions.importers import TableImport, UnknownTableError
 
 MOST_NAMED = 3
@@ -32,10 +32,9 @@ class _Choice:
     """What follows from runs, annotations and selection, none of which is ever changed but replaced."""
 
     of: tuple[object, object, object]
-    chosen: list[RunSummary]
     for_fit: list[RunSummary]
     servo: str
-    """Of most of the chosen runs."""
+    """Of most of them; of most of the chosen runs where a fit could use none."""
 
 
 class Library(QObject):
@@ -111,28 +110,28 @@ class Library(QObject):
         """Every tag in the session, by the alphabet."""
         return sorted({tag for noted in self.annotations.values() for tag in noted.tags}, key=str.casefold)
 
-    def chosen(self) -> list[RunSummary]:
-        """The selected runs; all that are not excluded when none is selected."""
-        return list(self._choice().chosen)
-
     def main_servo(self) -> str:
-        """Catalogue name of the servo most of the chosen runs are of; empty without runs."""
+        """Catalogue name of the servo most runs of `for_fit`, else most chosen ones, are of; empty without runs."""
         return self._choice().servo
 
     def for_fit(self) -> list[RunSummary]:
         """The selected runs, or all that ended well when none is selected; never an excluded one.
 
-        The rule of `sessions.fit_runs`, applied to what is on the screen.
+        The rule of `sessions.fit_runs`, applied to what is on the screen: every task uses these runs.
         """
         return list(self._choice().for_fit)
+
+    def selection(self, used: Sequence[RunSummary]) -> Selection:
+        """Say what becomes of the session's runs when these are used."""
+        from sessions import selection_of
+
+        return selection_of(used, self.runs, self.damaged, self.annotations)
 
     def left_out(self, used: Sequence[RunSummary]) -> str:
         """Sentence about the session's other runs when these are used; empty when all are."""
         if not (self.runs or self.damaged):
             return ""
-        from sessions import selection_of
-
-        selection = selection_of(used, self.runs, self.damaged, self.annotations)
+        selection = self.selection(used)
         return "" if selection.complete else selection.text
 
     def select(self, ids: Iterable[str]) -> None:
@@ -343,8 +342,8 @@ class Library(QObject):
             used = [run for run in self.runs if not self._excluded(run)]
             chosen = [run for run in self.runs if run.id in wanted] if wanted else used
             fit = self._fit(chosen)
-            servos = Counter(run.servo for run in chosen)
-            self._chosen = _Choice(of, chosen, fit, servos.most_common(1)[0][0] if servos else "")
+            servos = Counter(run.servo for run in fit or chosen)
+            self._chosen = _Choice(of, fit, servos.most_common(1)[0][0] if servos else "")
         return self._chosen
 
     def _fit(self, chosen: Sequence[RunSummary]) -> list[RunSummary]:

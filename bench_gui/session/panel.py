@@ -115,7 +115,7 @@ class SessionPanel(QFrame):
             ActionSpec(
                 "Select &none",
                 lambda: self.select([]),
-                tip="All runs that are not excluded are used then",
+                tip="All complete runs that are not excluded are used then",
                 enabled=lambda: bool(chosen.selected),
             ),
             *self._run_actions(),
@@ -250,6 +250,10 @@ class SessionPanel(QFrame):
         excluded = sum(noted.excluded and rows.row_of(run) >= 0 for run, noted in library.annotations.items())
         if excluded:
             parts.append(f"{excluded} excluded")
+        used = library.for_fit()
+        if library.runs and not chosen and (left_out := library.left_out(used)):
+            parts.append(f"used: {library.selection(used).brief}")
+            self.count.setToolTip(left_out)
         self.count.setText(", ".join(parts))
         self.head.show_selection(chosen, self._can_edit(), self._can_edit_one(), self._can_include())
 

@@ -45,7 +45,7 @@ class RunView(QTableView):
         describe(
             self,
             "Runs of the session",
-            "Select runs to compare or identify from; with none selected, all that are not excluded are used",
+            "Select runs to compare or identify from; with none selected, all complete ones are used",
         )
         self._shape()
         self._look = QTimer(self)

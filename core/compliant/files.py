@@ -25,6 +25,7 @@ from core.compliant.joint import CompliantJoint, CompliantLink
 from core.compliant.motor import Motor, Pid
 from core.errors import InputError, ModelError
 from core.finite import is_finite
+from core.sealed import is_edited, sealed_text
 
 FORMAT = "servobench-compliant"
 VERSION = 1
@@ -120,7 +121,7 @@ def unit_from_json(data: Any, source: str = "compliant actuator") -> CompliantUn
 def write_unit(path: Path | str, unit: CompliantUnit, provenance: Mapping[str, Any] | None = None) -> Path:
     """Write a unit as JSON and return the file; raises InputError where it cannot be written."""
     file = Path(path)
-    text = json.dumps(unit_to_json(unit, provenance), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = sealed_text(unit_to_json(unit, provenance))
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, text.encode("utf-8"))
@@ -139,7 +140,9 @@ def read_unit(path: Path | str) -> CompliantUnit:
     except (OSError, ValueError, RecursionError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no JSON"
         raise InputError(f"{file}: cannot be read as a compliant actuator: {reason}") from None
-    return unit_from_json(data, str(file))
+    unit = unit_from_json(data, str(file))
+    is_edited(data, file)
+    return unit
 
 
 def _numbers(data: Mapping[str, Any], key: str, source: str) -> dict[str, float]:

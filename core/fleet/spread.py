@@ -7,7 +7,6 @@ medoid is better, draws are spread about it instead.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from core.fleet.population import Population, drawn, population
 from core.fleet.result import FleetResult, UnitResult
 from core.fleet.work import Judge
 from core.model import ServoModel
+from core.sealed import parse_sealed, sealed_text
 
 Array = NDArray[np.float64]
 
@@ -133,7 +133,7 @@ class Spread:
 
     def to_json_text(self) -> str:
         """File contents; the same spread gives the same bytes."""
-        return json.dumps(self.to_json(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        return sealed_text(self.to_json(), indent=1)
 
     @classmethod
     def from_json(cls, data: Any, source: str = "spread") -> Spread:
@@ -159,7 +159,7 @@ class Spread:
     def read(cls, path: Path) -> Spread:
         """Read a file; raises IdentificationError."""
         try:
-            data = json.loads(path.read_text("utf-8"))
+            data = parse_sealed(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
             raise IdentificationError(f"{path}: cannot be read as a fleet's spread: {error}") from None
         return cls.from_json(data, str(path))

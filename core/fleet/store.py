@@ -6,7 +6,6 @@ fleet has grown since.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from core.fleet.plan import Chain, FleetPlan
 from core.fleet.result import FleetResult, Transfer, assembled
 from core.identification.result import ModelResult
 from core.model import ServoModel
+from core.sealed import parse_sealed, sealed_text, warn_once
 
 PLAN, TRANSFER, PROBLEMS, UNITS, FITS = "fleet.json", "transfer.json", "problems.json", "units", "fits"
 
@@ -37,7 +37,13 @@ class FleetStore:
 
     def read_plan(self) -> FleetPlan:
         """The plan; raises IdentificationError when there is none."""
-        return FleetPlan.from_json(self._read(self.folder / PLAN, "no fleet"))
+        file = self.folder / PLAN
+        try:
+            return FleetPlan.from_json(parse_sealed(file.read_text("utf-8")))
+        except OSError as error:
+            raise IdentificationError(f"{self.folder}: no fleet ({error.strerror or error})") from None
+        except ValueError as error:
+            raise IdentificationError(f"{file}: {error}") from None
 
     def put(self, chain: Chain, key: str, result: ModelResult) -> None:
         """Keep a fit; raises InputError when it cannot be written."""
@@ -51,11 +57,15 @@ class FleetStore:
         self._write(self._file(chain, key), data)
 
     def get(self, chain: Chain, key: str) -> ModelResult | None:
-        """A fit on record; None when there is none, or none that can be read."""
+        """A fit on record; None when there is none, or none that can be read, which is logged."""
+        file = self._file(chain, key)
         try:
-            data = json.loads(self._file(chain, key).read_text("utf-8"))
+            data = parse_sealed(file.read_text("utf-8"))
             return ModelResult.from_json(data["result"], ServoModel.from_json(data["model"]))
-        except (OSError, ValueError, KeyError, TypeError, ServoBenchError):
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, ServoBenchError) as error:
+            warn_once(f"{file}: this fit is left out until the fleet is identified again: {error}")
             return None
 
     def put_transfer(self, transfer: Transfer, basis: str) -> None:
@@ -64,10 +74,14 @@ class FleetStore:
 
     def get_transfer(self, basis: str | None = None) -> Transfer | None:
         """The matrix on record, if it was computed from this basis, or from any; None when there is none."""
+        file = self.folder / TRANSFER
         try:
-            data = self._read(self.folder / TRANSFER, "no transfer matrix")
+            data = parse_sealed(file.read_text("utf-8"))
             return Transfer.from_json(data) if basis in (None, data["basis"]) else None
-        except (KeyError, TypeError, IdentificationError):
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError, IdentificationError) as error:
+            warn_once(f"{file}: the transfer matrix is left out until the fleet is identified again: {error}")
             return None
 
     def put_problems(self, problems: Mapping[str, str]) -> None:
@@ -76,10 +90,14 @@ class FleetStore:
 
     def get_problems(self) -> dict[str, str]:
         """Unit → why it could not be fitted."""
+        file = self.folder / PROBLEMS
         try:
-            data = self._read(self.folder / PROBLEMS, "no problems")
+            data = parse_sealed(file.read_text("utf-8"))
             return {str(unit): str(problem) for unit, problem in data.items()}
-        except (AttributeError, IdentificationError):
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, AttributeError) as error:
+            warn_once(f"{file}: why units could not be fitted is not known any more: {error}")
             return {}
 
     def result(self) -> FleetResult:
@@ -94,16 +112,8 @@ class FleetStore:
     def _write(self, file: Path, data: Any) -> None:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(file, json.dumps(data, indent=1).encode())
+            write_atomically(file, sealed_text(data, indent=1, allow_nan=True).encode())
         except OSError as error:
             raise InputError(
                 f"{file}: the fleet's results cannot be written ({error.strerror or error}); choose another folder"
             ) from None
-
-    def _read(self, file: Path, lacking: str) -> Any:
-        try:
-            return json.loads(file.read_text("utf-8"))
-        except OSError as error:
-            raise IdentificationError(f"{self.folder}: {lacking} ({error.strerror or error})") from None
-        except ValueError as error:
-            raise IdentificationError(f"{file}: {error}") from None

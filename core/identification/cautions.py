@@ -10,7 +10,8 @@ from core.identification.recommendation import VALIDATION
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, step_cost
 from core.identification.timestep import SEARCH_SHARE, expected_error
-from core.model import ServoModel
+from core.model import EDITED_ENTRY, ServoModel
+from core.sealed import EDITED
 
 UNSEEN = 1.5
 """Validation error over training error from which a fit is called too close to its runs."""
@@ -26,6 +27,7 @@ def cautions(found: Identification) -> tuple[Finding, ...]:
     stopped = _warning("stopped", "the identification was stopped before its end", "continue with --resume")
     return (
         *([stopped] if found.stopped else []),
+        *([_warning("edited", f"the file of {name} was {EDITED}")] if best.model.provenance.get(EDITED_ENTRY) else []),
         *_about_errors(found),
         *_about_choice(found),
         *_about_repeats(found),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,10 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
+from core.catalogue import load_model, shipped_models
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
 from core.identification.objective import Batch
 from core.model import ServoModel
+from core.plan import suggested_plan
 from core.recording import Recording
 
 Array = NDArray[np.float64]
@@ -84,6 +87,62 @@ def _apart(model: ServoModel, matrix: Array, runs: Sequence[Recording], options:
         return np.abs(motions - motions[:, :1]).mean(axis=0)
 
     return float(np.mean(Batch(model, runs, **options).residuals(matrix, distances), axis=0).max())
+
+
+REACH = "reach"
+"""Provenance entry of a fitted model with `reach_of` the runs it was fitted to."""
+WITHIN = 1.25
+"""Speeds, loads and gains beyond those of the fit by at most this factor count as known."""
+
+
+def reach_of(recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Return how far runs reach, as plain data: speed [rad/s], load [N·m], kp, and whether any ran with torque off."""
+    loads = [recording.bench.gravity_torque for recording in recordings]
+    gains = [recording.settings.kp for recording in recordings]
+    return {
+        "speed": max(peak_speed(recording.time, recording.position) for recording in recordings),
+        "load": [min(loads), max(loads)],
+        "kp": [min(gains), max(gains)],
+        "released": any(not recording.torque_enable.all() for recording in recordings),
+    }
+
+
+def peak_speed(time: Array, position: Array) -> float:
+    """Return the speed that a motion exceeds in one sample of a hundred [rad/s]; time (n,) s, position (n,) rad."""
+    return float(np.percentile(np.abs(np.gradient(position, time)), 99.0)) if len(time) > 1 else 0.0
+
+
+def beyond_reach(model: ServoModel, bench: Bench, kp: float, speed: float, released: bool) -> str:
+    """Return why a model knows little of a motion, empty where it was fitted to motions of that kind.
+
+    speed: `peak_speed` of the motion [rad/s]; released: whether the torque is off in a part of it. A shipped model
+    reaches as far as its servo's suggested plan.
+    """
+    reach: Any = model.provenance.get(REACH) or _shipped_reach(model)
+    try:
+        load, (lightest, heaviest), (softest, stiffest) = bench.gravity_torque, reach["load"], reach["kp"]
+        fastest, known_released = float(reach["speed"]), bool(reach["released"])
+    except (TypeError, KeyError, ValueError):
+        return "the model does not say which motions it was fitted to"
+    if not lightest / WITHIN <= load <= heaviest * WITHIN:
+        return f"the model was fitted to loads of {lightest:.2g} to {heaviest:.2g} N·m, set are {load:.2g} N·m"
+    if not softest / WITHIN <= kp <= stiffest * WITHIN:
+        return f"the model was fitted to gains of kp {softest:g} to {stiffest:g}, set is kp {kp:g}"
+    if speed > fastest * WITHIN:
+        return f"the model was fitted to speeds of up to {fastest:.2g} rad/s, this motion has {speed:.2g} rad/s"
+    if released and not known_released:
+        return "the model was fitted to motion with torque on, and here it is off for a time"
+    return ""
+
+
+def _shipped_reach(model: ServoModel) -> dict[str, Any] | None:
+    """Reach of a shipped model; None for any other."""
+    shipped = model.friction in shipped_models(model.servo) and load_model(model.servo, model.friction)
+    if not shipped or dict(shipped.values) != dict(model.values):
+        return None
+    plan = suggested_plan(model.spec)
+    loads = [Bench(mass=mass, length=length).gravity_torque for mass in plan.masses for length in plan.lengths]
+    return {"speed": math.inf, "load": [0.0, max(loads)], "kp": [min(plan.kps), max(plan.kps)], "released": True}
 
 
 def saturated_share(recordings: Sequence[Recording]) -> float:

@@ -31,7 +31,7 @@ from core.identification.conditions import (
 )
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
 from core.identification.evidence import Evidence, RunOffset
-from core.identification.extrapolation import disagreement, saturated_share
+from core.identification.extrapolation import REACH, disagreement, reach_of, saturated_share
 from core.identification.objective import Batch
 from core.identification.offsets import with_offsets
 from core.identification.placed import PlacedResiduals
@@ -466,6 +466,10 @@ class _Job:
     def _saturated_share(self) -> float:
         return saturated_share(self.train)
 
+    @cached_property
+    def _reach(self) -> dict[str, Any]:
+        return reach_of(self.train)
+
     @property
     def _polishes(self) -> bool:
         return self.request.polish and self._placed is None
@@ -677,6 +681,7 @@ class _Job:
             "repeat_spread": max(maes) - min(maes),
             "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
             "saturated_share": self._saturated_share,
+            REACH: self._reach,
             "unused_channels": unused_channels(self.train),
             **({"command_path_choice": self.path_choice} if self.path_choice else {}),
             "versions": dict(_versions()),

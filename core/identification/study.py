@@ -27,6 +27,7 @@ from core.identification.request import IdentificationRequest, search_template
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
+from core.sealed import SEAL, is_broken, sealed
 from core.simulation import sampling_interval
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ def open_storage(url: str) -> BaseStorage:
     try:
         if url.startswith(JOURNAL_SCHEME):
             journal = url.removeprefix(JOURNAL_SCHEME)
+            _check_last_line(Path(journal))
             return JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
         return RDBStorage(url)
     except Exception as error:
@@ -96,6 +98,26 @@ def _is_json(line: bytes) -> bool:
     return True
 
 
+def _check_last_line(journal: Path) -> None:
+    """Raise ValueError for a damaged last line, which optuna takes for one that is being written and passes over."""
+    content = journal.read_bytes() if journal.exists() else b""
+    if content.endswith(b"\n"):
+        json.loads(content[content.rfind(b"\n", 0, -1) + 1 :])
+
+
+def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Return a study's trials in order; raises IdentificationError for one that is not as it was written."""
+    trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
+    for trial in trials:
+        # Databases keep no order, and trials of earlier versions have no seal.
+        attributes = dict(sorted(trial.user_attrs.items()))
+        value = trial.value if trial.state == TrialState.COMPLETE else None
+        whole = (attributes.get("generation"), attributes.get("value")) == (trial.number, value)
+        if SEAL in attributes and (is_broken(attributes) or not whole):
+            raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
+    return trials
+
+
 class StudyRecord:
     """One search's study, open for writing; use as a context manager."""
 
@@ -135,8 +157,10 @@ class StudyRecord:
             except Exception as error:
                 raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
         self._study = study
-        trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
-        self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in trials]
+        try:
+            self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in generations(study)]
+        except (IdentificationError, KeyError) as error:
+            raise IdentificationError(f"{storage} cannot be resumed: {error}; choose another folder") from None
         self._queue: queue.SimpleQueue[Generation | None] = queue.SimpleQueue()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._write, name="study", daemon=True)
@@ -159,9 +183,11 @@ class StudyRecord:
         distributions: dict[str, optuna.distributions.BaseDistribution] = {
             p.name: optuna.distributions.FloatDistribution(p.lower, p.upper) for p in self._parameters
         }
+        count = len(self.recorded) - 1
         while (generation := self._queue.get()) is not None:
             if self._failure is not None:
                 continue
+            count += 1
             values = generation.best.tolist()
             params = {
                 p.name: min(max(value, p.lower), p.upper) for p, value in zip(self._parameters, values, strict=True)
@@ -172,12 +198,16 @@ class StudyRecord:
                 # A surrogate's values say nothing about the best trial.
                 state=TrialState.PRUNED if generation.surrogate else TrialState.COMPLETE,
                 value=None if generation.surrogate else generation.best_value,
-                user_attrs={
-                    _VALUES: list(generation.values),
-                    "evaluations": generation.evaluations,
-                    "descent": generation.descent,
-                    "sigma": generation.sigma,
-                },
+                user_attrs=sealed(
+                    {
+                        "descent": generation.descent,
+                        "evaluations": generation.evaluations,
+                        "generation": count,
+                        "sigma": generation.sigma,
+                        "value": None if generation.surrogate else generation.best_value,
+                        _VALUES: list(generation.values),
+                    }
+                ),
             )
             try:
                 self._study.add_trial(trial)

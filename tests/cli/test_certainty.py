@@ -13,6 +13,7 @@ from bench_gui.cli import main
 from bench_gui.examples import example_session
 from bench_gui.results import load_identification
 from core.errors import IdentificationError
+from core.sealed import parse_sealed
 
 RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
 
@@ -50,7 +51,7 @@ def test_everything_for_a_person_and_for_machines(capsys, session, result) -> No
     for words in ("± 95 %", "profile 95 %", "bootstrap, 2 draws", "q_offset", "remarks", "certainty.json"):
         assert words in text
     data = json.loads(bench(capsys, *common, "--profile", "q_offset", "--json"))
-    assert json.loads((result / "certainty.json").read_text()) == data
+    assert parse_sealed((result / "certainty.json").read_text()) == data
     model = load_identification(result).results[0].model
     kept = read_certainty(result, model)
     profiled = {p.name for p in kept.parameters if p.profile is not None}

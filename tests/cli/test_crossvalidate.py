@@ -13,6 +13,7 @@ from bench_gui.results import load_identification
 from core.identification import terms, transfer
 from core.identification.folds import folds
 from core.identification.recommendation import VALIDATION
+from core.sealed import parse_sealed
 from sessions import Session
 
 FEW = (
@@ -61,7 +62,7 @@ def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, sessi
     text = bench(capsys, *common, "--trials", "32", "--transfer", "--terms")
     assert "fitted to \\ on, kp" in text
     assert "delay of the command" in text
-    kept = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())
+    kept = parse_sealed((tmp_path / "r" / "crossvalidation.json").read_text())
 
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("made again")

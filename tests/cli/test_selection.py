@@ -10,6 +10,7 @@ import pytest
 from bench_gui.cli import DAMAGED, main
 from bench_gui.examples import example_session
 from bench_gui.results import load_identification
+from core.sealed import parse_sealed
 from sessions import Annotation, Session, selection_text
 
 SENTENCE = "6 of 9 runs: 0003 damaged, 0004 excluded (slipped), 0007 not chosen; 0009 repeats 0002 byte for byte"
@@ -103,7 +104,7 @@ def test_an_identification_keeps_it_with_every_model_and_in_the_report(capsys, t
 def test_a_result_without_it_is_read_as_before(capsys, tmp_path, place, result, plain) -> None:
     for file in result.iterdir():
         if file.suffix == ".json":
-            (tmp_path / file.name).write_text(json.dumps(_without(json.loads(file.read_text()), "selection")))
+            (tmp_path / file.name).write_text(json.dumps(_without(parse_sealed(file.read_text()), "selection")))
     found = load_identification(tmp_path)
     assert selection_text(found.recommended.model.provenance) == ""
     assert bench(capsys, "report", place, tmp_path)[1] == ""
@@ -115,7 +116,7 @@ def test_a_crossvalidation_keeps_it_and_holds_equal_runs_out_together(capsys, tm
     assert SENTENCE in err
     data = json.loads(out)
     assert SENTENCE in selection_text(data)
-    assert data == json.loads((tmp_path / "crossvalidation.json").read_text())
+    assert data == parse_sealed((tmp_path / "crossvalidation.json").read_text())
     for fold in data["folds"]:
         assert len({run in fold["held_out"] for run in ("0002_lift_and_drop_kp400", "0009_lift_and_drop_kp400")}) == 1
 

@@ -10,7 +10,14 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification import extrapolation
-from core.identification.extrapolation import disagreement, saturated_beyond, saturated_share
+from core.identification.extrapolation import (
+    REACH,
+    beyond_reach,
+    disagreement,
+    reach_of,
+    saturated_beyond,
+    saturated_share,
+)
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory
@@ -89,3 +96,24 @@ def test_runs_that_saturate_more_than_the_fit_are_told() -> None:
         fitted, [calm, strong]
     )
     assert saturated_beyond(model, [strong]) == ""
+
+
+def test_a_model_knows_motions_as_fast_as_heavy_and_as_stiff_as_those_of_its_fit() -> None:
+    model = load_model("mx106", "m1")
+    reach = reach_of([run(model, 8.0), run(model, 16.0)])
+    load = Bench(mass=0.5, length=0.15)
+    assert reach["load"] == [load.gravity_torque] * 2
+    assert reach["kp"] == [8.0, 16.0]
+    assert not reach["released"]
+    fitted = replace(model, provenance={REACH: reach})
+    assert beyond_reach(fitted, load, 16.0, reach["speed"], False) == ""
+    assert "N·m" in beyond_reach(fitted, Bench(mass=1.5, length=0.15), 16.0, 0.0, False)
+    assert "kp 8 to 16" in beyond_reach(fitted, load, 32.0, 0.0, False)
+    assert "rad/s" in beyond_reach(fitted, load, 8.0, 1.5 * reach["speed"], False)
+    assert "torque on" in beyond_reach(fitted, load, 8.0, 0.0, True)
+
+
+@pytest.mark.parametrize("provenance", [{}, {REACH: {"speed": "fast"}}, {REACH: 3}])
+def test_a_model_that_does_not_say_what_it_was_fitted_to_knows_nothing(provenance) -> None:
+    model = replace(known_model(), provenance=provenance)
+    assert "does not say" in beyond_reach(model, Bench(mass=0.5, length=0.15), 8.0, 0.0, False)

@@ -22,6 +22,7 @@ from core.catalogue import (
 )
 from core.errors import ModelError
 from core.model import ServoModel, build_model
+from core.sealed import with_seal_line
 
 TEXT = new_servo_text("hexa")
 
@@ -192,7 +193,7 @@ def test_a_model_makes_its_servo_known_where_it_is_not(folder, monkeypatch, tmp_
     there = ServoModel.from_json_text(text)
     assert (there, there.to_json_text()) == (model, text)
     assert load_servo("hexa") == model.spec
-    assert (tmp_path / "elsewhere" / "hexa.toml").read_text("utf-8") == TEXT
+    assert (tmp_path / "elsewhere" / "hexa.toml").read_text("utf-8") == with_seal_line(TEXT)
 
 
 def test_a_models_own_facts_win_for_it_and_change_nothing_here():

@@ -22,6 +22,7 @@ from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest
 from core.plan import GridPlan
+from core.sealed import parse_sealed
 from sessions import Session
 
 FIRST_SEEN = IDENTIFY
@@ -208,7 +209,7 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     arguments = ["crossvalidate", session, "--by", "trajectory", "--model", "m1", "--command-path", "off"]
     assert main([*map(str, arguments), "--trials", "32", "--jobs", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
     capsys.readouterr()
-    ours, theirs = (json.loads((place / SUMMARY).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
+    ours, theirs = (parse_sealed((place / SUMMARY).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
     for data in (ours, theirs):
         for fit in data["fits"]:
             fit["model"].pop("provenance")
@@ -321,7 +322,7 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     person.open(path)
     person.until(lambda: certifying.result is not None)
     assert texts(panel.table) == rows
-    data = json.loads((folder / CERTAINTY).read_text("utf-8"))
+    data = parse_sealed((folder / CERTAINTY).read_text("utf-8"))
     data["parameters"][0]["value"] *= 1.01
     (folder / CERTAINTY).write_text(json.dumps(data))
     person.open(path)

@@ -465,14 +465,13 @@ def test_a_run_is_excluded_for_a_reason(person, session):
     index = view.order.index(0, 0)
     assert view.order.data(index, Qt.ItemDataRole.FontRole).strikeOut()
     assert "the load slipped" in view.order.data(index, Qt.ItemDataRole.ToolTipRole)
-    # Selected, it is compared, but never fitted; by itself it is neither.
-    assert [run.id for run in library.chosen()] == [first]
-    assert library.for_fit() == []
+    # Selected or not, it is neither compared nor fitted.
+    assert person.controller.comparison.runs == library.for_fit() == []
     assert library.left_out(library.for_fit()).startswith(
         f"0 of {len(library.runs)} runs: 0001 excluded (the load slipped), "
     )
     panel(person).select([])
-    assert [run.id for run in library.chosen()] == others == [run.id for run in library.for_fit()]
+    assert [run.id for run in person.controller.comparison.runs] == others == [run.id for run in library.for_fit()]
     assert [r.id for r in library.for_fit()] == Session.open(session).fit_ids()
     assert "1 excluded" in panel(person).count.text()
     panel(person).select([first])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench_gui.connect.servo_link import ServoView
-from bench_gui.log.journal import MOST_ENTRIES, Journal
+from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.place.rests import Target
 from bench_gui.record.estimate import end_time, file_size, size_in_words
@@ -16,6 +16,7 @@ from bench_gui.units import DEGREES, RADIANS, with_uncertainty
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
 from core.placement import PlacedPoint
+from core.sealed import EDITED, SEAL, is_edited
 from drivers.servo import ServoState
 from tests.gui.test_columns import row_of
 
@@ -31,6 +32,16 @@ def test_only_errors_and_faults_wait_to_be_looked_at(level, unseen):
     (entry,) = journal.entries
     assert (entry.level, entry.text) == (level, "The coupling slipped")
     assert journal.text() == f"{entry.at.isoformat(timespec='seconds')}  {level:7}  The coupling slipped\n"
+
+
+def test_warnings_about_files_reach_the_window_until_it_closes():
+    warnings, said = FileWarnings(), []
+    warnings.logged.connect(said.append)
+    assert is_edited({"kt": 2.7, SEAL: "another"}, "mine.json")
+    assert said[0].startswith(f"mine.json: {EDITED}")
+    warnings.close()
+    assert is_edited({"kt": 2.8, SEAL: "another"}, "mine.json")
+    assert len(said) == 1
 
 
 def test_the_oldest_lines_of_a_journal_go_first():

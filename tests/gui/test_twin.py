@@ -14,6 +14,7 @@ from bench_gui.record.mounting import (
     LOAD,
     OUTSIDE_LIMIT,
     SLIP,
+    UNKNOWN,
     ZERO,
     Start,
     Watch,
@@ -171,3 +172,53 @@ def test_live_samples_survive_growing():
         assert run.take(block)
     np.testing.assert_array_equal(run.column("time"), rows["time"])
     np.testing.assert_array_equal(run.column("position"), rows["position"])
+
+
+SLOW = {"speed": 1.5, "load": [0.7, 1.5], "kp": [4.0, 8.0], "released": False}
+"""Reach of a model that was fitted to slow motion."""
+
+
+@pytest.fixture(scope="module")
+def slow(model):
+    """A model with another armature and another back-EMF, which slow motion leaves open: that it follows well."""
+    values = {"armature": 6.0 * model.values["armature"], **{n: 1.5 * model.values[n] for n in ("kt", "R")}}
+    wrong = model.with_parameters(model.parameters.with_values(values))
+    bench = Bench(mass=1.0, length=0.15)
+    apart = moved(wrong, "up_and_down", bench)[1] - moved(model, "up_and_down", bench)[1]
+    assert np.abs(apart).mean() < 0.02
+    return replace(wrong, provenance={"validation_mae": 0.015, "reach": SLOW})
+
+
+@pytest.mark.parametrize("kp", [4.0, 8.0, 32.0])
+@pytest.mark.parametrize("name", PAPER_TRAJECTORIES)
+def test_a_perfect_bench_with_an_unlike_motion_is_not_blamed(model, slow, name, kp):
+    """The bench is as it was typed, the servo is the true one; only the model is not made for the motion."""
+    time, position = moved(model, name, Bench(mass=1.0, length=0.15), kp=kp)
+    run = header(model, name, kp)
+    causes = explain(slow, make_trajectory(name), run, REST, time, position)
+    assert {cause.kind for cause in causes} <= {UNKNOWN}
+    assert not any(word in in_words(causes, run, RADIANS) for word in ("heavier", "lighter", "fits kp", "slipped"))
+
+
+def test_a_motion_that_is_unlike_is_named_with_what_the_model_knows(model, slow):
+    time, position = moved(model, "sin_time_square", Bench(mass=1.0, length=0.15))
+    run = header(model, "sin_time_square")
+    words = in_words(explain(slow, make_trajectory("sin_time_square"), run, REST, time, position), run, RADIANS)
+    assert "fitted to speeds of up to 1.5 rad/s" in words
+
+
+def test_a_wrong_load_is_found_by_a_model_of_such_motion(model):
+    known = replace(model, provenance={"validation_mae": 0.004, "reach": {**SLOW, "speed": 8.0}})
+    time, position = moved(model, "sin_sin", Bench(mass=1.6, length=0.15))
+    causes = explain(known, make_trajectory("sin_sin"), header(model), REST, time, position)
+    assert (causes[0].kind, causes[0].value) == (LOAD, pytest.approx(1.6, rel=0.05))
+
+
+@pytest.mark.parametrize("factor", [0.1, 8.0])
+def test_a_value_at_the_end_of_those_tried_explains_nothing(model, factor):
+    time, position = moved(model, "sin_sin", Bench(mass=factor, length=0.15))
+    assert LOAD not in {cause.kind for cause in found(model, "sin_sin", time, position)}
+
+
+def test_a_model_without_held_out_runs_errs_at_least_as_on_its_own(model):
+    assert half_width(replace(model, provenance={"train_mae": 0.031}), STEP, np.zeros(1))[1:] == (0.093, False)

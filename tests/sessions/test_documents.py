@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from core.sealed import parse_sealed
 from sessions import Session, SessionError, UnreadableError, documents, export_single, import_paths, import_single
 from sessions.documents import DOCUMENT_NAMES, LOCK_NAME, MAX_DOCUMENT
 from sessions.errors import NewerFormatError
@@ -63,7 +64,7 @@ def test_a_document_is_absent_until_it_is_set_and_after_it_is_removed(session):
 def test_the_file_says_what_it_is_in_plain_json(session):
     session.set_document("placed_points", {"Drehmoment": "größer"})
     text = (session.path / "placed_points.json").read_text("utf-8")
-    assert json.loads(text) == wrapped("placed_points", {"Drehmoment": "größer"})
+    assert parse_sealed(text) == wrapped("placed_points", {"Drehmoment": "größer"})
     assert "größer" in text
 
 

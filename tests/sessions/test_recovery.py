@@ -166,6 +166,17 @@ def test_a_part_with_any_bytes_changed_is_recovered_or_set_aside(abandoned, sess
     assert len(opened.load_all()) == len(opened.recovery.recovered)
 
 
+def test_a_changed_provenance_of_a_part_is_noticed(abandoned, session):
+    """Rows have check sums of their own and HDF5 those of attributes; a text is neither."""
+    part = abandoned
+    content = part.read_bytes()
+    assert content.count(b'"Ada"') == 1
+    part.write_bytes(content.replace(b'"Ada"', b'"Eda"'))
+    report = Session.open(session.path).recovery
+    assert report.recovered == ()
+    assert "the provenance is not the one that was written" in report.damaged[0]
+
+
 def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
     with monkeypatch.context() as newer:
         newer.setattr(schema, "FORMAT_VERSION", 99)

@@ -1,5 +1,7 @@
 """Runs by their numbers: the sentence about those of a result, and the order of what is noted about them."""
 
+from dataclasses import replace
+
 import pytest
 
 from sessions.annotations import Annotation, revised
@@ -55,3 +57,24 @@ def test_notes_are_kept_in_the_order_of_the_runs_numbers():
     document = revised(None, reversed(ids), lambda identity, _: Annotation(note=identity))
     assert list(document) == list(ids)
     assert [entry["note"] for entry in document.values()] == list(ids)
+
+
+def test_simulated_runs_are_kept_apart_from_real_ones_unless_named(session, recording):
+    """The way a run was made is read from the servo's address in its header."""
+    plain = recording()
+    real = [session.add(plain) for _ in range(2)]
+    made = replace(plain, provenance={**plain.provenance, "servo_address": "simulated:mx106?seed=1"})
+    simulated = session.add(made)
+    aborted = session.add(plain, "abort")
+    assert [run.simulated for run in session.runs()] == [False, False, True, False]
+    assert session.fit_ids() == real
+    assert session.fit_ids([simulated]) == [simulated]
+    kept_apart = session.selection(session.load_for_fit())
+    assert kept_apart.text.startswith("2 of 4 runs: 0003 simulated, 0004 aborted")
+    assert kept_apart.brief == "2 of 4 runs (1 simulated, 1 not complete)"
+    together = session.selection(session.load_for_fit([real[0], simulated]))
+    assert together.text.endswith("; 1 of them simulated")
+    assert not together.complete
+    for run in (*real, aborted):
+        session.annotate(run, Annotation(excluded=True))
+    assert session.fit_ids() == [simulated]

@@ -4,13 +4,12 @@ Times, identifiers and checksums over them are each one's own. The simulated ser
 what it does does not depend on how fast this machine is.
 """
 
-import json
-
 import h5py
 import numpy as np
 
 from bench_gui.cli import main
 from bench_gui.shell.tasks import EXPORT, IDENTIFY
+from core.sealed import parse_sealed
 from drivers.servo import ServoState
 
 SERVO = "simulated:mx106?clock=virtual&read_jitter=0"
@@ -74,12 +73,12 @@ def test_cli_twin(person, tmp_path, capsys):
     assert main(["identify", str(recorded), *found, "--quiet", "-o", str(result)]) == 0
     for name in ("m1.json", "m4.json"):
         assert (fitted / name).read_bytes() == (result / name).read_bytes()
-    rows = [json.loads((folder / "result.json").read_text("utf-8")) for folder in (fitted, result)]
+    rows = [parse_sealed((folder / "result.json").read_text("utf-8")) for folder in (fitted, result)]
     for row in (*rows[0], *rows[1]):
         assert row.pop("wall_seconds") > 0
         row.pop("file")
     assert rows[0] == rows[1]
-    records = [json.loads((folder / "identification.json").read_text("utf-8")) for folder in (fitted, result)]
+    records = [parse_sealed((folder / "identification.json").read_text("utf-8")) for folder in (fitted, result)]
     for record in records:
         record.pop("begun")
         record["request"].pop("threads", None)

@@ -1,0 +1,107 @@
+"""JSON files that show when they are no longer what the program wrote.
+
+A sealed object holds the SHA-256 of its other entries under "seal"; of an array each object is sealed. The hash covers
+the data in their order, not the text, so a file may be indented differently. A file without a seal comes from an
+earlier version or another program, and is read as it is.
+
+A flipped bit and an edit by hand look alike, so the kind of file decides. What only the program writes is damaged when
+its seal is broken: read it with `parse_sealed`. What people edit as well (models, annotations, plans, settings) is used
+with a warning: read it with `is_edited`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+LOG = logging.getLogger(__name__)
+
+SEAL = "seal"
+"""Entry of a sealed object, the last one."""
+
+SEAL_LINE = "# seal: "
+"""Begins the last line of a sealed text that is no JSON; its SHA-256 follows."""
+
+EDITED = "edited by hand, or damaged, since ServoBench wrote it"
+
+
+def sealed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return JSON data with their seal."""
+    return {**data, SEAL: _digest(data)}
+
+
+def sealed_text(data: Any, *, indent: int | None = 2, allow_nan: bool = False) -> str:
+    """Return the text of a sealed object, or of an array of them; raises ValueError for NaN unless it is allowed."""
+    whole = [sealed(item) for item in data] if isinstance(data, list) else sealed(data)
+    text = json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a path that is no UTF-8 text
+        text = json.dumps(whole, indent=indent, allow_nan=allow_nan)
+    return text + "\n"
+
+
+def parse_sealed(text: str | bytes) -> Any:
+    """Return the data of `sealed_text`, without their seals; raises ValueError for a broken seal or no JSON."""
+    data = json.loads(text)
+    for item in data if isinstance(data, list) else (data,):
+        if is_broken(item):
+            raise ValueError("the file is damaged: its contents are not the ones that were written (the seal differs)")
+        if isinstance(item, dict):
+            item.pop(SEAL, None)
+    return data
+
+
+def is_broken(data: Any) -> bool:
+    """Whether a parsed object has a seal that does not fit its other entries."""
+    return isinstance(data, Mapping) and SEAL in data and data[SEAL] != _digest(data)
+
+
+def is_edited(data: Any, source: object) -> bool:
+    """As `is_broken`, for a file that people may edit; logs a warning naming the source, once for each content."""
+    if not is_broken(data):
+        return False
+    _warn_edited(source, _digest(data))
+    return True
+
+
+def with_seal_line(text: str) -> str:
+    """Return a text, such as TOML, whose last line is a comment that seals the others."""
+    return f"{text}\n{SEAL_LINE}{_hash(text)}\n"
+
+
+def without_seal_line(text: str, source: object) -> str:
+    """Inverse of `with_seal_line`, for a file that people may edit; warns as `is_edited`, any other text is kept."""
+    content, found, seal = text.rpartition(f"\n{SEAL_LINE}")
+    if not found:
+        return text
+    if seal.strip() != _hash(content):
+        _warn_edited(source, _hash(text))
+    return content
+
+
+def warn_once(message: str) -> None:
+    """Log a warning, unless this process has logged it before."""
+    _warn_once(message, "")
+
+
+def _warn_edited(source: object, content: str) -> None:
+    _warn_once(f"{source}: {EDITED}; it is used as it is (remove its seal to accept it)", content)
+
+
+@cache
+def _warn_once(message: str, key: str) -> None:
+    LOG.warning("%s", message)
+
+
+def _digest(data: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in data.items() if name != SEAL}
+    return _hash(json.dumps(rest))
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

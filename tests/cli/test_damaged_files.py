@@ -1,0 +1,88 @@
+"""One changed digit in a file: what a command says, and with which status it ends."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench_gui.cli import main
+from bench_gui.examples import example_session
+from bench_gui.results import FOLDER, SUMMARY, load_identification, save_identification
+from core.catalogue import load_model
+from core.identification.request import IdentificationRequest
+from core.identification.result import Identification, Repeat
+from core.model import ServoModel
+from sessions import Annotation, Session
+from tests.core.fleet.specimens import unit
+
+RUN = "0001_lift_and_drop_kp100"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    """The example with a trimmed run and one result, whose fit is given."""
+    session = example_session(tmp_path_factory.mktemp("home"))
+    Session.open(session).annotate(RUN, Annotation(trim_begin=0.5, trim_end=2.5))
+    given = unit("one")
+    facts = {"split": "none", "train": [RUN], "validation": [], "seed": 0, "metric": "mae", "supply": "logged"}
+    result = given.results["m1"]
+    model = ServoModel.from_json({**result.model.to_json(), "provenance": {**facts, "data_hash": ""}})
+    repeat = Repeat(0, result.train_mae, None, None, 1, model.parameters)
+    fitted = replace(result, model=model, repeats=(repeat,))
+    asked = IdentificationRequest(servo="mx106", models=("m1",), validation="none")
+    save_identification(
+        Identification(asked, given.split, (fitted,), stopped=False), session / FOLDER / "2026-01-01T00-00-00"
+    )
+    return session
+
+
+@pytest.fixture
+def session(made, tmp_path) -> Path:
+    return Path(shutil.copytree(made, tmp_path / "lab"))
+
+
+def change(file: Path, old: str, new: str) -> None:
+    text = file.read_text("utf-8")
+    assert old in text
+    file.write_text(text.replace(old, new, 1), "utf-8")
+
+
+def test_a_trim_edited_by_hand_is_used_with_a_warning(session, capsys, caplog):
+    before = Session.open(session).data_hash()
+    change(session / "annotations.json", "2.5", "2.7")
+    assert main(["evaluate", str(session), "--model", "xl330:m1", "--runs", RUN, "--json"]) == 0
+    assert f"{session / 'annotations.json'}: edited by hand, or damaged" in caplog.text
+    assert Session.open(session).data_hash() != before
+
+
+def test_a_damaged_result_ends_a_command_in_one_line(session, capsys):
+    file = session / FOLDER / "2026-01-01T00-00-00" / SUMMARY
+    assert load_identification(file.parent).results[0].train_mae == 0.003
+    change(file, '"train_mae": 0.003', '"train_mae": 0.002')
+    assert main(["report", str(session), "-o", str(session / "report.html")]) == 1
+    said = capsys.readouterr().err.strip()
+    assert "\n" not in said
+    assert str(file.parent) in said
+    assert "not the ones that were written" in said
+
+
+def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, capsys, caplog):
+    file = tmp_path / "mine.json"
+    model = load_model("xl330", "m1")
+    file.write_text(model.to_json_text(), "utf-8")
+    arguments = ["evaluate", str(made), "--model", str(file), "--runs", RUN]
+    assert main([*arguments, "--json"]) == 0
+    assert "edited" not in json.loads(capsys.readouterr().out)["warning"]
+    assert not caplog.records
+    change(file, repr(model.values["kt"]), "0.25")
+    assert main([*arguments, "--json"]) == 0
+    assert "the model was edited by hand, or damaged" in json.loads(capsys.readouterr().out)["warning"]
+    assert str(file) in caplog.text
+
+
+def test_a_damaged_index_is_made_again(session):
+    runs = Session.open(session).runs()
+    change(session / "index.json", '"kp": 100', '"kp": 900')
+    assert Session.open(session).runs() == runs

@@ -1,0 +1,76 @@
+"""The window's Compare and `bench evaluate` judge the same runs of a session, with the same mean."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from bench_gui.cli import main
+from bench_gui.compare.comparison import Comparison
+from bench_gui.compare.models import CATALOGUE, ModelShelf
+from bench_gui.examples import example_session
+from bench_gui.session.library import Library
+from sessions import Annotation, Session
+
+RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400")
+
+
+class Now:
+    """Does at once what the window does in threads and in its desk's process."""
+
+    closed = False
+
+    def submit(self, lane, work, *arguments, done=lambda result: None, failed=None):
+        done(work(*arguments))
+
+    def call(self, task, *arguments):
+        return task(*arguments)
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory) -> Path:
+    """Two complete runs of the example, one excluded, one aborted half-way and one simulated."""
+    place = tmp_path_factory.mktemp("lab") / "session"
+    example = Session.open(example_session(tmp_path_factory.mktemp("home")))
+    session = Session.create(place)
+    first, second = (example.load(run) for run in RUNS)
+    session.add_all([first, second])
+    session.annotate(session.add(example.load("0003_sin_sin_kp100")), Annotation(excluded=True))
+    session.add(replace(first, channels={n: v[:300] for n, v in first.channels.items()}), "abort")
+    session.add(replace(second, provenance={**second.provenance, "servo_address": "simulated:xl330"}))
+    return place
+
+
+def judged_by_the_window(path: Path) -> tuple[dict[str, float], str]:
+    """Errors of the shipped M1 on what Compare shows without a selection [rad], and what it says of the others."""
+    QCoreApplication.instance() or QCoreApplication([])
+    now, shelf = Now(), ModelShelf()
+    library = Library(now)
+    shelf.set_servo("xl330")
+    comparison = Comparison(library, shelf, now, now)
+    library.open(path)
+    comparison.choose((f"{CATALOGUE}:xl330:m1",))
+    comparison.judge()
+    (entry,) = comparison.entries
+    return dict(comparison.book.of(entry)), library.selection(comparison.runs).brief
+
+
+def test_window_and_command_average_the_same_runs(session, capsys):
+    errors, brief = judged_by_the_window(session)
+    assert main(["evaluate", str(session), "--model", "xl330:m1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert {run["id"]: run["mae"] for run in said["runs"]} == pytest.approx(errors)
+    assert said["mean_mae"] == pytest.approx(np.mean(list(errors.values())))
+    assert brief == said["selection"]["brief"] == "2 of 5 runs (1 excluded, 1 not complete, 1 simulated)"
+    assert main(["evaluate", str(session), "--model", "xl330:m1"]) == 0
+    assert "2 of 5 runs" in capsys.readouterr().out
+
+
+def test_simulated_runs_are_used_where_they_are_named(session, capsys):
+    made = Session.open(session).runs()[-1]
+    assert made.simulated
+    assert main(["evaluate", str(session), "--model", "xl330:m1", "--runs", f"0001_lift_and_drop_kp100,{made.id}"]) == 0
+    assert "1 of them simulated" in capsys.readouterr().err
