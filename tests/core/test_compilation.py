@@ -1,13 +1,16 @@
 """The disk cache of compiled kernels, across processes."""
 
+import gc
 import os
 import subprocess
 import sys
 from itertools import product
 
+import numba
 import pytest
+from numba.core import event
 
-from core.kernel.compilation import fingerprint
+from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Contact, Law
 
 USE = """
@@ -57,3 +60,24 @@ def test_no_two_variants_share_a_number():
     numbers = [fingerprint(*variant) for variant in product(Law, (False, True), Contact, (False, True))]
     assert len(set(numbers)) == len(numbers)
     assert min(numbers) > 0
+
+
+def test_compiling_collects_no_garbage(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    compiling = []
+
+    class Collecting(event.Listener):
+        def on_start(self, event):
+            compiling.append(gc.isenabled())
+
+        def on_end(self, event):
+            compiling.append(gc.isenabled())
+
+    def doubled(x):
+        return 2.0 * x
+
+    with event.install_listener("numba:compile", Collecting()):
+        assert kept_on_disk(doubled)(1.5) == 3.0
+
+    assert compiling == [False, False]
+    assert gc.isenabled()

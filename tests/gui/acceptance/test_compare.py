@@ -173,7 +173,7 @@ def exported(compared, tmp_path, monkeypatch):
     def act(ending, tab=OVERLAY):
         view = compared.window.compare
         compared.click(view.tabs.buttons[tab])
-        compared.until(lambda: view._export.contents().panels)
+        compared.until(lambda: bool(view._export.contents().panels))
         path = tmp_path / f"plot_{tab}{ending}"
         monkeypatch.setattr(export, "ask_plot_file", lambda *_: path)
         done = []
