@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
-from sessions.facts import RunFacts, storable
+from sessions.facts import EXIT_STATUSES, RunFacts, storable
 from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, check_channels, read_facts, read_values, reading, write_facts
 from sessions.superblock import ClosedView
 from sessions.trial import survive
@@ -158,7 +158,10 @@ def _read_end(path: Path) -> dict[str, str]:
         _, mark, line = file.read().rpartition(END_MARK)
     if not mark or not line.endswith(b"\n") or line[:8] != b"%08x" % zlib.crc32(line[9:-1]):
         return {}
-    return dict(zip(("exit_status", "reason", "finished"), json.loads(line[9:-1]), strict=True))
+    end = json.loads(line[9:-1])
+    if not isinstance(end, list) or len(end) != 3 or not all(isinstance(text, str) for text in end):
+        return {}
+    return dict(zip(("exit_status", "reason", "finished"), end, strict=True)) if end[0] in EXIT_STATUSES else {}
 
 
 @contextlib.contextmanager

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,7 +55,7 @@ class Selection:
     runs: tuple[str, ...]
     left_out: tuple[LeftOut, ...] = ()
     not_chosen: tuple[str, ...] = ()
-    """Runs that could be used and were not asked for, by id, tag, sample or servo."""
+    """Runs that were not asked for, by id, tag, sample or servo."""
     equal: tuple[tuple[str, ...], ...] = ()
     """Runs with the same content, each set in the order of the runs."""
     simulated: tuple[str, ...] = ()
@@ -144,22 +144,32 @@ def fit_runs(
 
 
 def selection_of(
-    used: Sequence[Divisible], runs: Sequence[RunSummary], damaged: Mapping[str, str], noted: Mapping[str, Annotation]
+    used: Sequence[Divisible],
+    runs: Sequence[RunSummary],
+    damaged: Mapping[str, str],
+    noted: Mapping[str, Annotation],
+    asked: Container[str] | None = None,
 ) -> Selection:
     """Say what became of every run of a session.
 
     used: recordings, or the summaries of runs; runs: all that can be read; damaged: run id to why a run cannot be
-    read; noted: annotations by run id.
+    read; noted: annotations by run id; asked: ids of the runs that were asked for, None for all.
     """
     chosen = {run.id for run in used}
     made = [run.id for run in runs if run.id in chosen and run.simulated]
     only_real = bool(chosen) and not made
     left_out: list[LeftOut] = []
+    not_chosen: list[str] = []
     for identity, why in damaged.items():
         note = noted.get(identity, BLANK)
-        if identity not in chosen:
-            left_out.append(LeftOut(identity, *(("excluded", note.reason) if note.excluded else (DAMAGED, why))))
-    not_chosen: list[str] = []
+        if identity in chosen:
+            continue
+        if note.excluded:
+            left_out.append(LeftOut(identity, "excluded", note.reason))
+        elif asked is None or identity in asked:
+            left_out.append(LeftOut(identity, DAMAGED, why))
+        else:
+            not_chosen.append(identity)
     for run in runs:
         note = noted.get(run.id, BLANK)
         if run.id in chosen:

@@ -259,9 +259,12 @@ class Session:
             if identity not in there
         ]
 
-    def selection(self, used: Sequence[Divisible]) -> Selection:
-        """Say which runs of the session these recordings are, and what became of the others; raises SessionError."""
-        return selection_of(used, self.runs(), self.damaged(), self.annotations())
+    def selection(self, used: Sequence[Divisible], asked: Container[str] | None = None) -> Selection:
+        """Say which runs of the session these recordings are, and what became of the others; raises SessionError.
+
+        asked: as for `selection_of`.
+        """
+        return selection_of(used, self.runs(), self.damaged(), self.annotations(), asked)
 
     def load_for_fit(self, ids: Iterable[str] | None = None, channels: Container[str] | None = None) -> list[Recording]:
         """Read these runs, or those of `fit_ids`, each only the part it is trimmed to.

@@ -93,9 +93,8 @@ def main(argv: list[str] | None = None) -> int:
 def _main(argv: list[str]) -> int:
     parser = build_parser()
     arguments = argparse.Namespace(command=None)
-    for text in argv:
-        if not text.isascii() and any("\ud800" <= letter <= "\udfff" for letter in text):
-            return _fail(f"{text}: this is no UTF-8 text; rename the file or folder", WRONG_USAGE)
+    if strange := [text for text in argv if text.encode("utf-8", "ignore").decode() != text]:
+        return _fail(f"{strange[0]}: this is no UTF-8 text; rename the file or folder", WRONG_USAGE)
     try:
         arguments = parser.parse_args(argv)
         if arguments.version:

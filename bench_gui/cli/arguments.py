@@ -250,14 +250,12 @@ def recordings_from(
     """
     load = session.load_for_fit if arguments.runs else session.load_readable
     recordings = load(runs_from(session, arguments), channels)
-    selection = session.selection(recordings)
+    asked = arguments.runs or (_tagged(session, arguments.tag) if arguments.tag else None)
+    selection = session.selection(recordings, asked)
     if not recordings:
         raise _nothing_usable(session, selection)
     say_selection("" if selection.complete else selection.text)
-    if not arguments.runs:
-        noted, tags = session.annotations(), set(arguments.tag or ())
-        asked = [i for i in selection.damaged if not tags or (i in noted and not tags.isdisjoint(noted[i].tags))]
-        say_damage(arguments, selection.damage if asked else "")
+    say_damage(arguments, selection.damage)
     return recordings, selection
 
 
@@ -313,7 +311,7 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
         raise _nothing_usable(session, session.selection(()))
     if not tags:
         return usable
-    tagged = {identity for identity, note in noted.items() if not set(tags).isdisjoint(note.tags)}
+    tagged = _tagged(session, tags)
     if not ids:
         # Asked for by a tag, simulated runs are used where no real one has it.
         usable = fit_runs([run for run in session.runs() if run.id in tagged], noted)
@@ -323,6 +321,10 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
             f"{place}: none of the runs has the tag {' or '.join(tags)}; see bench runs {quote(str(place))}"
         )
     return chosen
+
+
+def _tagged(session: Session, tags: list[str]) -> set[str]:
+    return {identity for identity, note in session.annotations().items() if not set(tags).isdisjoint(note.tags)}
 
 
 def _nothing_usable(session: Session, selection: Selection) -> InputError:

@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise InputError("--simulated needs a servo: add --servo mx106, or another one of bench models")
         sessions += simulated_sessions(arguments.servo, arguments.simulated, folder / SESSIONS, arguments.seed)
     if not sessions:
-        _show(store.result(), folder, arguments)
-        return 0
+        return _tell(store.result(), folder, arguments)
     units = gather_units(sessions, arguments.servo)
     plan = make_plan(_request(arguments, units[0].servo), units, load_unit)
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -129,7 +128,12 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     if not arguments.json:
         _say_effort(plan, last[0], arguments.quiet)
-    _show(result, folder, arguments, last[0].computed)
+    return _tell(result, folder, arguments, last[0].computed)
+
+
+def _tell(result: FleetResult, folder: Path, arguments: argparse.Namespace, computed: int = 0) -> int:
+    say_damage(arguments, *(unit.facts.damage for unit in result.units))
+    _show(result, folder, arguments.json, computed)
     return 0
 
 
@@ -165,10 +169,9 @@ def _say_effort(plan: FleetPlan, step: object, quiet: bool) -> None:
     )
 
 
-def _show(result: FleetResult, folder: Path, arguments: argparse.Namespace, computed: int = 0) -> None:
+def _show(result: FleetResult, folder: Path, as_json: bool, computed: int = 0) -> None:
     """Print a fleet as far as it has come."""
-    say_damage(arguments, *(unit.facts.damage for unit in result.units))
-    if arguments.json:
+    if as_json:
         print_json(_as_json(result, folder, computed))
         return
     rows = []

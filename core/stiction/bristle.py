@@ -31,7 +31,7 @@ import numpy as np
 from core.errors import ModelError
 from core.stiction.laws import Array, CoulombViscous, FrictionLaw, Rational, Stribeck
 
-ROUNDING = 1e-12
+ROUNDING = 1e-9
 """By which −Φ' may exceed 1/Z, relatively: numbers on the very bound are sound."""
 DIGITS = 4
 """Of the numbers in a remedy, rounded to the safe side."""

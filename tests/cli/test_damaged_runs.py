@@ -90,9 +90,11 @@ def test_a_run_that_is_named_and_damaged_is_an_error(capsys, place) -> None:
 
 
 def test_runs_that_were_not_asked_for_make_no_damage(capsys, place) -> None:
-    code, _, err = bench(capsys, "evaluate", place, *MODEL, "--runs", "0001_lift_and_drop_kp100")
+    code, out, err = bench(capsys, "evaluate", place, *MODEL, "--runs", "0001_lift_and_drop_kp100", "--json")
     assert code == 0
     assert SENTENCE not in err
+    selection = json.loads(out)["selection"]
+    assert (selection["damage"], selection["left_out"], selection["not_chosen"]) == ("", [], 7)
 
 
 def test_a_person_may_exclude_a_damaged_run(capsys, tmp_path) -> None:
