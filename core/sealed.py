@@ -76,9 +76,11 @@ def with_seal_line(text: str) -> str:
 
 def without_seal_line(text: str, source: object) -> str:
     """Inverse of `with_seal_line`, for a file that people may edit; warns as `is_edited`, any other text is kept."""
-    content, found, seal = text.rpartition(f"\n{SEAL_LINE}")
+    before, found, after = text.rpartition(f"\n{SEAL_LINE}")
     if not found:
         return text
+    seal, _, added = after.partition("\n")
+    content = before + added
     if seal.strip() != _hash(content):
         _warn_edited(source, _hash(text))
     return content

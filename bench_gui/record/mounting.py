@@ -182,6 +182,10 @@ def explain(
     if whole == 0.0:
         return ()
 
+    # Heavier loads than the servo can lift are not tried.
+    liftable = model.spec.stall_torque / max(bench.gravity_torque, 1e-9)
+    factors = FACTORS[: max(2, int(np.searchsorted(FACTORS, liftable)))]
+
     def loaded(factor: float) -> RunHeader:
         measured = {
             name: None if (value := getattr(bench, name)) is None else factor * value
@@ -197,7 +201,7 @@ def explain(
         return replace(header, bench=replace(bench, angle_offset=bench.angle_offset - offset))
 
     causes = [
-        _best(LOAD, lambda v: remainder(loaded(v)), FACTORS, whole),
+        _best(LOAD, lambda v: remainder(loaded(v)), factors, whole),
         _best(GAIN, lambda v: remainder(tuned(v)), FACTORS, whole),
         _best(ZERO, lambda v: remainder(zeroed(v)), OFFSETS, whole),
         _shifted(difference, whole),

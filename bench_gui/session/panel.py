@@ -248,12 +248,13 @@ class SessionPanel(QFrame):
             parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))
         rows = self.view.runs
         excluded = sum(noted.excluded and rows.row_of(run) >= 0 for run, noted in library.annotations.items())
-        if excluded:
-            parts.append(f"{excluded} excluded")
         used = library.for_fit()
-        if library.runs and not chosen and (left_out := library.left_out(used)):
+        left_out = "" if chosen else library.left_out(used)
+        if left_out:
             parts.append(f"used: {library.selection(used).brief}")
-            self.count.setToolTip(left_out)
+        elif excluded:
+            parts.append(f"{excluded} excluded")
+        self.count.setToolTip(left_out)
         self.count.setText(", ".join(parts))
         self.head.show_selection(chosen, self._can_edit(), self._can_edit_one(), self._can_include())
 

@@ -11,6 +11,7 @@ from bench_gui.cli import main
 from bench_gui.examples import example_session
 from bench_gui.results import FOLDER, SUMMARY, load_identification, save_identification
 from core.catalogue import load_model
+from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
 from core.model import ServoModel
@@ -80,6 +81,14 @@ def test_an_edited_model_is_named_in_json_and_words(tmp_path, made, capsys, capl
     assert main([*arguments, "--json"]) == 0
     assert "the model was edited by hand, or damaged" in json.loads(capsys.readouterr().out)["warning"]
     assert str(file) in caplog.text
+
+
+def test_the_report_warns_of_an_edited_model(session, caplog):
+    folder = session / FOLDER / "2026-01-01T00-00-00"
+    assert "edited" not in {finding.kind for finding in cautions(load_identification(folder))}
+    change(folder / "m1.json", '"lower": 0.0', '"lower": 0.001')
+    assert "edited" in {finding.kind for finding in cautions(load_identification(folder))}
+    assert str(folder / "m1.json") in caplog.text
 
 
 def test_a_damaged_index_is_made_again(session):

@@ -61,6 +61,8 @@ def test_a_sealed_text_gives_its_content_back(caplog):
     assert not caplog.records
     assert without_seal_line(text.replace("2.5", "2.7"), "a.toml") == "kt = 2.7\n"
     assert "a.toml" in caplog.messages[0]
+    assert without_seal_line(text + "R = 3.0\n", "a.toml") == "kt = 2.5\nR = 3.0\n"
+    assert len(caplog.records) == 2
 
 
 def test_an_edited_model_is_used_and_carries_the_word(tmp_path, caplog):

@@ -220,5 +220,14 @@ def test_a_value_at_the_end_of_those_tried_explains_nothing(model, factor):
     assert LOAD not in {cause.kind for cause in found(model, "sin_sin", time, position)}
 
 
+def test_a_load_that_the_servo_could_not_lift_is_no_explanation(model):
+    set_up = Bench(mass=1.5, length=0.2)
+    most = model.spec.stall_torque / set_up.gravity_torque
+    time, position = moved(model, "sin_sin", replace(set_up, mass=1.3 * most * set_up.mass))
+    run = replace(header(model), bench=set_up)
+    causes = explain(model, make_trajectory("sin_sin"), run, REST, time, position)
+    assert LOAD not in {cause.kind for cause in causes}
+
+
 def test_a_model_without_held_out_runs_errs_at_least_as_on_its_own(model):
     assert half_width(replace(model, provenance={"train_mae": 0.031}), STEP, np.zeros(1))[1:] == (0.093, False)
