@@ -152,7 +152,7 @@ def write_end(path: Path, exit_status: str, reason: str, finished: str) -> None:
 
 
 def _read_end(path: Path) -> dict[str, str]:
-    """Facts of `write_end`; empty for a run whose process died before, or whose line is not whole."""
+    """Return the facts of `write_end`, none if the process died before or the line is torn."""
     with path.open("rb") as file:
         file.seek(max(0, os.path.getsize(path) - MOST_END_BYTES))
         _, mark, line = file.read().rpartition(END_MARK)

@@ -80,7 +80,7 @@ class Selection:
 
     @property
     def damaged(self) -> dict[str, str]:
-        """Runs that cannot be read and that nobody has excluded, by id: why in one line that names the file."""
+        """Runs that cannot be read and are not excluded: id to the reason, one line that names the file."""
         return {out.run: out.reason for out in self.left_out if out.why == DAMAGED}
 
     @property

@@ -140,7 +140,7 @@ class Session:
         return dict(self._refreshed().damaged)
 
     def damage(self) -> str:
-        """Sentence about the runs that cannot be read and that nobody has excluded; raises SessionError.
+        """Sentence about the runs that cannot be read and are not excluded; raises SessionError.
 
         Where the annotations cannot be read, no run counts as excluded.
         """

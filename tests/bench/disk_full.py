@@ -137,7 +137,7 @@ def _contents(disk: Path) -> dict[str, bytes]:
 
 
 def _lost(before: dict[str, bytes], disk: Path) -> list[str]:
-    """Files that changed or are gone, other than caches and what a command adds to."""
+    """Names of files that changed or are gone, other than caches."""
     now = _contents(disk)
     return [name for name, content in before.items() if Path(name).name not in CACHES and now.get(name) != content]
 
