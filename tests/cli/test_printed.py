@@ -116,7 +116,7 @@ def test_evaluate(printed, stub, session, capsys) -> None:
     heads, *rows = printed()
     assert heads == ["run", "MAE/mrad", "RMSE/mrad", "samples"]
     assert [row[1:] for row in rows[:3]] == [["1", "4", "11"], ["3", "7", "12"], ["9", "16", "13"]]
-    assert rows[3][0].endswith("mean MAE 12.50 mrad, mean RMSE 37.50 mrad")
+    assert rows[3][0].endswith("mean MAE 12.50 mrad, mean RMSE 37.50 mrad, all 3 runs")
     assert rows[4] == ["warning: beyond what was seen"]
     run(*words, "--by", "mass,length")
     assert printed()[:3] == [
