@@ -20,16 +20,17 @@ def nothing():
 @pytest.fixture(scope="module")
 def ports():
     """Where this process and its children listen while a cluster is up that tests may try to reach."""
-    here = psutil.Process(os.getpid())
-    before = listening(here)
+    before = listening()
     with cluster(lambda unit: [], nothing, workers=1) as executor:
         assert executor.capacity
-        yield {port for process in (here, *here.children(recursive=True)) for port in listening(process)} - before
+        yield listening() - before
 
 
-def listening(process):
-    """Ports on which a process listens, and none on an address that other machines reach."""
-    found = [c for c in process.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
+def listening():
+    """Ports on which this process and its children listen, and none on an address that other machines reach."""
+    here = psutil.Process(os.getpid())
+    processes = (here, *here.children(recursive=True))
+    found = [c for p in processes for c in p.net_connections("tcp") if c.status == psutil.CONN_LISTEN]
     assert {connection.laddr.ip for connection in found} <= {"127.0.0.1", "::1"}
     return {connection.laddr.port for connection in found}
 
