@@ -78,8 +78,9 @@ def case(program: str, number: signal.Signals, target: str) -> tuple[float, bool
             os.kill({"program": owner, "recorder": recorder, "guardian": guardian}[target], number)
         took = seconds_to_release(made)
         in_charge = goes_on(owner) and goes_on(recorder)
-        with suppress(ProcessLookupError):
-            os.kill(recorder, signal.SIGCONT)
+        for stopped in (recorder, guardian):
+            with suppress(ProcessLookupError):
+                os.kill(stopped, signal.SIGCONT)
         return took, in_charge
 
 
