@@ -25,7 +25,7 @@ from tests.bench.printing import line
 
 SIZE = 96 * 2**20
 """Of the whole disk [bytes]."""
-FREE = (0, 4_096, 12_288, 24_576, 65_536, 262_144, 1_048_576)
+FREE = (0, 4_096, 8_192, 12_288, 24_576, 65_536, 131_072, 262_144, 524_288, 1_048_576)
 """Left free for the command [bytes]."""
 INSIDE = "SERVOBENCH_DISK_FULL"
 QUICK = ("--model", "m1", "--trials", "64", "--jobs", "1", "--quiet")
