@@ -14,6 +14,7 @@ import queue
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
+from copy import deepcopy
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -79,7 +80,8 @@ def cluster(load: LoadUnit, warm: Warm, *, scheduler: str = "", workers: int | N
             "several processes need Dask, which is not installed: pip install 'servobench[cluster]'"
         ) from None
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set(SETTINGS))
+        # A copy: a scheduler with pages that somebody starts meanwhile adds its own to the list.
+        stack.enter_context(dask.config.set(deepcopy(SETTINGS)))
         stack.enter_context(_quiet())
         if scheduler:
             try:

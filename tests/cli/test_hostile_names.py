@@ -19,6 +19,7 @@ from bench_gui.settings import Settings
 from core.atomic import write_atomically
 from core.fleet.plan import UnitFacts
 from core.fleet.store import FleetStore
+from core.sealed import parse_sealed, sealed_text
 from sessions import Annotation, Session
 
 RED = "\x1b[31m"
@@ -134,9 +135,9 @@ def test_a_write_that_is_refused_names_the_file_it_was_for(tmp_path, monkeypatch
 def test_the_record_of_a_newer_version_says_so(capsys, tmp_path, fitted, change) -> None:
     folder = tmp_path / "fit"
     shutil.copytree(fitted / "fit", folder)
-    record = json.loads((folder / "identification.json").read_text())
+    record = parse_sealed((folder / "identification.json").read_text())
     change(record)
-    (folder / "identification.json").write_text(json.dumps(record))
+    (folder / "identification.json").write_text(sealed_text(record))
     code, _, err = bench(capsys, "report", fitted, folder)
     assert code == 1
     assert "identification.json" in err
@@ -157,7 +158,7 @@ def test_a_run_with_a_channel_of_a_newer_version_says_so(capsys, lab) -> None:
 def test_a_fleet_of_a_newer_version_is_shown(capsys, tmp_path, lab) -> None:
     folder = tmp_path / "fleet"
     assert main(["fleet", str(lab), "--models", "m1", "--trials", "32", "--workers", "1", "-o", str(folder)]) == 0
-    plan = json.loads((folder / "fleet.json").read_text())
+    plan = parse_sealed((folder / "fleet.json").read_text())
     plan["units"][0]["novel"] = 1
-    (folder / "fleet.json").write_text(json.dumps(plan))
+    (folder / "fleet.json").write_text(sealed_text(plan))
     assert bench(capsys, "fleet", "-o", folder)[0] == 0
