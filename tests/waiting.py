@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-LIMIT = 240.0
+LIMIT = 600.0
 """[s]; no machine is so busy."""
 
 

@@ -26,7 +26,7 @@ from drivers.servo import ServoState
 from sessions import Session
 from tests.waiting import wait_until
 
-LONG = 240_000
+LONG = 600_000
 """The first start of a process may compile the kernels [ms]."""
 
 

@@ -37,10 +37,10 @@ def test_only_errors_and_faults_wait_to_be_looked_at(level, unseen):
 def test_warnings_about_files_reach_the_window_until_it_closes():
     warnings, said = FileWarnings(), []
     warnings.logged.connect(said.append)
-    assert is_edited({"kt": 2.7, SEAL: "another"}, "mine.json")
-    assert said[0].startswith(f"mine.json: {EDITED}")
+    assert is_edited({"kt": 2.7, SEAL: "another"}, "seen.json")
+    assert said[0].startswith(f"seen.json: {EDITED}")
     warnings.close()
-    assert is_edited({"kt": 2.8, SEAL: "another"}, "mine.json")
+    assert is_edited({"kt": 2.8, SEAL: "another"}, "seen.json")
     assert len(said) == 1
 
 

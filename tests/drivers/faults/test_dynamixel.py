@@ -81,7 +81,7 @@ def test_an_unplugged_adapter_leaves_the_servo_to_its_watchdog(rig, impatient, t
         stopped = made.truth()["position"]
         result = made.ended()
         assert result.exit_status == "fail"
-        assert "port failed" in result.reason
+        assert re.search("port .*(failed|is not open)", result.reason)
         assert "cut the servo's power supply" in made.recorder.fault
         assert made.kept() >= 60
         assert made.driven()

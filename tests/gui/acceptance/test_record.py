@@ -225,7 +225,7 @@ def test_the_twin_follows_the_motion_it_is_the_model_of(person):
     person.click(record.run_button)
     person.until(lambda: statuses(person) == ["success"])
     at_rest(person)
-    assert twin.watch.count >= 1190
+    person.until(lambda: twin.watch is not None and twin.watch.count >= 1190)
     assert twin.watch.share_inside > 0.97
     assert not twin.alarm
     assert "Twin M6 catalogue" in record.twin_text.text()
