@@ -49,7 +49,7 @@ def is_creatable(folder: Path) -> bool:
 
 
 def _began_here(entry: Path) -> bool:
-    """Whether a creation that was interrupted left this behind."""
+    """Tell whether a creation that was interrupted left this behind."""
     return (entry.name == "runs" and not any(entry.iterdir())) or entry.match(f".{SESSION_NAME}.*.tmp")
 
 

@@ -195,7 +195,7 @@ def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
 
 
 def _holds_rows(dtype: np.dtype[Any]) -> bool:
-    """Whether rows are of this version, or of an earlier one, which knew fewer channels; raises NewerFormatError."""
+    """Tell whether rows are of this version, or of one that knew fewer channels; raises NewerFormatError."""
     names = dtype.names or ()
     check_channels(set(names) - {"checksum"})
     known = [name for name in CHANNEL_DTYPES if name in names or name in REQUIRED_CHANNELS]
