@@ -57,7 +57,7 @@ def parse_sealed(text: str | bytes) -> Any:
 
 
 def is_broken(data: Any) -> bool:
-    """Whether a parsed object has a seal that does not fit its other entries."""
+    """Return True for a parsed object whose seal does not fit its other entries."""
     return isinstance(data, Mapping) and SEAL in data and data[SEAL] != _digest(data)
 
 

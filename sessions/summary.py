@@ -52,7 +52,7 @@ class RunSummary:
     content_sha256: str
     """Of channels, bench, settings and trajectory: equal for equal evidence."""
     simulated: bool = False
-    """Whether a simulated servo made the run."""
+    """True for a run of a simulated servo."""
 
     def conditions(self) -> dict[str, str | float]:
         """As `Recording.conditions`, apart from another actuator than the servo's own."""
@@ -115,5 +115,5 @@ def read_summary(group: h5py.Group, file: str) -> RunSummary:
 
 
 def _is_simulated(provenance: Mapping[str, Any]) -> bool:
-    """Whether a run's provenance names a simulated servo: by its address, or outright."""
+    """Return True where a run's provenance names a simulated servo: by its address, or outright."""
     return provenance.get("simulated") is True or str(provenance.get("servo_address")).startswith("simulated:")

@@ -34,7 +34,7 @@ class _Choice:
     of: tuple[object, object, object]
     for_fit: list[RunSummary]
     servo: str
-    """Of most of them; of most of the chosen runs where a fit could use none."""
+    """Servo of most of them, or of most chosen runs where a fit could use none."""
 
 
 class Library(QObject):

@@ -95,7 +95,7 @@ def _insist(source: BlindlyReleased, view: ControlView) -> None:
 
 
 class _Heard(Enum):
-    """What an attempt to switch the motor off heard."""
+    """Answers to an attempt to switch the motor off."""
 
     CONFIRMED = auto()
     NOTHING = auto()
