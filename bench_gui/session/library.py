@@ -422,7 +422,8 @@ class Library(QObject):
             if session is self._session and asked_at == self._edits:
                 self._show_annotations(noted)
 
-        self._background.submit("session", session.annotations, done=done, failed=self.problem.emit)
+        # What cannot be read shows as nothing; the attempt to note or to open has said why already.
+        self._background.submit("session", session.annotations, done=done, failed=lambda _: done({}))
 
     def _show_annotations(self, noted: dict[str, Annotation]) -> None:
         before, uses = _uses(self.annotations), _uses(noted)

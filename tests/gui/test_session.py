@@ -573,7 +573,7 @@ def test_what_cannot_be_noted_is_said_and_not_shown(person, session):
     assert person.controller.undo.count() == 0
     (session / "annotations.json").mkdir()
     panel(person).editing.set_note(first, "lost")
-    person.until(lambda: "not kept" in person.message)
+    person.until(lambda: "not kept" in person.message and cell_text(person, first, NOTE) == "")
 
 
 def test_notes_that_cannot_be_read_do_not_keep_the_session_closed(person, session):
