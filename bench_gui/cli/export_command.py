@@ -57,6 +57,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="read the files back, in their engine where it is installed, and state the error",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR")
+    parser.add_argument(
+        "--name",
+        metavar="NAME",
+        help="name in files, symbols, classes and nodes; default: the model's, with gains and supply that are not the "
+        "catalogue's",
+    )
+    parser.add_argument("--force", action="store_true", help="replace existing files that differ")
     add_json(parser)
 
 
@@ -119,8 +126,9 @@ def _export_model(arguments: argparse.Namespace) -> int:
         raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(MODEL_TARGETS)}")
     model = model_from(arguments.source)
     options = _options(arguments)
-    result = export_model(model, arguments.to, arguments.output, **options)
-    checked = check_files(model, arguments.to, Path(arguments.output), options) if arguments.check else None
+    name = arguments.name
+    result = export_model(model, arguments.to, arguments.output, name=name, force=arguments.force, **options)
+    checked = check_files(model, arguments.to, Path(arguments.output), options, name) if arguments.check else None
     if arguments.json:
         print_json(
             {

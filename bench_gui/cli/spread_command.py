@@ -38,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
     parser.add_argument("--kp", type=positive_float, metavar="P", help="gain written; default: the catalogue's")
     parser.add_argument("-o", "--output", metavar="DIR", help="without it nothing is written")
+    parser.add_argument("--force", action="store_true", help="replace existing files that differ")
     add_json(parser)
     add_progress(parser)
 
@@ -77,7 +78,7 @@ def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], l
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
     bar = ProgressBar(arguments.quiet or arguments.json)
-    found = write_spread(spread, arguments.to, Path(arguments.output), options, bar.show)
+    found = write_spread(spread, arguments.to, Path(arguments.output), options, bar.show, force=arguments.force)
     bar.clear()
     return found
 

@@ -69,8 +69,8 @@ class Exporting(QObject):
             "desk", self._desk.call, writing.preview, model, target, dict(options), done=done, failed=failed
         )
 
-    def export(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
-        """Write a model for a target into the chosen folder."""
+    def export(self, model: ServoModel, target: str, options: Mapping[str, Any], force: bool = False) -> None:
+        """Write a model for a target into the chosen folder; force: replace existing files that differ."""
         if self.folder is None:
             self.problem.emit("export: choose a folder first")
             return
@@ -91,6 +91,7 @@ class Exporting(QObject):
             target,
             self.folder,
             dict(options),
+            force,
             done=done,
             failed=self._failed,
         )

@@ -8,6 +8,7 @@ from typing import Any
 from PySide6.QtCore import Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QFontDatabase
 from PySide6.QtWidgets import (
+    QCheckBox,
     QComboBox,
     QFileDialog,
     QHBoxLayout,
@@ -71,6 +72,9 @@ class ExportView(TaskPage):
         self.folder_button: QPushButton = button("Choose…", "Choose the folder to export into", self.ask_folder)
         place.wide(self.folder)
         place.wide(self.folder_button)
+        self.force = QCheckBox("Replace existing files")
+        describe(self.force, "Replace existing files", "Replace files in the folder that differ from the export")
+        place.wide(self.force)
         self.settings.addWidget(place)
         self.settings.addStretch(1)
         self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
@@ -257,7 +261,7 @@ class ExportView(TaskPage):
     def _export(self) -> None:
         chosen = self._chosen()
         if chosen is not None:
-            self._controller.exporting.export(*chosen)
+            self._controller.exporting.export(*chosen, force=self.force.isChecked())
 
     def _check(self) -> None:
         chosen = self._chosen()

@@ -86,11 +86,14 @@ def export_targets() -> list[ExportTarget]:
     return found
 
 
-def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any]) -> Exported:
-    """Write a model for a target; options the target does not have are left out. Raises ExportError."""
+def export(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any], force: bool = False) -> Exported:
+    """Write a model for a target; options the target does not have are left out. Raises ExportError.
+
+    force: replace existing files that differ.
+    """
     from core.export import export_model
 
-    result = export_model(model, target, folder, **_taken(target, options))
+    result = export_model(model, target, folder, force=force, **_taken(target, options))
     texts: dict[str, str] = {}
     for file in result.files:
         with file.open(encoding="utf-8", errors="replace") as stream:
@@ -114,11 +117,13 @@ def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> Checked
         return check_files(model, target, Path(folder), options)
 
 
-def check_files(model: ServoModel, target: str, folder: Path, options: Mapping[str, Any]) -> Checked:
-    """As `check`, for files that are there already; their README says it from then on."""
+def check_files(
+    model: ServoModel, target: str, folder: Path, options: Mapping[str, Any], name: str | None = None
+) -> Checked:
+    """As `check`, for files that are there already; their README says it from then on. name: the export's, if given."""
     from core.export import check_export
 
-    found = check_export(model, target, folder, **_taken(target, options))
+    found = check_export(model, target, folder, name=name, **_taken(target, options))
     return Checked(found.statement, found.mean_mrad, dict(found.errors))
 
 

@@ -141,19 +141,28 @@ def write_spread(
     folder: Path,
     options: RandomisationOptions,
     told: Callable[[float, str], None] = lambda share, text: None,
+    *,
+    force: bool = False,
 ) -> tuple[list[Path], list[Randomisation]]:
-    """Write a spread for targets of TITLES: FILE for JSON, a folder for each simulator; raises ExportError."""
+    """Write a spread for targets of TITLES: FILE for JSON, a folder for each simulator; raises ExportError.
+
+    force: replace existing files that differ.
+    """
     from core.atomic import write_atomically
     from core.errors import ExportError
+    from core.export.files import require_kept
     from core.export.randomisation_engines import write_randomisation
 
     files: list[Path] = []
     if JSON in targets:
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(folder / FILE, spread.to_json_text().encode())
+            data = spread.to_json_text().encode()
+            if not force:
+                require_kept(folder / FILE, data)
+            write_atomically(folder / FILE, data)
         except OSError as error:
             raise ExportError(f"{folder}: cannot write: {error.strerror or error}") from None
         files.append(folder / FILE)
     engines = [target for target in targets if target != JSON]
-    return files, write_randomisation(spread, engines, folder, options, told) if engines else []
+    return files, write_randomisation(spread, engines, folder, options, told, force=force) if engines else []

@@ -9,6 +9,7 @@ exported motion is from the identified model's. Names of models are never truste
 from __future__ import annotations
 
 import dataclasses
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -32,11 +33,12 @@ from core.export import (
     webots,
     webots_servo_export,
 )
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import add_notes, state_check
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
+from core.export.files import add_notes, move_files, state_check
 from core.export.grid import default_bench
 from core.export.notes import contact_notes, step_notes
 from core.model import ServoModel, with_contact
+from core.recording import ServoSettings
 
 __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
 
@@ -65,42 +67,63 @@ def exporters() -> Mapping[str, Exporter]:
     return _EXPORTERS
 
 
-def export_model(model: ServoModel, target: str, folder: Path | str, **options: Any) -> ExportResult:
-    """Write a model for a target into a folder, which is created; files of the same name are replaced.
+def export_model(
+    model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, force: bool = False, **options: Any
+) -> ExportResult:
+    """Write a model for a target into a folder, which is created.
 
-    options: the fields of the exporter's `options` dataclass. A contact that the target cannot hold is written as a
-    rigid one, and the README says what that costs. Raises ExportError for an unknown target or option, a
-    model the target cannot hold, and a folder that cannot be written.
+    Args:
+        name: Names files, symbols, classes and nodes; None: made of the model and of settings that are not its servo's.
+        force: Replace files that are there and differ. A file that would be the same is no conflict.
+        options: The fields of the exporter's `options` dataclass.
+
+    A contact that the target cannot hold is written as a rigid one, and the README says what that costs. Raises
+    ExportError for an unknown target or option, a model the target cannot hold, a file that would be lost and a folder
+    that cannot be written.
     """
     exporter = _exporter(target)
     chosen = _options(exporter, options)
-    held = model if model.contact in exporter.contacts else with_contact(model, "rigid")
-    result = exporter.write(held, Path(folder), chosen)
+    settings = _settings(model, target, chosen)
+    model = named(model, settings, name)
+    holds = model.contact in exporter.contacts
+    held = model if holds else dataclasses.replace(with_contact(model, "rigid"), name=model.title)
     drives = isinstance(chosen, ServoOptions)
     bench = (chosen.bench if drives else None) or default_bench(model)
-    settings = settings_of(model, chosen, target) if drives else model.default_settings()
-    notes = contact_notes(model, held, bench, settings)
-    if drives:
-        notes += step_notes(model, bench, settings)
-    if model.carried_over:
-        notes.append(model.carried_over)
-    if notes:
-        add_notes(Path(folder), model, target, notes)
-    return dataclasses.replace(result, notes=(*result.notes, *notes))
+    # Written aside first: nothing appears in the folder before the README is complete and no file would be lost.
+    with tempfile.TemporaryDirectory() as place:
+        aside = Path(place)
+        result = exporter.write(held, aside, chosen)
+        notes = contact_notes(model, held, bench, settings)
+        if drives:
+            notes += step_notes(model, bench, settings)
+        if model.carried_over:
+            notes.append(model.carried_over)
+        if notes:
+            add_notes(aside, held, target, notes)
+        files = move_files(aside, Path(folder), held, target, result.files, force=force)
+    return dataclasses.replace(result, files=tuple(files), notes=(*result.notes, *notes))
 
 
-def check_export(model: ServoModel, target: str, folder: Path | str, **options: Any) -> Check:
+def check_export(
+    model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, **options: Any
+) -> Check:
     """Read an export's files back, simulate the four trajectories with them, and add what came out to the README.
 
-    options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
+    name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
     ExportError when the target has nothing to check, its engine is not installed, or the files are not an export.
     """
     exporter = _exporter(target)
     if exporter.check is None:
         raise ExportError(f"an export to {target} is not run by an engine; there is nothing to check")
-    found = exporter.check(model, Path(folder), _options(exporter, options))
+    chosen = _options(exporter, options)
+    model = named(model, _settings(model, target, chosen), name)
+    found = exporter.check(model, Path(folder), chosen)
     state_check(Path(folder), model, target, found.statement)
     return found
+
+
+def _settings(model: ServoModel, target: str, options: Any) -> ServoSettings:
+    return settings_of(model, options, target) if isinstance(options, ServoOptions) else model.default_settings()
 
 
 def _exporter(target: str) -> Exporter:

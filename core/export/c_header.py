@@ -10,6 +10,7 @@ A model's name reaches a C identifier through `identifier` only, and a comment t
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import math
 import re
 import shutil
@@ -77,15 +78,16 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     """Text of `<name>.servo.h`: one `static const sb_servo`, every number to its last bit."""
     numbers = servo_numbers(model, settings)
     name = identifier(model.title)
-    guard = f"SERVOBENCH_{name.upper()}_H"
     fields = ["supply_voltage", *(slot.name.lower() for slot in (*NUMBERS, *BRISTLE_NUMBERS))]
     rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
     rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
+    servo = f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n"
+    # Two servos of one symbol must not compile; a guard of the symbol alone would drop the second in silence.
+    guard = f"SERVOBENCH_{name.upper()}_{hashlib.sha256(servo.encode()).hexdigest()[:8].upper()}_H"
     return (
         f"/* {_comment(model.title)}: friction {model.friction.upper()}, gain {_number('kp', settings.kp)} as written "
         f"into the servo.\n * Fields and units: see sb_servo. */\n"
-        f'#ifndef {guard}\n#define {guard}\n\n#include "{HEADER}"\n\n'
-        f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n\n#endif\n"
+        f'#ifndef {guard}\n#define {guard}\n\n#include "{HEADER}"\n\n{servo}\n#endif\n'
     )
 
 

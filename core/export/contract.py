@@ -10,6 +10,7 @@ from typing import Any
 
 from core.bench import Bench
 from core.errors import ExportError
+from core.export.files import LONGEST_SLUG
 from core.model import ServoModel
 from core.recording import ServoSettings
 
@@ -48,6 +49,19 @@ def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoS
     if settings.ki > 0.0 and model.control.integral_ratio <= 0.0:
         raise ExportError(f"export to {target}: {model.servo} has no integral gain; leave ki at 0")
     return settings
+
+
+def named(model: ServoModel, settings: ServoSettings, name: str | None = None) -> ServoModel:
+    """The model under the name its export has: in files, symbols, classes and nodes, each as far as it allows.
+
+    Without a `name` it is the model's title and the settings that are not the servo's own, e.g. "MX-106 M6 kp 32", so
+    that two gains of one servo are two names.
+    """
+    own, chosen = asdict(model.default_settings()), asdict(settings)
+    words = {"kp": "kp {:g}", "ki": "ki {:g}", "damping": "damping {:g}", "supply_voltage": "{:g} V"}
+    ending = " ".join(text.format(chosen[key]) for key, text in words.items() if chosen[key] not in (own[key], None))
+    title = name or (f"{model.title[: LONGEST_SLUG - len(ending) - 1]} {ending}" if ending else model.title)
+    return model if title == model.title else replace(model, name=title)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,7 @@ def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Expor
     settings = settings_of(model, options, "drake")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
-    servo, pendulum = f"{name}.servo.json", f"{name}.pendulum.sdf"
+    servo, pendulum = f"{name}.servo.json", f"{name}.drake.sdf"
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
@@ -136,7 +136,7 @@ def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check
         path = make_trajectory(trajectory)
         try:
             actual = program("servobench_drake").simulate(
-                folder / f"{name}.pendulum.sdf",
+                folder / f"{name}.drake.sdf",
                 {JOINT: folder / f"{name}.servo.json"},
                 lambda t, path=path: (float(path.goal(t + 0.5 * timestep)), float(path.torque_enable(t))),
                 path.duration,

@@ -1,4 +1,4 @@
-"""Files of an export: safe names, replacement in one piece, and the README that belongs to each folder.
+"""Files of an export: safe names, no file lost, and the README that belongs to each folder.
 
 A model's name comes from outside. `slug` makes a file name of it, `printable` one line of text; nothing else of a
 name reaches a path or a file.
@@ -46,22 +46,47 @@ def printable(text: str) -> str:
     return " ".join(kept.split())[:LONGEST_TITLE] or "unnamed"
 
 
-def write_files(folder: Path, contents: Mapping[str, str], model: ServoModel, target: str, readme: str) -> list[Path]:
+def write_files(
+    folder: Path, contents: Mapping[str, str], model: ServoModel, target: str, readme: str, *, force: bool = False
+) -> list[Path]:
     """Write files into a folder and describe them in its README.md; returns their paths, README last.
 
-    Each file appears whole or not at all. The README holds one section per model and target; a README of somebody
-    else keeps its text and gets the section at its end. Raises ExportError when the folder cannot be written.
+    Each file appears whole or not at all. A file that is there and differs is replaced only with `force`. The README
+    holds one section per model and target; a README of somebody else keeps its text and gets the section at its end.
+    Raises ExportError when a file would be lost or the folder cannot be written; nothing is written in the first case.
     """
+    encoded = {name: _encoded(text) for name, text in contents.items()}
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in contents.items():
-            write_atomically(folder / name, _encoded(text))
+        if not force:
+            for name, data in encoded.items():
+                require_kept(folder / name, data)
+        for name, data in encoded.items():
+            write_atomically(folder / name, data)
         present = folder / README
         before = present.read_text("utf-8", errors="replace") if present.exists() else ""
         write_atomically(present, _encoded(_with_section(before, f"{slug(model.title)}.{target}", readme)))
     except (OSError, ValueError) as error:
         raise ExportError(f"{folder}: cannot write the export: {error}") from None
     return [*(folder / name for name in contents), folder / README]
+
+
+def move_files(
+    aside: Path, folder: Path, model: ServoModel, target: str, files: Sequence[Path], *, force: bool = False
+) -> list[Path]:
+    """Write an export that lies in a folder of its own into another one; arguments and errors as `write_files`."""
+    contents = {file.name: file.read_text("utf-8") for file in files if file.name != README}
+    (section,) = _sections((aside / README).read_text("utf-8"))[1].values()
+    return write_files(folder, contents, model, target, section, force=force)
+
+
+def require_kept(path: Path, data: bytes) -> None:
+    """Raise ExportError when a file is there and holds anything but `data`; raises OSError when it cannot be read."""
+    if path.exists() and (path.stat().st_size != len(data) or path.read_bytes() != data):
+        raise ExportError(
+            f"{path} exists and differs from what would be written: choose another folder or --name, or replace "
+            "existing files (--force)"
+        )
 
 
 def state_check(folder: Path, model: ServoModel, target: str, statement: str) -> None:

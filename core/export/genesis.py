@@ -73,7 +73,7 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
     settings = settings_of(model, options, "genesis")
     bench = options.bench or default_bench(model)
     name = slug(model.title)
-    scene, numbers = f"{name}.pendulum.xml", _numbers_file(name, options)
+    scene, numbers = f"{name}.genesis.xml", _numbers_file(name, options)
     if options.drive == "servo":
         text, error, how = servo_text(model, settings), 0.0, _SERVO_NOTES
     else:
@@ -193,7 +193,7 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
     bench, settings = options.bench or default_bench(model), settings_of(model, options, "genesis")
     if importlib.util.find_spec("genesis"):
         require_unchanged(folder, PROGRAMS)
-        files = (folder / f"{name}.pendulum.xml", numbers)
+        files = (folder / f"{name}.genesis.xml", numbers)
         angles = positions_apart(PROGRAM, files, PAPER_TRAJECTORIES, options.timestep, "Genesis")
         how = f"run in Genesis {version('genesis-world')} with a time step of {options.timestep * 1e3:g} ms"
     elif drive is not None:
@@ -214,7 +214,7 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
 
 
 def _numbers_file(name: str, options: GenesisOptions) -> str:
-    return f"{name}.{'servo' if options.drive == 'servo' else 'drive'}.json"
+    return f"{name}.servo.json" if options.drive == "servo" else f"{name}.genesis.json"
 
 
 _SERVO_NOTES = [

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
-from core.export.contract import ExportResult, ServoOptions, settings_of
+from core.export.contract import ExportResult, ServoOptions, named, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.notes import missing_terms
@@ -67,8 +67,8 @@ class Engine:
     title: str
     programs: tuple[str, ...]
     """Stand-alone programs besides those of the ordinary export."""
-    export: Callable[[ServoModel, Path, RandomisationOptions], Sequence[ExportResult]]
-    """Write the model at the centre for the engine."""
+    export: Callable[[ServoModel, Path, RandomisationOptions, bool], Sequence[ExportResult]]
+    """Write the model at the centre for the engine; the last argument: replace existing files that differ."""
     native: Callable[[ServoModel, Bench, ServoSettings, Nearest], Native]
     """Numbers of the engine's own joint and actuator that are nearest to a model."""
     usage: Callable[[str], str]
@@ -235,10 +235,14 @@ def fleet_text(prepared: Preparation, native: NativeSpread) -> str:
     return json.dumps(data, allow_nan=False) + "\n"
 
 
-def write_for(prepared: Preparation, engine: Engine, folder: Path, told: Told) -> Randomisation:
-    """Write the centre's export, the fleet's file and the programs into a folder; raises ExportError."""
-    model, native = prepared.spread.model, native_spread(prepared, engine, told)
-    exported = engine.export(model, folder, prepared.options)
+def write_for(prepared: Preparation, engine: Engine, folder: Path, told: Told, *, force: bool = False) -> Randomisation:
+    """Write the centre's export, the fleet's file and the programs into a folder; raises ExportError.
+
+    force: replace existing files that differ.
+    """
+    native = native_spread(prepared, engine, told)
+    exported = engine.export(prepared.spread.model, folder, prepared.options, force)
+    model = named(prepared.spread.model, prepared.settings)
     file = f"{slug(model.title)}.{engine.target}.fleet.json"
     contents = {file: fleet_text(prepared, native), **{name: standalone_text(name) for name in engine.programs}}
     meanings = {
@@ -247,7 +251,7 @@ def write_for(prepared: Preparation, engine: Engine, folder: Path, told: Told) -
     }
     notes = [*_notes(prepared, native), *engine.notes]
     readme = readme_section(model, f"{engine.title}, domain randomisation", meanings, notes, engine.usage(file))
-    files = write_files(folder, contents, model, f"fleet-{engine.target}", readme)
+    files = write_files(folder, contents, model, f"fleet-{engine.target}", readme, force=force)
     every = dict.fromkeys([*(path for result in exported for path in result.files), *files])
     return Randomisation(
         target=engine.target, files=tuple(every), notes=tuple(notes), native=native, agreement=prepared.agreement

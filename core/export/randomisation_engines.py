@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 from core.bench import Bench
 from core.errors import ExportError
@@ -38,8 +39,12 @@ def write_randomisation(
     folder: Path,
     options: RandomisationOptions | None = None,
     told: Told = lambda share, text: None,
+    *,
+    force: bool = False,
 ) -> list[Randomisation]:
     """Write a fleet's spread for engines, each into a folder of its name; raises ExportError.
+
+    force: replace existing files that differ.
 
     A few seconds for each unit and engine, which `told` reports as a share of one engine's work and words.
     """
@@ -47,7 +52,7 @@ def write_randomisation(
     if unknown:
         raise ExportError(f"no randomisation for {', '.join(unknown)}; there are {', '.join(ENGINES)}")
     prepared = prepare(spread, options or RandomisationOptions())
-    return [write_for(prepared, ENGINES[target], folder / target, told) for target in targets]
+    return [write_for(prepared, ENGINES[target], folder / target, told, force=force) for target in targets]
 
 
 def _kept(model: ServoModel, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -55,7 +60,7 @@ def _kept(model: ServoModel, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name for name in names if name in model.command_path)
 
 
-def _options(options: RandomisationOptions) -> dict[str, object]:
+def _options(options: RandomisationOptions) -> dict[str, Any]:
     names = ("kp", "ki", "damping", "supply_voltage", "bench", "timestep")
     return {name: getattr(options, name) for name in names}
 
@@ -91,17 +96,17 @@ def motor(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nea
     return dc_motor(nearest(model, bench, settings, Form(kept=_kept(model, KEPT))), settings)
 
 
-def _to_mujoco(model: ServoModel, folder: Path, options: RandomisationOptions) -> list[ExportResult]:
-    plain = export_model(model, "mujoco", folder, syntax=MUJOCO_SYNTAX, **_options(options))
-    return [plain, export_model(model, "mujoco-hook", folder, **_options(options))]
+def _to_mujoco(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
+    plain = export_model(model, "mujoco", folder, syntax=MUJOCO_SYNTAX, force=force, **_options(options))
+    return [plain, export_model(model, "mujoco-hook", folder, force=force, **_options(options))]
 
 
-def _to_mjlab(model: ServoModel, folder: Path, options: RandomisationOptions) -> list[ExportResult]:
-    return [export_model(model, "mjlab", folder, **_options(options))]
+def _to_mjlab(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
+    return [export_model(model, "mjlab", folder, force=force, **_options(options))]
 
 
-def _to_isaaclab(model: ServoModel, folder: Path, options: RandomisationOptions) -> list[ExportResult]:
-    return [export_model(model, "isaaclab", folder, **_options(options))]
+def _to_isaaclab(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
+    return [export_model(model, "isaaclab", folder, force=force, **_options(options))]
 
 
 def _mujoco_usage(file: str) -> str:

@@ -275,11 +275,11 @@ def test_drive_backdrive(reach) -> None:
 
 def test_export(reach, tmp_path) -> None:
     words = ["export", "mx106:m2", "--to", "mujoco", "--kp", "9", "--set", "ki=0.5", "--mass", "0.3", "--length", "0.2",
-             "--check", "-o", tmp_path]  # fmt: skip
+             "--check", "--name", "elbow", "--force", "-o", tmp_path]  # fmt: skip
     given = reach("core.export.export_model", *words)
     options = given.pop("options")
-    model, target, folder = given.values()
-    assert (model.friction, target, folder) == ("m2", "mujoco", str(tmp_path))
+    model, target, folder, name, force = given.values()
+    assert (model.friction, target, folder, name, force) == ("m2", "mujoco", str(tmp_path), "elbow", True)
     assert options == {"kp": 9.0, "ki": 0.5, "bench": Bench(mass=0.3, length=0.2)}
 
 
@@ -447,11 +447,16 @@ def test_spread(monkeypatch, tmp_path) -> None:
     from bench_gui.cli import spread_command
 
     words = ["spread", "folder", "--model", "m2", "--to", "json", "--draws", "7", "--seed", "5", "--kp", "9",
-             "-o", str(tmp_path)]  # fmt: skip
+             "--force", "-o", str(tmp_path)]  # fmt: skip
     options_are_all_given(words, ("to",))
     seen: list[Any] = []
-    monkeypatch.setattr("bench_gui.fleet.spreading.write_spread", lambda *given: seen.extend(given) or ([], []))
+
+    def write(*given, force):
+        seen.extend((*given, force))
+        return [], []
+
+    monkeypatch.setattr("bench_gui.fleet.spreading.write_spread", write)
     spread_command._write("a spread", build_parser().parse_args(words))  # type: ignore[arg-type]
     spread, to, folder, options = seen[:4]
     assert (spread, to, folder) == ("a spread", ("json",), tmp_path)
-    assert (options.draws, options.seed, options.kp) == (7, 5, 9.0)
+    assert (options.draws, options.seed, options.kp, seen[-1]) == (7, 5, 9.0, True)

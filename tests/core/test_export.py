@@ -134,11 +134,11 @@ class TestFiles:
             assert not root.findall(".//script")
         assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 2
 
-    def test_files_are_replaced(self, tmp_path):
+    def test_files_are_replaced_when_forced(self, tmp_path):
         first = export_model(named("arm"), "json", tmp_path)
         changed = replace(named("arm"), supply_voltage=12.0)
 
-        second = export_model(changed, "json", tmp_path)
+        second = export_model(changed, "json", tmp_path, force=True)
 
         assert first.files == second.files
         assert ServoModel.read(first.files[0]) == changed
@@ -298,7 +298,7 @@ class TestMujoco:
         """Bar: 0.3 mrad MAE at 0.1 ms against converged Algorithm 1 on each of the four trajectories."""
         model, options = exact_models()[case]
 
-        result = export_model(model, "mujoco", tmp_path, timestep=1e-4, **options)
+        result = export_model(model, "mujoco", tmp_path, name=model.title, timestep=1e-4, **options)
         errors = errors_in_mujoco(tmp_path, model)
         print(case, {name: round(error, 3) for name, error in errors.items()})
 
@@ -410,7 +410,7 @@ class TestMujoco:
     def test_the_scene_knows_its_setup(self, tmp_path):
         model = load_model("mx106", "m1")
         bench = Bench(mass=0.7, length=0.2, arm_mass=0.1)
-        export_model(model, "mujoco", tmp_path, kp=24.0, supply_voltage=12.0, bench=bench)
+        export_model(model, "mujoco", tmp_path, name=model.title, kp=24.0, supply_voltage=12.0, bench=bench)
 
         setup = read_setup(scene_of(tmp_path, model))
 
@@ -504,7 +504,7 @@ class TestSyntaxes:
         model = load_model("mx106", "m1")
         export_model(model, "mujoco", tmp_path, syntax="3.7", kp=8.0)
 
-        motor = ET.parse(tmp_path / "dynamixel-mx-106-m1.servo.xml").find(".//dcmotor")
+        motor = ET.parse(tmp_path / "dynamixel-mx-106-m1-kp-8.servo.xml").find(".//dcmotor")
         assert motor is not None
         kp, ki, kd, _, _, limit = map(float, motor.attrib["controller"].split())
 

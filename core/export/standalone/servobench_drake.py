@@ -21,7 +21,7 @@ of the old and the new one.
 
 Needs drake and numpy; numba, where it is installed, makes it faster. Beside a pendulum's SDFormat file,
 
-    python servobench_drake.py NAME.pendulum.sdf NAME.servo.json
+    python servobench_drake.py NAME.drake.sdf NAME.servo.json
 
 swings it, releases it, and prints where it is. Not for continuous plants (time step 0), and no scalar conversion.
 """
@@ -74,8 +74,9 @@ TORQUES = ("motor_torque", "friction_torque", "external_torque")
 def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
     """Put servos on joints, finalize the plant and connect it; returns the system, already in the builder.
 
-    joints: name of a revolute or prismatic joint to the servo's file, or that file's content. Armature of the joints
-    becomes the servos', their damping, friction and limits of effort theirs, too; actuators are added where there are
+    joints: name of a revolute or prismatic joint to the servo's file, or that file's content; where several model
+    instances have the name, "instance::joint". Armature of the joints becomes the servos', their damping, friction and
+    limits of effort theirs, too; actuators are added where there are
     none. Raises ValueError for a plant, joint or file that does not fit.
     """
     if plant.is_finalized():
@@ -253,9 +254,13 @@ def simulate(
 
 
 def _joint(plant: Any, name: str) -> Any:
-    if not plant.HasJointNamed(name):
+    instance, _, own = name.rpartition("::")
+    if instance and not plant.HasModelInstanceNamed(instance):
+        raise ValueError(f"the plant has no model instance {instance!r}")
+    where = (own, plant.GetModelInstanceByName(instance)) if instance else (own,)
+    if not plant.HasJointNamed(*where):
         raise ValueError(f"the plant has no joint {name!r}")
-    joint = plant.GetJointByName(name)
+    joint = plant.GetJointByName(*where)
     if joint.num_velocities() != 1:
         raise ValueError(f"joint {name!r} has {joint.num_velocities()} degrees of freedom; a servo turns one")
     return joint
@@ -322,7 +327,7 @@ def _stopping(response, velocities, budgets):
 
 if __name__ == "__main__":
     if len(sys.argv) != 3:
-        sys.exit("usage: python servobench_drake.py NAME.pendulum.sdf NAME.servo.json")
+        sys.exit("usage: python servobench_drake.py NAME.drake.sdf NAME.servo.json")
     swing = simulate(sys.argv[1], {"servo": sys.argv[2]}, lambda t: (math.sin(4.0 * t), t < 2.0), 4.0)
     for sample, (angle,) in enumerate(swing[::100]):
         print(f"{0.1 * sample:4.1f} s {angle:8.4f} rad")

@@ -7,7 +7,7 @@
     servos = Servos(scene, robot, {"shoulder": "mx106-m6.servo.json", "elbow": "mx64-m6.servo.json"})
     servos.step(goals)                    # rad, (n_envs, 2) or (2,); the same as servos.update(...) and scene.step()
 
-    drive = set_drive(scene, robot, {"shoulder": "mx106-m1.drive.json"})  # or: Genesis does the rest
+    drive = set_drive(scene, robot, {"shoulder": "mx106-m1.genesis.json"})  # or: Genesis does the rest
     drive.command([0.5])                                                  # rad, until the next command
     drive.release()                                                       # torque off
 
@@ -21,7 +21,7 @@ integrates a half implicitly, as damping.
 One substep a step. Friction of environments of their own needs `RigidOptions(batch_dofs_info=True)`. Written for
 Genesis 1.4; needs `servobench_torch.py` beside it. Beside the pendulum,
 
-    python servobench_genesis.py NAME.pendulum.xml NAME.servo.json
+    python servobench_genesis.py NAME.genesis.xml NAME.servo.json
 
 swings it, releases it and prints where it is.
 """
@@ -271,7 +271,7 @@ def _read_drive(source: ServoFile) -> dict[str, float]:
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 6):
-        sys.exit("usage: python servobench_genesis.py NAME.pendulum.xml NAME.servo.json [COMMANDS.npy STEP ANGLES.npy]")
+        sys.exit("usage: python servobench_genesis.py NAME.genesis.xml NAME.servo.json [COMMANDS.npy STEP ANGLES.npy]")
     if len(sys.argv) == 6:
         asked = np.load(sys.argv[3], allow_pickle=False)
         np.save(sys.argv[5], move(sys.argv[1], sys.argv[2], asked, float(sys.argv[4])))

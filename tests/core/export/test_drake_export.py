@@ -73,7 +73,7 @@ def sdf_numbers(path):
 
 def export(folder, model, **options):
     write_drake(model, folder, DrakeOptions(**options))
-    return folder / f"{slug(model.title)}.pendulum.sdf", folder / f"{slug(model.title)}.servo.json"
+    return folder / f"{slug(model.title)}.drake.sdf", folder / f"{slug(model.title)}.servo.json"
 
 
 class TestFiles:

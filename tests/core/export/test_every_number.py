@@ -72,7 +72,7 @@ def exported(target, law, folder, **options):
     """The folder as a function: the text of the file that ends so."""
     model = unlike(law)
     asked = {"kp": KP, "damping": DAMPING[law], "supply_voltage": SUPPLY, "bench": BENCH, "timestep": STEP, **options}
-    export_model(model, target, folder, **asked)
+    export_model(model, target, folder, name=model.title, **asked)
     return lambda ending: (folder / f"{slug(model.title)}{ending}").read_text("utf-8")
 
 
@@ -232,7 +232,7 @@ def test_genesis(law, tmp_path):
     """Its own drive: the back-EMF of a voltage law is damping that goes when the servo is released, and not in kv."""
     text = exported("genesis", law, tmp_path, drive="plain")
     stiffness, velocity_gain, limit = torques(law)
-    data = json.loads(text(".drive.json"))
+    data = json.loads(text(".genesis.json"))
     assert (data.pop("format"), data.pop("version")) == ("servobench-drive", 1)
     assert data == pytest.approx(
         {
@@ -245,7 +245,7 @@ def test_genesis(law, tmp_path):
             "frictionloss": 0.19,
         }
     )
-    assert mjcf_pendulum(text(".pendulum.xml")) == pytest.approx(PENDULUM)
+    assert mjcf_pendulum(text(".genesis.xml")) == pytest.approx(PENDULUM)
 
 
 @laws
@@ -276,7 +276,7 @@ def test_drake(law, tmp_path):
     """Drake's own joint holds viscous friction, armature and the torque at rest, a current law's limited by the
     supply, too."""
     text = exported("drake", law, tmp_path)
-    root = ET.fromstring(text(".pendulum.sdf"))
+    root = ET.fromstring(text(".drake.sdf"))
     joint, body = root.find("model/joint"), root.find("model/link/inertial")
     numbers = {name: inside(joint, name)[0] for name in ("axis/dynamics/damping", "axis/limit/effort")}
     numbers |= {child.tag.rpartition("}")[2]: float(child.text) for child in joint if child.tag.startswith("{")}
@@ -295,8 +295,8 @@ def test_drakes_effort_is_what_the_supply_lets_flow(tmp_path):
     """13.5 V over 2.3 Ω are 5.9 A, less than an I_heat of 40 A."""
     model = unlike("current")
     model = replace(model, control=replace(model.control, output_limit=40.0))
-    export_model(model, "drake", tmp_path, supply_voltage=SUPPLY)
-    joint = ET.parse(tmp_path / "unlike.pendulum.sdf").find("model/joint")
+    export_model(model, "drake", tmp_path, name="unlike", supply_voltage=SUPPLY)
+    joint = ET.parse(tmp_path / "unlike.drake.sdf").find("model/joint")
     assert inside(joint, "axis/limit/effort") == pytest.approx([STALL])
 
 
@@ -403,7 +403,9 @@ def test_mujoco_with_an_integral_and_a_command_path(syntax, tmp_path):
     model = catalogue_model("mx106", "m1", command_path=tuple(path), values=VALUES | path)
     control = replace(model.control, error_gain=0.31, integral_ratio=3.0, output_limit=0.77)
     model = replace(model, control=control, name="unlike")
-    export_model(model, "mujoco", tmp_path, kp=KP, ki=15.0, supply_voltage=SUPPLY, timestep=STEP, syntax=syntax)
+    export_model(
+        model, "mujoco", tmp_path, name="unlike", kp=KP, ki=15.0, supply_voltage=SUPPLY, timestep=STEP, syntax=syntax
+    )
     servo = ET.parse(tmp_path / "unlike.servo.xml").find("default/default")
     motor, brake = servo.find("dcmotor"), servo.find("default/dcmotor")
     scale, emf = (1.0, EMF) if syntax == "3.12" else (2.3 / 1.7, 0.0)

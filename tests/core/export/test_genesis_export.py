@@ -65,7 +65,7 @@ class TestServo:
         assert result.error_mrad == 0.0
         written = json.loads(file_of(model, tmp_path, "servo.json").read_text())
         assert written == servo_numbers(model, model.default_settings())
-        body = ET.parse(file_of(model, tmp_path, "pendulum.xml")).find("worldbody/body")
+        body = ET.parse(file_of(model, tmp_path, "genesis.xml")).find("worldbody/body")
         inertial = body.find("inertial").attrib
         mass, distance = float(inertial["mass"]), math.hypot(*map(float, inertial["pos"].split()))
         assert mass * distance * bench.gravity == pytest.approx(bench.gravity_torque)
@@ -81,7 +81,7 @@ class TestServo:
         write_genesis(model, folder, GenesisOptions())
 
         assert json.loads(file_of(model, folder, "servo.json").read_text())["law"] == "voltage"
-        assert ET.parse(file_of(model, folder, "pendulum.xml")).getroot().tag == "mujoco"
+        assert ET.parse(file_of(model, folder, "genesis.xml")).getroot().tag == "mujoco"
         assert len(list(folder.iterdir())) == 5
         assert [path.name for path in folder.parent.iterdir()] == ["inner"]
         assert (folder / README).read_text("utf-8").count("<!-- servobench export: ") == 1
@@ -115,7 +115,7 @@ class TestPlain:
     def test_names_are_those_of_genesis_setters(self, plain):
         """kp, kv, armature, damping, frictionloss and ± the limit: `set_dofs_…` of RigidEntity."""
         model, folder, *_ = plain
-        written = json.loads(file_of(model, folder, "drive.json").read_text())
+        written = json.loads(file_of(model, folder, "genesis.json").read_text())
         v = model.values
 
         assert written["frictionloss"] == v["friction_base"]
@@ -156,7 +156,7 @@ class TestPlain:
         ],
     )
     def test_another_file_is_refused(self, plain, tmp_path, before, after, reason):
-        text = file_of(plain[0], plain[1], "drive.json").read_text()
+        text = file_of(plain[0], plain[1], "genesis.json").read_text()
         assert before in text
         path = tmp_path / "drive.json"
         path.write_text(text.replace(before, after, 1))

@@ -6,6 +6,7 @@ from PySide6.QtCore import Qt
 
 from bench_gui.shell.tasks import EXPORT
 from core.catalogue import load_model
+from core.export.contract import named
 from core.export.mujoco_check import errors_in_mujoco
 from core.export.mujoco_xml import read_setup
 from core.model import ServoModel
@@ -65,7 +66,7 @@ def test_model_export(person, tmp_path):
     scene = next((tmp_path / "out").glob("*.pendulum.xml"))
     assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
     assert read_setup(scene)["settings"]["kp"] == 24.0
-    again = np.mean(list(errors_in_mujoco(tmp_path / "out", model).values()))
+    again = np.mean(list(errors_in_mujoco(tmp_path / "out", named(model, model.default_settings(24.0))).values()))
     assert again == pytest.approx(stated, rel=0.01)
     written = tmp_path / "out" / "README.md"
     assert "Checked:" not in written.read_text()

@@ -1,0 +1,204 @@
+"""Two servos of each of three types in one scene of each engine: nothing collides, each moves as it does alone."""
+
+import importlib.util
+import math
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from core.catalogue import load_model
+from core.export import approximation, export_model
+from core.export.c_header import identifier
+from core.export.programs import program
+
+TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
+"""Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""
+STEP, STEPS = 1e-3, 400
+FARTHEST = 2e-4
+"""Largest difference from the motion alone [rad]."""
+
+
+def needs(package):
+    return pytest.mark.skipif(importlib.util.find_spec(package) is None, reason=f"{package} is not installed")
+
+
+@pytest.fixture
+def exported(tmp_path, monkeypatch):
+    """Write the six servos for a target into one folder, hardly refitted; returns the files of each."""
+    approximation._approximate.cache_clear()
+    for name in ("GENERATIONS_OF_FRICTION", "GENERATIONS_OF_ALL"):
+        monkeypatch.setattr(approximation, name, 1)
+
+    def write(target, friction):
+        models = [load_model(servo, friction) for servo in TYPES]
+        return [
+            export_model(model, target, tmp_path, kp=share * model.default_settings().kp).files
+            for model in models
+            for share in GAINS
+        ]
+
+    yield write
+    approximation._approximate.cache_clear()
+
+
+def one(files, ending):
+    (found,) = [file for file in files if file.name.endswith(ending)]
+    return found
+
+
+def goal(k):
+    return 0.5 * math.sin(4.0 * STEP * k)
+
+
+def side_by_side(scenes, servos=()):
+    """MJCF of pendulum scenes in one, joints and actuators numbered."""
+    root = ET.Element("mujoco")
+    for file in servos:
+        ET.SubElement(root, "include", file=file.name)
+    for number, scene in enumerate(scenes):
+        for element in ET.parse(scene).getroot():
+            if element.tag in ("default", "compiler") or (element.tag in ("option", "worldbody", "actuator")):
+                if element.tag == "option" and number:
+                    continue
+                for child in element.iter():
+                    child.attrib |= {k: f"{child.get(k)}{number}" for k in ("name", "joint") if child.get(k)}
+                root.append(element)
+    path = scenes[0].parent / f"{len(scenes)}-{scenes[0].name}"
+    path.write_text(ET.tostring(root, encoding="unicode"))
+    return path
+
+
+@needs("mujoco")
+def test_mujoco(exported):
+    import mujoco
+
+    files = exported("mujoco", "m1")
+    scenes, servos = ([one(each, end) for each in files] for end in ("pendulum.xml", "servo.xml"))
+
+    def positions(path):
+        model = mujoco.MjModel.from_xml_path(str(path))
+        data = mujoco.MjData(model)
+        found = []
+        for k in range(STEPS):
+            data.ctrl[:] = goal(k)
+            mujoco.mj_step(model, data)
+            found.append(data.qpos.copy())
+        return np.array(found)
+
+    alone = np.hstack([positions(scene) for scene in scenes])
+    np.testing.assert_allclose(positions(side_by_side(scenes, servos)), alone, atol=FARTHEST)
+    assert np.ptp(alone[-1]) > 1e-3
+
+
+@needs("mujoco")
+def test_mujoco_hook(exported):
+    import mujoco
+
+    files = exported("mujoco-hook", "m6")
+    scenes, servos = ([one(each, end) for each in files] for end in ("hook.xml", "servo.json"))
+
+    def positions(path, joints):
+        model = mujoco.MjModel.from_xml_path(str(path))
+        data = mujoco.MjData(model)
+        hook = program("servobench_mujoco").attach(model, data, joints)
+        found = []
+        for k in range(STEPS):
+            hook.step(goal(k))
+            found.append(data.qpos.copy())
+        return np.array(found)
+
+    alone = np.hstack([positions(scene, {"servo": servo}) for scene, servo in zip(scenes, servos, strict=True)])
+    together = positions(side_by_side(scenes), {f"servo{number}": servo for number, servo in enumerate(servos)})
+    np.testing.assert_allclose(together, alone, atol=FARTHEST)
+
+
+@needs("pydrake")
+def test_drake(exported):
+    from pydrake.multibody.parsing import Parser
+    from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
+    from pydrake.systems.analysis import Simulator
+    from pydrake.systems.framework import DiagramBuilder
+
+    files = exported("drake", "m6")
+    pendulums = [(one(each, "drake.sdf"), one(each, "servo.json")) for each in files]
+
+    def positions(chosen):
+        builder = DiagramBuilder()
+        plant, _ = AddMultibodyPlantSceneGraph(builder, STEP)
+        joints = {}
+        for scene, servo in chosen:
+            (instance,) = Parser(plant).AddModels(str(scene))
+            joints[f"{plant.GetModelInstanceName(instance)}::servo"] = servo
+        servos = program("servobench_drake").attach(builder, plant, joints)
+        simulator = Simulator(builder.Build())
+        root = simulator.get_mutable_context()
+        found = []
+        for k in range(STEPS):
+            servos.GetInputPort("goal").FixValue(servos.GetMyMutableContextFromRoot(root), [goal(k)] * len(joints))
+            simulator.AdvanceTo((k + 1) * STEP)
+            found.append(plant.GetPositions(plant.GetMyContextFromRoot(root)))
+        return np.array(found)
+
+    alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
+    np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
+
+
+@needs("torch")
+def test_torch(exported):
+    import torch
+
+    servos = [one(each, "servo.json") for each in exported("mjlab", "m1")]
+
+    def torques(chosen):
+        servo = program("servobench_torch").TorchServo(chosen, 1, STEP, dtype=torch.float64)
+        still = torch.zeros(1, len(chosen), dtype=torch.float64)
+        return np.hstack([servo.motor_torque(still + goal(k), still, still).numpy() for k in range(50)])
+
+    together = torques(servos).reshape(50, len(servos))
+    np.testing.assert_allclose(together, np.vstack([torques([servo]) for servo in servos]).T, atol=1e-12)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_c(exported):
+    headers = [one(each, "servo.h") for each in exported("c", "m6")]
+
+    def torques(chosen):
+        symbols = [identifier(file.name.removesuffix(".servo.h")) for file in chosen]
+        body = "".join(
+            f"s = sb_at_rest(SB_C(0)); m = sb_motor_torque(&{name}, &s, sb_held(SB_C(0.01)), SB_C(0), SB_C(0.1), "
+            f'SB_C(1), {name}.supply_voltage, SB_C(0.001)); printf("%.9g %.9g ", (double)m, '
+            f"(double)sb_friction_budget(&{name}, m, SB_C(-0.1), SB_C(0.1)));\n"
+            for name in symbols
+        )
+        source = "".join(f'#include "{file.name}"\n' for file in chosen) + (
+            f"#include <stdio.h>\nint main(void) {{ sb_state s; sb_real m;\n{body}return 0; }}\n"
+        )
+        folder = chosen[0].parent
+        (folder / "scene.c").write_text(source)
+        subprocess.run(["cc", "-std=c99", "scene.c", "-o", "scene", "-lm"], cwd=folder, check=True)
+        done = subprocess.run([folder / "scene"], capture_output=True, text=True, check=True)
+        return [float(word) for word in done.stdout.split()]
+
+    assert torques(headers) == [value for header in headers for value in torques([header])]
+
+
+@needs("pxr")
+def test_usd(exported):
+    from pxr import Usd
+
+    files = exported("usd", "m1")
+    pendulums = [one(each, "pendulum.usda") for each in files]
+
+    def drive(stage, path):
+        joint = stage.GetPrimAtPath(f"{path}/Joint")
+        return {a.GetName(): a.Get() for a in joint.GetAttributes() if a.GetName().startswith(("drive:", "physx"))}
+
+    scene = Usd.Stage.CreateInMemory()
+    for number, pendulum in enumerate(pendulums):
+        scene.DefinePrim(f"/servo{number}").GetReferences().AddReference(str(pendulum))
+    found = [drive(scene, f"/servo{number}") for number in range(len(pendulums))]
+    assert found == [drive(Usd.Stage.Open(str(pendulum)), "/Pendulum") for pendulum in pendulums]
+    assert len({each["drive:angular:physics:stiffness"] for each in found}) == len(found)
