@@ -36,7 +36,7 @@ from core.export import (
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
 from core.export.grid import default_bench
-from core.export.notes import contact_notes, step_notes
+from core.export.notes import fidelity, step_notes
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
 
@@ -77,7 +77,7 @@ def export_model(
         force: Replace files that are there and differ. A file that would be the same is no conflict.
         options: The fields of the exporter's `options` dataclass.
 
-    A contact that the target cannot hold is written as a rigid one, and the README says what that costs. Raises
+    A contact that the target cannot hold is written as a rigid one; error and README say what that costs. Raises
     ExportError for an unknown target or option, a model the target cannot hold, a file that would be lost and a folder
     that cannot be written.
     """
@@ -93,7 +93,10 @@ def export_model(
     with tempfile.TemporaryDirectory() as place:
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
-        notes = contact_notes(model, held, bench, settings)
+        notes, error = [], result.error_mrad
+        if error == 0.0:
+            statement, error = fidelity(model, held, bench, settings)
+            notes.append(statement)
         if drives:
             notes += step_notes(model, bench, settings)
         if model.carried_over:
@@ -101,7 +104,7 @@ def export_model(
         if notes:
             add_notes(aside, held, target, notes)
         files = move_files(aside, Path(folder), held, target, result.files, force=force)
-    return dataclasses.replace(result, files=tuple(files), notes=(*result.notes, *notes))
+    return ExportResult(files=tuple(files), notes=(*result.notes, *notes), error_mrad=error)
 
 
 def check_export(

@@ -70,13 +70,13 @@ class Form:
         """Names of the motor parameters that a refit moves."""
         return PLAIN if self.plain_drive else MOTOR
 
+    def holds_friction(self, model: ServoModel) -> bool:
+        """Whether the model's own budget of friction can be written as it is."""
+        return model.friction == self.friction and (model.friction == "m1" or model.values["alpha"] == self.alpha)
+
     def holds(self, model: ServoModel) -> bool:
-        """Whether the model's own friction can be written as it is."""
-        return (
-            model.contact == "rigid"
-            and model.friction == self.friction
-            and (model.friction == "m1" or model.values["alpha"] == self.alpha)
-        )
+        """Whether the model's own friction can be written as it is, its contact included."""
+        return model.contact == "rigid" and self.holds_friction(model)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,8 @@ from core.errors import ExportError, ModelError
 from core.export.contract import Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import bench_grid, default_bench, own_motion
-from core.model import ServoModel, model_to_bam
+from core.friction import CONTACTS
+from core.model import ServoModel, model_to_bam, with_contact
 
 BAM_STEP = 0.005
 """Step at which the peer simulates unless told otherwise [s]."""
@@ -29,7 +30,7 @@ class BamOptions:
 def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportResult:
     """Write `<name>.bam.json`; raises ExportError for command path terms the format does not have."""
     try:
-        flat = model_to_bam(model)
+        flat = model_to_bam(with_contact(model, "rigid"))
     except ModelError as error:
         raise ExportError(str(error)) from None
     flat["actuator"] = _FOREIGN_NAMES.get(model.servo, model.servo)
@@ -37,9 +38,9 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     error = integrator_error(model)
     notes = [
         "The format has no bounds, units, provenance, integrator or step.",
-        "Rhoban/bam simulates with its own integrator, and counts the quadratic term only where the torques oppose; "
-        f"at {BAM_STEP * 1e3:g} ms its motion differs from this model's by {error:.2f} mrad on average over the "
-        "four trajectories, two loads and two gains.",
+        "Rhoban/bam simulates with its own integrator and a rigid contact and counts the quadratic term only where the "
+        f"torques oppose; at {BAM_STEP * 1e3:g} ms its motion differs from this model's by {error:.2f} mrad on average "
+        "over the four trajectories, two loads and two gains.",
     ]
     if model.control.bridge == "coast":
         notes.append("It knows no drive/coast bridge: inductance and PWM period are written but not used.")
@@ -51,8 +52,9 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
 
 def integrator_error(model: ServoModel) -> float:
     """Mean difference between the model's own motion and the one the peer computes from its parameters [mrad]."""
-    bridge = replace(model.control, bridge="brake")
-    theirs = replace(model, control=bridge, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
+    control = replace(model.control, bridge="brake")
+    rigid = with_contact(model, "rigid")
+    theirs = replace(rigid, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
     differences = []
     for run in bench_grid(default_bench(model), model.default_settings()):
         peer, own = own_motion(theirs, run), own_motion(model, run)
@@ -66,4 +68,5 @@ EXPORTER = Exporter(
     description="Flat parameters as Rhoban/bam reads them.",
     options=BamOptions,
     write=write_bam,
+    contacts=tuple(CONTACTS),
 )

@@ -225,7 +225,7 @@ def _notes(model: ServoModel, settings: ServoSettings) -> list[str]:
     notes = [
         f"Fixed by this export: kp {settings.kp:g}, ki {settings.ki:g}, kd {settings.kd:g}, "
         f"supply {settings.supply_voltage:g} V.",
-        "Nothing is approximated; numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
+        "Numbers are `float` unless `SERVOBENCH_DOUBLE` is defined in every file.",
         "A simulation's error falls with the square of its step; steps of 1 ms or less suit it. "
         + (
             "Friction is one torque per time step that stops the shaft at most."

@@ -2,7 +2,7 @@
 
 Drake's joints know viscous damping and no other friction; its parsers say so and leave it out. The program
 (`core/export/standalone/servobench_drake.py`, which explains itself) is a system that computes motor and friction
-torque, and nothing is approximated. The pendulum is SDFormat with Drake's own elements `drake:rotor_inertia` and
+torque. The pendulum is SDFormat with Drake's own elements `drake:rotor_inertia` and
 `drake:gear_ratio`; read without the program, its joint has the servo's armature, viscous friction and stall torque.
 """
 
@@ -62,8 +62,6 @@ def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Expor
         pendulum: f"pendulum, {printable(bench_title(bench))}, SDFormat {SDF_VERSION} with Drake's elements",
     }
     notes = [
-        "Nothing is approximated: friction, control law, motor and command path are the identified ones, computed by "
-        "the program. What remains is the engine's discretisation; the check states it.",
         "Drake has no joint friction but viscous damping. The pendulum's file holds that, the armature as "
         "`drake:rotor_inertia` with `drake:gear_ratio` 1, and the stall torque as `effort`; `attach` sets the armature "
         "and takes damping and limit away, as the program brings its own.",

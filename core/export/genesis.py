@@ -1,7 +1,7 @@
 """Export to Genesis: a program that puts the servo on an entity's joints, with its numbers and a pendulum.
 
 "servo" is the identified servo with friction M1–M6: the program (`core/export/standalone/servobench_genesis.py`, which
-explains itself) computes control law and motor and sets the joint's friction before each step; nothing is approximated.
+explains itself) computes control law and motor and sets the joint's friction before each step.
 "plain" is Genesis' own position drive on a joint with Coulomb and viscous friction, set once and as fast as Genesis:
 
     drive = clip(kp·(goal − q) − kv·q̇, ±limit)     joint torque = −(damping + driven damping)·q̇ − frictionloss
@@ -38,11 +38,12 @@ from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
-from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.notes import fidelity, fit_notes, missing_terms, settings_note
 from core.export.programs import require_unchanged
 from core.export.servo_file import servo_text, standalone_text
 from core.finite import is_finite
-from core.model import ServoModel
+from core.friction import CONTACTS
+from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES
 
@@ -75,12 +76,14 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
     name = slug(model.title)
     scene, numbers = f"{name}.genesis.xml", _numbers_file(name, options)
     if options.drive == "servo":
-        text, error, how = servo_text(model, settings), 0.0, _SERVO_NOTES
+        held = with_contact(model, "rigid")
+        statement, error = fidelity(model, held, bench, settings)
+        text, how = servo_text(held, settings), [*_SERVO_NOTES, *([statement] if error else [])]
     else:
         if settings.ki > 0.0:
             raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
-        drive, error, fidelity = _plain(model, bench, settings)
-        text, how = drive_text(drive), [*fidelity, *_PLAIN_NOTES]
+        drive, error, said = _plain(model, bench, settings)
+        text, how = drive_text(drive), [*said, *_PLAIN_NOTES]
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         numbers: text,
@@ -113,8 +116,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
         fitted = approximate(model, bench, settings, FORM)
         written, error, notes = fitted.model, fitted.mean_mrad, fit_notes(model, fitted, "Genesis", missing)
     else:
-        written, error = in_form(model, bench, FORM), 0.0
-        notes = ["Friction M1 and the control law are written exactly; what remains is the engine's discretisation."]
+        written, error, notes = in_form(model, bench, FORM), 0.0, []
     servo = envelope_drive_of(written, settings)
     return _drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
 
@@ -218,8 +220,6 @@ def _numbers_file(name: str, options: GenesisOptions) -> str:
 
 
 _SERVO_NOTES = [
-    "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains is "
-    "the engine's discretisation; the check states it.",
     f"Time steps of up to {LONGEST_STEP * 1e3:g} ms, with one substep. Environments with friction of their own need "
     "`RigidOptions(batch_dofs_info=True)`.",
     "Torque off is `enable` 0 in `update` and `step`, per environment and joint.",
@@ -261,4 +261,5 @@ EXPORTER = Exporter(
     options=GenesisOptions,
     write=write_genesis,
     check=check_genesis,
+    contacts=tuple(CONTACTS),
 )

@@ -58,8 +58,7 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         example: "runs four pendulums side by side",
     }
     notes = [
-        "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains "
-        "is the engine's discretisation and its single precision, and that friction knows the load of the step before.",
+        "The engine computes in single precision, and friction knows the load of the step before.",
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are "
         "`actuator.servo.numbers`.",
         "Each world needs joint friction of its own: add the event `friction_per_world` as below.",

@@ -29,6 +29,7 @@ from core.export.mujoco_xml import (
 )
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import mujoco_engine
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
 
@@ -114,10 +115,7 @@ def _fidelity_notes(
     model: ServoModel, missing: list[str], approximation: Approximation | None, options: MujocoOptions
 ) -> list[str]:
     if approximation is None:
-        return [
-            "Friction M1 and the control law are written exactly; what remains is the engine's discretisation, which "
-            "shrinks with its time step."
-        ]
+        return []
     lugre = [LUGRE_NOTE] if options.friction == "lugre" else []
     return [*fit_notes(model, approximation, "MuJoCo", missing), *lugre]
 
@@ -181,6 +179,7 @@ EXPORTER = Exporter(
     options=MujocoOptions,
     write=write_mujoco,
     check=check_written,
+    contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
     install="servobench[mujoco]",

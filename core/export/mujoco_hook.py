@@ -62,8 +62,6 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
         example: "runs both scenes",
     }
     notes = [
-        "Nothing is approximated: friction, control law, motor and command path are the identified ones. What remains "
-        "is the engine's discretisation; the check states it.",
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; both can be changed at run "
         'time, `servos.numbers["kp"]` per rad of the position error.',
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",

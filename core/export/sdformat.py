@@ -26,6 +26,7 @@ from core.export.grid import GridRun, bench_grid, converged_positions, default_b
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
@@ -244,4 +245,5 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_sdformat,
     check=check_sdformat,
+    contacts=tuple(CONTACTS),
 )

@@ -42,6 +42,7 @@ from core.export.xml_reading import (
     one_of,
     read_xml,
 )
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
@@ -358,6 +359,7 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_urdf,
     check=check_urdf,
+    contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
     install="servobench[mujoco]",

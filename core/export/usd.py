@@ -32,6 +32,7 @@ from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import require_unchanged
 from core.export.servo_file import standalone_text
 from core.export.usd_reading import read_layer
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES
 
@@ -67,10 +68,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
         fidelity = fit_notes(model, approximation, "PhysX", missing)
     else:
         written, error = in_form(model, bench, FORM), 0.0
-        fidelity = [
-            "Friction M1 and the control law are written as they are; what remains is the engine's "
-            "discretisation, and a motor that brakes at its limit, of which PhysX makes less than it can."
-        ]
+        fidelity = ["A motor that brakes at its limit brakes less in PhysX than it can."]
     name = slug(model.title)
     servo, pendulum = f"{name}.servo.usda", f"{name}.pendulum.usda"
     contents = {
@@ -299,4 +297,5 @@ EXPORTER = Exporter(
     options=UsdOptions,
     write=write_usd,
     check=check_usd,
+    contacts=tuple(CONTACTS),
 )

@@ -108,7 +108,6 @@ def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         LIBRARY: "what the controller computes with",
     }
     notes = [
-        "Friction, control law, motor and command path are the model's own; what remains is the step.",
         settings_note(settings),
         "Webots ignores a joint's friction under its own position control; the program drives the motor by "
         "`setTorque`, with `staticFriction` and `dampingConstant` of the joint at 0.",

@@ -16,6 +16,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.notes import settings_note
 from core.export.vrml import Node, Schema, read_vrml, vrml_text
 from core.export.webots_servo import fit_servo_node, node_errors
+from core.friction import CONTACTS
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES
 from core.webots.fields import ROTATIONAL, ServoFields, seed_name
@@ -106,4 +107,5 @@ EXPORTER = Exporter(
     options=ServoOptions,
     write=write_webots_servo,
     check=check_webots_servo,
+    contacts=tuple(CONTACTS),
 )
