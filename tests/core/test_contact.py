@@ -352,6 +352,7 @@ def test_an_export_says_that_it_is_rigid_and_what_that_costs(tmp_path, monkeypat
     result = export_model(model, "json", tmp_path / "own")
     assert ServoModel.read(next(p for p in result.files if p.suffix == ".json")).contact == "elastoplastic"
     result = export_model(model, "urdf", tmp_path / "urdf")
-    assert any("elastoplastic contact" in text for text in result.notes)
-    assert any("mrad" in text for text in result.notes)
+    note = next(text for text in result.notes if "elastoplastic contact" in text)
+    assert result.error_mrad is not None
+    assert any(f"{result.error_mrad:.2f} mrad on average" in text for text in result.notes)
     assert note in (tmp_path / "urdf" / "README.md").read_text("utf-8")

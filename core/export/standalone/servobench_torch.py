@@ -6,7 +6,7 @@
     friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, once a step
 
 Every tensor is (num_envs, num_joints), SI units and radians. A servo is a JSON file of numbers; joints of one batch may
-be different servos with different laws. The order within a step is that of seed paper "Extended friction models for
+be different servos with different laws. Gradients flow through any number of steps. The order within a step is that of seed paper "Extended friction models for
 the physics simulation of servo actuators", Algorithm 1, with the path of the command in front: delay, velocity limit
 of the goal, dead band, integral and derivative gains, lag of the output, sag of the supply. Friction is what stops the
 joint within its budget (lines 4–6) or, where the contact is elastoplastic, what bends a bristle that slips at more
@@ -243,21 +243,22 @@ class TorchServo:
         """Take the last `propose` as what happened: the servos are one step further."""
         if self._pending is None:
             return
-        for field in fields(_State):
-            getattr(self._state, field.name).copy_(getattr(self._pending, field.name))
-        self._pending = None
-        self._fresh.fill_(False)
-        self._age += 1
+        # Nothing that a gradient over several steps needs is written over.
+        self._state, self._pending = self._pending, None
+        self._fresh = torch.zeros_like(self._fresh)
+        self._age = self._age + 1
         if len(self._history):
             self._head = (self._head + 1) % self._history.shape[1]
 
     def reset(self, env_ids: Envs = None) -> None:
-        """Forget the past of some environments: their next command counts as if it had been there for ever."""
-        chosen = slice(None) if env_ids is None else env_ids
-        for field in fields(_State):
-            getattr(self._state, field.name)[chosen] = 0.0
-        self._fresh[chosen] = True
-        self._age[chosen] = 0
+        """Forget the past of some environments: their next command counts as if it had been there for ever.
+
+        A reset of all of them also ends the gradients' way into the past.
+        """
+        self._state = _State(*(_written(getattr(self._state, field.name), env_ids, 0.0) for field in fields(_State)))
+        self._fresh = _written(self._fresh, env_ids, True)
+        self._age = _written(self._age, env_ids, 0)
+        self._history = self._history.detach() if env_ids is None else self._history
         self._pending = None
 
     @property
@@ -339,11 +340,8 @@ class TorchServo:
         `dry_friction`. To be called after `propose`, which has the deflection follow the velocity.
         """
         sliding, at_rest = dry
-        if self._pending is None:
-            self._state.sliding.copy_(sliding)
-            self._state.at_rest.copy_(at_rest)
-        else:
-            self._pending.sliding, self._pending.at_rest = sliding, at_rest
+        state = self._pending or self._state
+        state.sliding, state.at_rest = sliding, at_rest
         mobility = self.timestep / inertia
         friction, slip = self._bristle(sliding, at_rest, self.deflection, velocity + mobility * torque, mobility)
         viscous, stiff = self.numbers["friction_viscous"], self._stiff
@@ -473,6 +471,8 @@ class TorchServo:
         """Goal and enable as they arrive now: linear between the two commands the delay falls between."""
         if not len(self._history):
             return goal, on
+        if torch.is_grad_enabled():
+            self._history = self._history.clone()
         self._history[0, self._head] = goal
         self._history[1, self._head] = on
         # Before the first command after a reset there is only that one.
@@ -529,6 +529,14 @@ class TorchServo:
         current = torch.where(on_time + fall_time < period, interrupted, continuous)
         current = torch.where(falling <= 0.0, continuous, current)
         return direction * torch.where(rising <= 0.0, rising, current)
+
+
+def _written(value: torch.Tensor, env_ids: Envs, new: float) -> torch.Tensor:
+    if env_ids is None:
+        return torch.full_like(value, new)
+    value = value.clone()
+    value[env_ids] = new
+    return value
 
 
 def _clip(value: torch.Tensor, limit: torch.Tensor) -> torch.Tensor:

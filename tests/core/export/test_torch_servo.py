@@ -426,3 +426,40 @@ def test_a_wrong_file_is_refused_by_name(change, words):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"none\.json"):
         program.read_servo(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("contact", CONTACTS)
+@pytest.mark.parametrize("law", LAW_MODELS)
+def test_gradients_flow_through_many_steps(law, contact):
+    """Of the distance from the goals, by gain and friction, against central differences; a reset starts afresh."""
+    path = {name: value for name, value in FULL_PATH.items() if name != "dead_band"}
+    model = with_contact(model_of(law, "m6", path, **path), contact)
+    numbers = servo_numbers(model, model.default_settings())
+    names, time = ("kp", "friction_base"), H * torch.arange(40, dtype=torch.float64)
+    servo = program.TorchServo([numbers], 1, H, lead=0.5, contacts=CONTACTS, dtype=torch.float64)
+    inertia = PENDULUM.inertia + numbers["armature"]
+
+    def distance(values):
+        servo.reset()
+        servo.numbers.update(zip(names, values, strict=True))
+        position, velocity = torch.full((2, 1, 1), 0.01, dtype=torch.float64)
+        summed = torch.zeros(1, 1, dtype=torch.float64)
+        for goal in 0.5 * torch.sin(5.0 * time):
+            motor = servo.motor_torque(goal, position, velocity)
+            load = -PENDULUM.gravity_torque * torch.sin(position)
+            friction = servo.applied_friction(inertia, velocity, motor, load)
+            velocity = velocity + H * (motor + load + friction) / inertia
+            position = position + H * velocity
+            summed = summed + (position - goal) ** 2
+        return summed.sum()
+
+    values = [torch.full((1, 1), numbers[name], dtype=torch.float64) for name in names]
+    leaves = [value.clone().requires_grad_() for value in values]
+    for _ in range(2):
+        found = torch.autograd.grad(distance(leaves), leaves)
+    for place, value in enumerate(values):
+        step = 1e-6 * value.item()
+        ends = [[v + sign * step * (k == place) for k, v in enumerate(values)] for sign in (1.0, -1.0)]
+        slope = (distance(ends[0]) - distance(ends[1])) / (2.0 * step)
+        assert found[place].item() == pytest.approx(slope.item(), rel=1e-4)
+        assert slope.item() != 0.0
