@@ -25,6 +25,10 @@ class ExportError(ServoBenchError):
     """A model cannot be written for an engine as asked."""
 
 
+class NotChecked(ExportError):
+    """A sound export cannot be checked here: its engine is not installed, or none runs such files."""
+
+
 def shown(path: str | os.PathLike[str]) -> str:
     """Return a path or another text as one printable line, whatever it is made of."""
     text = os.fspath(path)

@@ -30,6 +30,9 @@ SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction", "drive")
 """Options of targets that are a word; the others are numbers."""
 
+OWN = {"bench": "--mass and --length", "name": "--name", "force": "--force"}
+"""What arguments of their own choose."""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench export`."""
@@ -71,6 +74,8 @@ def _setting(text: str) -> tuple[str, float | str]:
     name, equals, value = text.partition("=")
     if not equals or not name.isidentifier():
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    if name in OWN:
+        raise argparse.ArgumentTypeError(f"{name} is given by {OWN[name]}")
     try:
         return name, value if name in WORDS else float(value)
     except ValueError:
@@ -119,16 +124,28 @@ def _export_session(arguments: argparse.Namespace) -> int:
 
 def _export_model(arguments: argparse.Namespace) -> int:
     from bench_gui.export.writing import check_files
-    from core.errors import ExportError
+    from core.errors import ExportError, NotChecked
     from core.export import export_model
 
     if arguments.to not in MODEL_TARGETS:
         raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(MODEL_TARGETS)}")
     model = model_from(arguments.source)
     options = _options(arguments)
-    name = arguments.name
+    name, folder = arguments.name, Path(arguments.output)
     result = export_model(model, arguments.to, arguments.output, name=name, force=arguments.force, **options)
-    checked = check_files(model, arguments.to, Path(arguments.output), options, name) if arguments.check else None
+    if not arguments.json:
+        for file in result.files:
+            print(file)
+        for note in result.notes:
+            print(f"note: {note}")
+        if result.error_mrad is not None:
+            print(f"exported motion differs from the model's by {result.error_mrad:.3g} mrad on average")
+    checked, not_checked = None, None
+    if arguments.check:
+        try:
+            checked = check_files(model, arguments.to, folder, options, name)
+        except NotChecked as error:
+            not_checked = str(error)
     if arguments.json:
         print_json(
             {
@@ -137,17 +154,13 @@ def _export_model(arguments: argparse.Namespace) -> int:
                 "error_mrad": result.error_mrad,
                 "checked_mrad": None if checked is None else checked.mean_mrad,
                 "checked": None if checked is None else {"how": checked.statement, "mrad": dict(checked.errors)},
+                "not_checked": not_checked,
             }
         )
-        return 0
-    for file in result.files:
-        print(file)
-    for note in result.notes:
-        print(f"note: {note}")
-    if result.error_mrad is not None:
-        print(f"exported motion differs from the model's by {result.error_mrad:.3g} mrad on average")
-    if checked is not None:
+    elif checked is not None:
         print(checked.statement)
+    elif not_checked is not None:
+        print(f"not checked: {not_checked}")
     return 0
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export import (
     bam_json,
     c_header,
@@ -36,7 +36,7 @@ from core.export import (
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
 from core.export.files import add_notes, move_files, state_check
 from core.export.grid import default_bench
-from core.export.notes import fidelity, step_notes
+from core.export.notes import fidelity, step_notes, zero_notes
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
 
@@ -98,7 +98,7 @@ def export_model(
             statement, error = fidelity(model, held, bench, settings)
             notes.append(statement)
         if drives:
-            notes += step_notes(model, bench, settings)
+            notes += [*zero_notes(model), *step_notes(model, bench, settings)]
         if model.carried_over:
             notes.append(model.carried_over)
         if notes:
@@ -113,11 +113,11 @@ def check_export(
     """Read an export's files back, simulate the four trajectories with them, and add what came out to the README.
 
     name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
-    ExportError when the target has nothing to check, its engine is not installed, or the files are not an export.
+    ExportError when the files are not an export; NotChecked when no engine here runs them.
     """
     exporter = _exporter(target)
     if exporter.check is None:
-        raise ExportError(f"an export to {target} is not run by an engine; there is nothing to check")
+        raise NotChecked(f"no engine here runs an export to {target}")
     chosen = _options(exporter, options)
     model = named(model, _settings(model, target, chosen), name)
     found = exporter.check(model, Path(folder), chosen)

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
@@ -82,11 +82,13 @@ def numbers_text(model: ServoModel, settings: ServoSettings) -> str:
     rows = [f"    {_LAWS[numbers['law']]}, /* law */", f"    {_CONTACTS[model.contact]}, /* contact */"]
     rows += [f"    SB_C({_number(field, numbers.get(field, 0.0))}), /* {field} */" for field in fields]
     servo = f"static const sb_servo {name} = {{\n" + "\n".join(rows) + "\n};\n"
+    offset = model.values.get("q_offset", 0.0)
+    zero = f" * Where the servo reads 0, its shaft is at {_number('q_offset', offset)} rad.\n" if offset else ""
     # Two servos of one symbol must not compile; a guard of the symbol alone would drop the second in silence.
     guard = f"SERVOBENCH_{name.upper()}_{hashlib.sha256(servo.encode()).hexdigest()[:8].upper()}_H"
     return (
         f"/* {_comment(model.title)}: friction {model.friction.upper()}, gain {_number('kp', settings.kp)} as written "
-        f"into the servo.\n * Fields and units: see sb_servo. */\n"
+        f"into the servo.\n{zero} * Fields and units: see sb_servo. */\n"
         f'#ifndef {guard}\n#define {guard}\n\n#include "{HEADER}"\n\n{servo}\n#endif\n'
     )
 
@@ -139,12 +141,12 @@ def check_written(model: ServoModel, folder: Path, options: ServoOptions) -> Che
 
 
 def compiler() -> str:
-    """Path of a C compiler; raises ExportError when there is none."""
+    """Path of a C compiler; raises NotChecked when there is none."""
     for name in COMPILERS:
         found = shutil.which(name)
         if found:
             return found
-    raise ExportError(f"checking a C export needs a C compiler; none of {', '.join(COMPILERS)} is installed")
+    raise NotChecked(f"checking a C export needs a C compiler; none of {', '.join(COMPILERS)} is installed")
 
 
 def _contents(model: ServoModel, options: ServoOptions) -> dict[str, str]:

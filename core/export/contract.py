@@ -14,6 +14,9 @@ from core.export.files import LONGEST_SLUG
 from core.model import ServoModel
 from core.recording import ServoSettings
 
+SHORTEST_STEP, LONGEST_STEP = 1e-6, 0.05
+"""Time steps of an example [s]: below, single precision adds nothing to an angle; above, no servo's loop is stable."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ServoOptions:
@@ -39,13 +42,21 @@ def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoS
     if options.supply_voltage is not None:
         settings = replace(settings, supply_voltage=options.supply_voltage)
     settings = replace(settings, ki=options.ki, damping=options.damping)
+    if options.bench is not None and not isinstance(options.bench, Bench):
+        raise ExportError(f"export to {target}: bench = {options.bench!r} is no pendulum")
     wrong = [
         f"{name} = {value!r}"
         for name, value in (*asdict(settings).items(), ("timestep", options.timestep))
         if isinstance(value, (int, float)) and not (math.isfinite(value) and value >= 0.0)
     ]
-    if not settings.supply_voltage > 0.0 or not options.timestep > 0.0 or wrong:
-        raise ExportError(f"export to {target}: not possible: {', '.join(wrong) or 'a supply or time step of 0'}")
+    wrong += [f"{name} = 0" for name in ("kp", "supply_voltage") if getattr(settings, name) == 0.0]
+    if wrong:
+        raise ExportError(f"export to {target}: not possible: {', '.join(wrong)}")
+    if not SHORTEST_STEP <= options.timestep <= LONGEST_STEP:
+        raise ExportError(
+            f"export to {target}: a time step of {options.timestep:g} s is not possible; it is in seconds, "
+            f"{SHORTEST_STEP:g} to {LONGEST_STEP:g}"
+        )
     if settings.ki > 0.0 and model.control.integral_ratio <= 0.0:
         raise ExportError(f"export to {target}: {model.servo} has no integral gain; leave ki at 0")
     return settings

@@ -79,10 +79,6 @@ def torque_law(model: ServoModel, settings: ServoSettings) -> TorqueLaw:
 
 
 def require_gains(settings: ServoSettings, engine: str) -> None:
-    """Raise ExportError for an integral gain, which a plain drive does not have, and for a gain that drives nothing."""
+    """Raise ExportError for an integral gain, which a plain drive does not have."""
     if settings.ki > 0.0:
         raise ExportError(f"export to {engine}: a plain drive has no integral gain; leave ki at 0")
-    if not settings.kp > 0.0:
-        raise ExportError(
-            f"export to {engine}: a drive with kp {settings.kp:g} cannot move anything; choose one above 0"
-        )

@@ -33,6 +33,12 @@ CONVENTIONS = """\
 """
 
 
+LICENCE = """\
+Programs and example files are ServoBench's, under the Apache License 2.0 (SPDX: Apache-2.0). The numbers are the
+model's; models of the catalogue build on values that Rhoban/bam published under the same licence.
+"""
+
+
 def slug(name: str) -> str:
     """A file name of a-z, 0-9, "_" and "-" for any text; never empty, hidden, reserved or longer than 60 characters."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
@@ -127,7 +133,8 @@ def readme_section(
         f"# {printable(model.title)}: {what}\n\n"
         f"Servo {printable(model.servo)}, friction {model.friction.upper()}, identified with integrator "
         f"{model.integrator} at a step of {model.step * 1e3:g} ms{origin}.\n\n"
-        f"{listed}\n## To know\n\n{CONVENTIONS}{known}" + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
+        f"{listed}\n{LICENCE}\n## To know\n\n{CONVENTIONS}{known}"
+        + (f"\n{USE_TITLE}\n\n{usage.rstrip()}\n" if usage else "")
     )
 
 

@@ -24,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from core.bench import Bench
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
@@ -205,7 +205,7 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
         angles = [converged_positions(read, run, options.timestep) for run in runs]
         how = f"{numbers.name} read back and simulated here (Genesis is not installed)"
     else:
-        raise ExportError("Genesis is not installed here: pip install genesis-world")
+        raise NotChecked("Genesis is not installed here: pip install genesis-world")
     errors = {}
     for trajectory, positions in zip(PAPER_TRAJECTORIES, angles, strict=True):
         run = GridRun(trajectory=trajectory, bench=bench, settings=settings)

@@ -93,6 +93,18 @@ def fidelity(model: ServoModel, held: ServoModel, bench: Bench, settings: ServoS
     )
 
 
+def zero_notes(model: ServoModel) -> list[str]:
+    """How far the servo's own zero is from that of its joint; nothing where they are the same."""
+    offset = model.values.get("q_offset", 0.0)
+    if offset == 0.0:
+        return []
+    return [
+        f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted so; on a "
+        f"joint of your robot the servo goes to its goal {offset:+.6g} rad, and reads the joint's angle {-offset:+.6g} "
+        "rad: add that to goals and readings, or move the joint's zero."
+    ]
+
+
 def bristle_notes(model: ServoModel, reset: str) -> list[str]:
     """What an export that holds an elastoplastic contact says of it; nothing of a rigid one. reset: what zeroes it."""
     if model.contact == "rigid":

@@ -13,20 +13,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.servo_file import STANDALONE, standalone_text
 
 
 def engine(package: str, name: str, install: str) -> Any:
-    """An engine's Python package; raises ExportError that says how to install it."""
+    """An engine's Python package; raises NotChecked that says how to install it."""
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise ExportError(f"{name} is not installed here: pip install {install}") from None
+        raise NotChecked(f"{name} is not installed here: pip install {install}") from None
 
 
 def mujoco_engine() -> Any:
-    """The package mujoco; raises ExportError that says how to install it."""
+    """The package mujoco; raises NotChecked that says how to install it."""
     return engine("mujoco", "MuJoCo", "'servobench[mujoco]'")
 
 

@@ -1,4 +1,4 @@
-"""Export to SDFormat 1.12 and gz-sim: a world with the pendulum and a `JointPositionController` that drives its joint.
+"""Export to SDFormat 1.9 and gz-sim: a world with the pendulum and a `JointPositionController` that drives its joint.
 
 The plugin's torque is clip(p·e + d·ė, cmd_min … cmd_max): its derivative is the error's, so that the goal's velocity is
 part of it, which is no servo's law. Back-EMF and velocity gain therefore stand in the joint's damping, with `d_gain` 0:
@@ -240,7 +240,7 @@ and in its `model`:
 
 EXPORTER = Exporter(
     target="sdformat",
-    title="SDFormat 1.12, gz-sim",
+    title="SDFormat, gz-sim",
     description="A world with the pendulum, its joint's friction and a JointPositionController.",
     options=ServoOptions,
     write=write_sdformat,

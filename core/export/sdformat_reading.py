@@ -1,4 +1,4 @@
-"""Worlds of gz-sim read back: what SDFormat 1.12 allows of what we write, and what the engine does with it.
+"""Worlds of gz-sim read back: what SDFormat 1.9 allows of what we write, and what the engine does with it.
 
 Read with the table of `SDF` into a `GzServo`, and simulated by the plugin's rule: `JointPositionController` sets the
 joint's torque to clip(p·e + d·ė, cmd_min … cmd_max) with the error's derivative over the last step.
@@ -36,7 +36,7 @@ from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 
-VERSION = "1.12"
+VERSION = "1.9"
 JOINT, MODEL = "servo", "servo_bench"
 CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 NO_ARMATURE = 1e-9
@@ -190,7 +190,7 @@ _WORLD = Rule(
     },
 )
 SDF = Rule(required={"version": one_of(VERSION)}, children={"world": ("1", _WORLD)})
-"""What a world of ours may hold: SDFormat 1.12 and the plugin's parameters. Elements that the format fills in itself
+"""What a world of ours may hold: SDFormat 1.9 and the plugin's parameters. Elements that the format fills in itself
 (atmosphere, scene, magnetic field) are left to it."""
 
 

@@ -52,8 +52,13 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
 
 
 def servo_text(model: ServoModel, settings: ServoSettings) -> str:
-    """Text of the file, numbers to the last bit."""
-    return json.dumps(servo_numbers(model, settings), indent=1, allow_nan=False) + "\n"
+    """Text of the file, numbers to the last bit; with `zero_offset`, the shaft's angle where the servo reads 0 [rad].
+
+    The programs do not use the offset: it belongs to the mounting on a joint.
+    """
+    offset = model.values.get("q_offset", 0.0)
+    mounted = {"zero_offset": offset} if offset else {}
+    return json.dumps({**servo_numbers(model, settings), **mounted}, indent=1, allow_nan=False) + "\n"
 
 
 def standalone_text(file: str) -> str:

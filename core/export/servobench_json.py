@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import ExportError
-from core.export.contract import Exporter, ExportResult
+from core.errors import ExportError, ModelError
+from core.export.contract import Check, Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
 from core.friction import CONTACTS
 from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,11 +29,24 @@ def write_json(model: ServoModel, folder: Path, options: JsonOptions) -> ExportR
     return ExportResult(files=tuple(write_files(folder, {name: text}, model, "json", readme)))
 
 
+def check_json(model: ServoModel, folder: Path, options: JsonOptions) -> Check:
+    """Read the file back; raises ExportError unless it is the model bit for bit."""
+    file = folder / f"{slug(model.title)}.json"
+    try:
+        same = ServoModel.read(file) == model
+    except ModelError as error:
+        raise ExportError(str(error)) from None
+    if not same:
+        raise ExportError(f"{file} is not this model; export again")
+    return Check(how=f"{file.name} read back bit for bit", errors=dict.fromkeys(PAPER_TRAJECTORIES, 0.0))
+
+
 EXPORTER = Exporter(
     target="json",
     title="ServoBench model",
     description="The model with units, bounds and provenance, read back bit for bit.",
     options=JsonOptions,
     write=write_json,
+    check=check_json,
     contacts=tuple(CONTACTS),
 )

@@ -1,6 +1,12 @@
 """`bench export` of a model: names, files that are there, what is refused."""
 
+import json
+import sys
+
+import pytest
+
 from bench_gui.cli import main
+from core.model import ServoModel
 
 
 def export(folder, *words, to="c", model="mx106:m1"):
@@ -19,3 +25,59 @@ def test_a_file_that_differs_is_replaced_only_by_force(tmp_path, capsys):
     assert export(tmp_path, "--name", "elbow", "--force") == 0
     assert "static const sb_servo elbow_servo" in mine.read_text()
     assert export(tmp_path, "--name", "elbow") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--kp", "0"), "kp = 0"),
+        (("--kp", "nan"), "kp = nan"),
+        (("--kp", "-1"), "kp = -1"),
+        (("--set", "timestep=1"), "a time step of 1 s is not possible"),
+        (("--set", "timestep=1e-9"), "a time step of 1e-09 s is not possible"),
+        (("--set", "supply_voltage=0"), "supply_voltage = 0"),
+        (("--set", "bench=1"), "bench is given by --mass and --length"),
+        (("--set", "name=1"), "name is given by --name"),
+        (("--set", "force=1"), "force is given by --force"),
+        (("--set", "wheels=4"), "no option wheels"),
+        (("--mass", "1"), "needs both --mass and --length"),
+    ],
+)
+@pytest.mark.parametrize("to", ["c", "mujoco"])
+def test_what_is_not_possible_is_refused_in_one_line(tmp_path, capsys, to, words, said):
+    try:
+        code = export(tmp_path / "out", *words, to=to)
+    except SystemExit as ended:
+        code = ended.code
+    assert code in (1, 2)
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if not line.startswith(("usage:", " "))]
+    assert said in line
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_export_whose_engine_is_missing_is_an_export(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    assert export(tmp_path, "--check") == 0
+    said = capsys.readouterr().out
+    assert str(tmp_path / "README.md") in said
+    assert "not checked: checking a C export needs a C compiler" in said
+    assert export(tmp_path, "--check", "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["checked"] is None
+    assert "C compiler" in found["not_checked"]
+
+
+def test_a_missing_package_is_named_with_how_to_install_it(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pydrake", None)
+    assert export(tmp_path, "--check", to="drake") == 0
+    assert "not checked: Drake is not installed here: pip install drake" in capsys.readouterr().out
+    assert export(tmp_path, "--check", to="bam", model="mx106:m1") == 0
+    assert "not checked: no engine here runs an export to bam" in capsys.readouterr().out
+
+
+def test_our_own_file_is_checked_by_reading_it(tmp_path, capsys):
+    assert export(tmp_path, "--check", to="json") == 0
+    assert "json read back bit for bit: 0 mrad" in capsys.readouterr().out
+    assert "Checked" in (tmp_path / "README.md").read_text()
+    (file,) = (path for path in tmp_path.glob("*.json"))
+    ServoModel.read(file)

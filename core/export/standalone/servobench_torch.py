@@ -6,11 +6,12 @@
     friction = servo.applied_friction(inertia, velocity, motor, external)    # N·m, once a step
 
 Every tensor is (num_envs, num_joints), SI units and radians. A servo is a JSON file of numbers; joints of one batch may
-be different servos with different laws. Gradients flow through any number of steps. The order within a step is that of seed paper "Extended friction models for
-the physics simulation of servo actuators", Algorithm 1, with the path of the command in front: delay, velocity limit
-of the goal, dead band, integral and derivative gains, lag of the output, sag of the supply. Friction is what stops the
-joint within its budget (lines 4–6) or, where the contact is elastoplastic, what bends a bristle that slips at more
-(seed 001); its deflection is state.
+be different servos with different laws. Gradients flow through any number of steps.
+
+The order within a step is that of seed paper "Extended friction models for the physics simulation of servo actuators",
+Algorithm 1, with the path of the command in front: delay, velocity limit of the goal, dead band, integral and
+derivative gains, lag of the output, sag of the supply. Friction is what stops the joint within its budget (lines 4–6)
+or, where the contact is elastoplastic, what bends a bristle that slips at more (seed 001); its deflection is state.
 
 `motor_torque` is `propose` and `accept` in one: a simulator that may ask twice before it steps calls the two itself.
 

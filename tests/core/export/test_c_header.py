@@ -422,9 +422,10 @@ class TestExport:
         )
         with pytest.raises(ExportError, match=r"torque_constant = 1e\+39"):
             write_c(model, tmp_path, ServoOptions())
-        for timestep in (1e-9, 10.0):
-            with pytest.raises(ExportError, match="an example of 6 s"):
-                write_c(base, tmp_path, ServoOptions(timestep=timestep))
+        with pytest.raises(ExportError, match="an example of 6 s"):
+            write_c(base, tmp_path, ServoOptions(timestep=1e-6))
+        with pytest.raises(ExportError, match="a time step of 10 s"):
+            write_c(base, tmp_path, ServoOptions(timestep=10.0))
         assert list(tmp_path.iterdir()) == []
 
     def test_a_check_says_what_is_missing(self, tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """What an export says of its own error: one statement, measured against the model as it was identified."""
 
+import json
 import re
 
 import numpy as np
@@ -9,7 +10,9 @@ from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.files import README
 from core.export.grid import bench_grid, converged_positions, default_bench
+from core.export.servo_file import servo_text
 from core.model import with_contact
+from tests.core.conftest import catalogue_model
 
 MODEL = with_contact(load_model("mx106", "m6"), "elastoplastic")
 EXACT = "Nothing is approximated"
@@ -54,3 +57,20 @@ def test_a_contact_that_is_held_costs_nothing(tmp_path, target):
     assert result.error_mrad == 0.0
     assert (tmp_path / README).read_text("utf-8").count(EXACT) == 1
     assert sum(EXACT in note for note in result.notes) == 1
+
+
+@pytest.mark.parametrize("offset", [0.25, -0.125])
+def test_the_zero_of_a_servo_is_said_and_in_its_numbers(tmp_path, offset):
+    model = catalogue_model("xl330", "m1", values={"q_offset": offset})
+    for target in ("drake", "c", "mjlab"):
+        notes = export_model(model, target, tmp_path).notes
+        (note,) = [note for note in notes if note.startswith("Zero")]
+        assert f"is at {offset:g} rad" in note
+        assert f"its goal {offset:+g} rad" in note
+    assert json.loads(servo_text(model, model.default_settings()))["zero_offset"] == offset
+    assert f"shaft is at {offset!r} rad" in next(tmp_path.glob("*.servo.h")).read_text()
+
+
+def test_a_readme_names_the_licence(tmp_path):
+    export_model(load_model("mx106", "m1"), "c", tmp_path)
+    assert "SPDX: Apache-2.0" in (tmp_path / README).read_text("utf-8")
