@@ -7,7 +7,7 @@ the recordings, or the runs at a load and gain between those of the grid, are he
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class ServoLoss:
             "node": dict(vars(self.fit.node)),
             "armature": self.fit.armature,
             "angle_offset": self.fit.angle_offset,
-            "numbers": [dict(vars(number)) for number in self.numbers],
+            "numbers": [dict(vars(number)) | {"determined": number.determined} for number in self.numbers],
             "train_mae": self.train_mae,
             "validation_mae": self.validation_mae,
             "train": list(self.train),
@@ -152,7 +152,9 @@ def loss_on_recordings(
     train, held = ([as_own_motor(r) for r in recordings if r.id in ids] for ids in (split.train, split.validation))
     nominal = nominal_model(spec)
     middle = sorted(recordings, key=lambda r: r.bench.gravity_torque)[len(recordings) // 2]
-    start = start_node(nominal, middle.bench, nominal.default_settings())
+    kept = nominal.default_settings()
+    supply = max(kept.supply_voltage, *(recording.settings.supply_voltage for recording in recordings))
+    start = start_node(nominal, middle.bench, replace(kept, supply_voltage=supply))
     armature = max(nominal.values["armature"], SMALLEST_ARMATURE)
     runs, others = (recording_runs(part, spec.default_kp, dt) for part in (train, held))
     progress(0.0, "Fitting the node…")
