@@ -37,6 +37,10 @@ GRAVITY = (0.0, -9.81, 0.0)
 """Of a world that gives none [m/s²]."""
 DENSITY = 1000.0
 """Of a Physics node that gives none [kg/m³]."""
+LARGEST = 1e9
+"""Magnitude of a size, place or mass, SI units: products of five of them stay finite."""
+SMALLEST_VOLUME = 1e-30
+"""Volume below which a boundingObject gives no inertia [m³]."""
 ALIGNED = 1e-9
 """Distance of unit vectors, or of axes [m], that decimal numbers in a file may make."""
 
@@ -244,14 +248,17 @@ def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
     volume = sum(part.mass for part in parts)
     if not mass > 0.0:
         density = _number(path, physics, "density", DENSITY)
-        if not (density > 0.0 and volume > 0.0):
+        if not (density > 0.0 and volume > SMALLEST_VOLUME):
             raise InputError(f"{path}: a Physics has neither a mass nor a density with a boundingObject")
         mass = density * volume
-    middle = sum((part.mass * part.centre for part in parts), np.zeros(3)) / volume if parts else np.zeros(3)
+    share = 1.0 / volume if volume > SMALLEST_VOLUME else 0.0
+    middle = share * sum((part.mass * part.centre for part in parts), np.zeros(3))
     centre = _vector(path, physics, "centerOfMass", tuple(middle.tolist()))
     if matrix:
-        if len(matrix) not in (3, 6) or not all(isinstance(each, float) for each in matrix):
-            raise InputError(f"{path}: an inertiaMatrix has {len(matrix)} values instead of 3 or 6 numbers")
+        if not isinstance(matrix, list) or len(matrix) not in (3, 6):
+            raise InputError(f"{path}: an inertiaMatrix needs 3 or 6 numbers in brackets")
+        if not all(isinstance(each, float) and abs(each) <= LARGEST for each in matrix):
+            raise InputError(f"{path}: an inertiaMatrix needs numbers within ±{LARGEST:g}")
         xx, yy, zz, xy, xz, yz = [*matrix, 0.0, 0.0, 0.0][:6]
         turn = _turn(*_rotation(path, physics, "orientation"))
         inertia = turn @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ turn.T
@@ -260,7 +267,7 @@ def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
         for part in parts:
             arm = part.centre - middle
             inertia += part.inertia + part.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
-        inertia *= mass / volume if volume > 0.0 else 0.0
+        inertia *= mass * share
     return _Body(mass, pose.place + pose.turn @ centre, pose.turn @ inertia @ pose.turn.T)
 
 
@@ -339,8 +346,8 @@ def _numbers(path: Path, node: Node, name: str, default: tuple[float, ...]) -> A
     found = default if value is None or value == [] else value
     if not isinstance(found, (tuple, list)) or len(found) != len(default):
         raise InputError(f"{path}: {name} of a {node.name} needs {len(default)} number(s)")
-    if not all(isinstance(each, float) for each in found):
-        raise InputError(f"{path}: {name} of a {node.name} needs {len(default)} number(s)")
+    if not all(isinstance(each, float) and abs(each) <= LARGEST for each in found):
+        raise InputError(f"{path}: {name} of a {node.name} needs {len(default)} number(s) within ±{LARGEST:g}")
     return np.array(found)
 
 

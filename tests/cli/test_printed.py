@@ -486,15 +486,15 @@ def test_webots(printed) -> None:
     names = [name for name in COLUMNS if name != "time"]
     assert heads.split(",") == ["time [s]", *(f"motor.{name} [{units.get(name, 'N·m')}]" for name in names)]
     assert first.split(",") == [repr(float(getattr(trace, name)[0])) for name in ("time", *names)]
-    number = Of(name="max_force", value=1.5, unit="N·m", interval=(1.25, 1.75), at_bound=True)
+    number = Of(name="max_force", value=1.5, unit="N·m", interval=(1.25, 1.75), determined=True, remark="its limit")
     row = Of(name="M2", train_mae=0.003, validation_mae=None)
     found = Of(title="a servo", kp=9.0, numbers=[number], train_mae=0.001, validation_mae=0.002, rows=[row],
                lost=lambda _: -0.004)  # fmt: skip
     webots_command._print_loss(found)  # type: ignore[arg-type]
     assert printed() == [
         ["Webots Servo fitted to a servo; controlP at gain 9"],
-        ["field", "value", "unit", "95 % from", "to", "at a bound"],
-        ["maxForce", "1.5", "N·m", "1.25", "1.75", "yes"],
+        ["field", "value", "unit", "95 % from", "to", "remark"],
+        ["maxForce", "1.5", "N·m", "1.25", "1.75", "its limit"],
         ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
         ["Webots Servo", "1", "2", "–"],
         ["M2", "3", "–", "-4"],
