@@ -47,7 +47,7 @@ RECORDING_GENERATIONS = 100
 """Of a fit to recordings, which has more numbers and more noise than one to a model."""
 SMALLEST_ARMATURE = 1e-6
 """A start that a search of logarithms can leave [kg·m²]."""
-CLOSEST_M1 = "M1 closest"
+FITTED_M1 = "M1 fitted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,7 +190,7 @@ def loss_on_model(
 ) -> ServoLoss:
     """Fit a node to a model's motion over the bench's grid, and judge other models on it.
 
-    models: by name, None for those of the catalogue and the M1 that is closest to the model; bench, settings: None for
+    models: by name, None for those of the catalogue and an M1 fitted to the model; bench, settings: None for
     a pendulum that suits the servo and the catalogue's gain; step: `basicTimeStep` [s].
     """
     load, kept = bench or default_bench(model), settings or model.default_settings()
@@ -202,8 +202,8 @@ def loss_on_model(
     numbers = fitted_numbers(fit, start, runs, NODE_NUMBERS)
     compared = dict(published_models(model.servo) if models is None else models)
     if models is None and model.friction != "m1":
-        progress(0.3, "Finding the closest M1…")
-        compared[CLOSEST_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
+        progress(0.3, "Fitting M1…")
+        compared[FITTED_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
     rows = []
     for i, (name, other) in enumerate(compared.items()):
         progress(0.4 + 0.6 * i / len(compared), name)
