@@ -269,7 +269,7 @@ def test_stiction(printed, stub, tmp_path) -> None:
     stub("core.stiction.experiments.step_response", response)
     run("stiction", "step", "--law", "stribeck", "--static", "2", "--csv", tmp_path / "s.csv")
     lines = printed()
-    assert lines[1:3] == [["law", "rests at/°", "published/°", "stops after/s", "held torque/N·m"],
+    assert lines[1:3] == [["law", "last angle/°", "published/°", "rests after/s", "last torque/N·m"],
                           ["stribeck", "28.648", "–", "0.6", "0.7"]]  # fmt: skip
     assert (tmp_path / "s.csv").read_text("utf-8").splitlines() == [
         "time,stribeck: position,stribeck: velocity,stribeck: torque,stribeck: friction", "0,1,3,5,7", "0.5,2,4,6,8",
