@@ -11,4 +11,6 @@ _CURVES = tomllib.loads((files("resources") / "palettes" / "light.toml").read_te
 
 MEASURED_COLOUR: str = _CURVES["measured"]
 GOAL_COLOUR: str = _CURVES["goal"]
+DRIVE_COLOUR: str = _CURVES["drive"]
+BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, _CURVES["models"], strict=True))

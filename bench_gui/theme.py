@@ -53,6 +53,8 @@ class Theme:
     moving_soft: str
     measured: str
     goal: str
+    drive: str
+    backdrive: str
     separator: str
     models: tuple[str, ...]
 
@@ -80,6 +82,8 @@ def load_theme(name: str) -> Theme:
         on_state=state["on"],
         measured=curve["measured"],
         goal=curve["goal"],
+        drive=curve["drive"],
+        backdrive=curve["backdrive"],
         separator=curve["separator"],
         models=tuple(curve["models"]),
     )

@@ -38,6 +38,8 @@ from core.model import ServoModel
 
 Array = NDArray[np.float64]
 
+NAMED = 0.06
+"""Height of an area that has room for its name, as a share of the largest external torque."""
 CURVE_POINTS = 201
 """Motor torques of a diagram nobody chose them for; odd, so that 0 is one of them."""
 
@@ -142,15 +144,75 @@ def peak_torque(model: ServoModel) -> float:
     return model.values["kt"] * current
 
 
+def reachable_torque(model: ServoModel) -> float:
+    """Largest motor torque of a diagram [N·m]: the motor's peak, but no more than the servo's rated stall torque."""
+    return min(peak_torque(model), model.spec.stall_torque)
+
+
+def torque_range(largest: float, points: int = CURVE_POINTS) -> Array:
+    """Motor torques from −largest to largest [N·m], (points,), mirrored exactly; `largest` alone for one point."""
+    if points == 1:
+        return np.array([largest])
+    return largest * ((2.0 * np.arange(points) - (points - 1)) / (points - 1))
+
+
+def halves(motor_torque: Array, boundary: Array) -> tuple[Array, Array]:
+    """A boundary to draw, both (n + 1,): NaN where it is infinite, and a gap at 0, where it jumps to its mirror image.
+
+    motor_torque: (n,) N·m, ascending; boundary: (n,) N·m.
+    """
+    finite = np.where(np.isfinite(boundary), boundary, np.nan)
+    negative = int(np.searchsorted(motor_torque, 0.0))
+    return np.insert(motor_torque, negative, 0.0), np.insert(finite, negative, np.nan)
+
+
+def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array]]:
+    """Areas of the first speed as in Fig. 2: name, motor torque, and the external torques between, (k,) N·m each.
+
+    For each sign of the motor torque "drive" lies between no external torque and the drive torque, "static" goes on to
+    the backdrive torque, and "backdrive" up to the largest external torque of the diagram.
+    """
+    tm, far = diagram.motor_torque, farthest(diagram)
+    found = []
+    for side in (tm > 0.0, tm < 0.0):
+        torque, end = tm[side], _against(tm[side], np.full(side.sum(), far))
+        if not len(torque):
+            continue
+        drive = np.nan_to_num(diagram.drive[side, 0], nan=0.0)
+        backdrive = np.clip(diagram.backdrive[side, 0], -far, far)
+        found += [
+            ("drive", torque, np.zeros(len(torque)), drive),
+            ("static", torque, drive, backdrive),
+            ("backdrive", torque, backdrive, end),
+        ]
+    return found
+
+
+def area_labels(diagram: DriveBackdriveDiagram) -> list[tuple[str, float, float]]:
+    """Name of each area of one side that has room for it, with the torques [N·m] of its middle where it is widest."""
+    places = []
+    for name, torque, low, high in areas(diagram)[:3]:
+        inside = (np.abs(torque) >= 0.2 * np.abs(torque).max()) & (np.abs(torque) <= 0.8 * np.abs(torque).max())
+        k = int(np.where(inside, np.abs(high - low), -1.0).argmax())
+        if abs(high[k] - low[k]) >= NAMED * farthest(diagram):
+            places.append((name, float(torque[k]), float(low[k] + high[k]) / 2.0))
+    return places
+
+
+def farthest(diagram: DriveBackdriveDiagram) -> float:
+    """Largest external torque of a diagram [N·m]: that of its boundaries at the first speed where they are finite."""
+    values = np.abs(np.concatenate((diagram.drive[:, 0], diagram.backdrive[:, 0], diagram.motor_torque)))
+    return float(values[np.isfinite(values)].max())
+
+
 def drive_backdrive_diagram(
     model: ServoModel, motor_torque: ArrayLike | None = None, velocity: Sequence[float] | ArrayLike = (0.0,)
 ) -> DriveBackdriveDiagram:
     """Both boundaries at each motor torque (n,) [N·m] and speed (k,) [rad/s].
 
-    Without motor torques the diagram spans what the servo's motor can give, both ways. Raises ModelError.
+    Without motor torques the diagram spans what the servo can reach, both ways. Raises ModelError.
     """
-    peak = peak_torque(model)
-    given = np.linspace(-peak, peak, CURVE_POINTS) if motor_torque is None else motor_torque
+    given = torque_range(reachable_torque(model)) if motor_torque is None else motor_torque
     tm, v = _finite(np.atleast_1d(given), np.atleast_1d(velocity))
     if tm.ndim != 1 or v.ndim != 1:
         raise ModelError("a drive/backdrive diagram takes one list of motor torques and one of speeds")

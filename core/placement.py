@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.catalogue import ServoSpec
-from core.diagram import backdrive_torque, drive_torque, peak_torque
+from core.diagram import backdrive_torque, drive_torque, reachable_torque
 from core.errors import InputError
 from core.finite import is_finite
 from core.model import ServoModel
@@ -282,11 +282,11 @@ def suggest_torques(servo: ServoModel | ServoSpec, bench: Bench, count: int = 5)
             _round_values(lowest, highest, count),
             f"20 to 60 % of the gravity torque of {gravity:.3g} N·m; no model says yet how wide friction makes it",
         )
-    torques = np.linspace(0.0, min(peak_torque(servo), gravity), GRID + 1)[1:]
+    torques = np.linspace(0.0, min(reachable_torque(servo), gravity), GRID + 1)[1:]
     drive, backdrive = np.abs(drive_torque(servo, torques)), np.abs(backdrive_torque(servo, torques))
     possible = torques[(drive >= gravity * math.sin(LOWEST_ANGLE)) & (backdrive <= gravity * math.sin(HIGHEST_ANGLE))]
     if not len(possible):
-        return TorqueSuggestion((), _no_balance(gravity, float(backdrive[0]), peak_torque(servo)))
+        return TorqueSuggestion((), _no_balance(gravity, float(backdrive[0]), reachable_torque(servo)))
     return TorqueSuggestion(
         _round_values(float(possible[0]), float(possible[-1]), count),
         f"by {servo.title} the pendulum rests at both extremes between {possible[0]:.3g} and {possible[-1]:.3g} N·m",

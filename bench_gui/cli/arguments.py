@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Container
+from collections.abc import Callable, Container
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from core.bench import Bench
@@ -54,6 +54,25 @@ def positive_float(text: str) -> float:
 def comma_list(text: str) -> list[str]:
     """Several values in one argument."""
     return [part.strip() for part in text.split(",") if part.strip()]
+
+
+class _Flat(argparse.Action):
+    """Store lists of values as one list."""
+
+    def __call__(
+        self, parser: Any, namespace: argparse.Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        setattr(namespace, self.dest, [value for part in values for value in part])
+
+
+def add_several(parser: Any, flag: str, item: Callable[[str], Any] = str, **how: Any) -> None:
+    """Offer an option that takes several values, with commas or spaces between them; how: as `add_argument`."""
+
+    def values(text: str) -> list[Any]:
+        return [item(part) for part in comma_list(text)]
+
+    values.__name__ = item.__name__
+    parser.add_argument(flag, nargs="+", type=values, action=_Flat, **how)
 
 
 def friction_models(text: str) -> tuple[str, ...]:

@@ -1,7 +1,9 @@
 """An arm of two servos: what friction models are worth on it (seed 004, section VI-B), simulated and measured.
 
-An arm is one of the seed's (--arm), with other joints (--joint1, --joint2) or links (--links) if wanted. Its joints'
-models are the truth, simulated at a tenth of the time step; the models that are compared with it take their places.
+An arm has the servos of one of the paper's arms (--arm). The paper gives neither links nor sizes of the paths: they
+are chosen here, for gravity torques of 10 to 25 % of the servos' peak. Other joints (--joint1, --joint2) and links
+(--links) are possible. The joints' models are the truth, simulated at a tenth of the time step; the models that are
+compared with it take their places.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
     from core.model import ServoModel
 
 ARM_CHOICES = ("dynamixel", "erob")
+ASSUMED_LINKS = "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
 TRUTH = "m6"
-"""Friction of the seed's arms' joints, where nobody gives others."""
+"""Friction of an arm's joints if no others are given."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,7 +75,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add_arm(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--arm", choices=ARM_CHOICES, help="default: dynamixel, unless links are given")
+    parser.add_argument(
+        "--arm",
+        choices=ARM_CHOICES,
+        help="servos as in the paper, with links chosen here; default: dynamixel, unless links are given",
+    )
     parser.add_argument("--links", metavar="FILE", help='lines "m1: 0.5"; m, l, r, I of both links, kg, m, kg·m²')
     for number, joint in enumerate(("shoulder", "elbow"), start=1):
         parser.add_argument(f"--joint{number}", metavar="FILE|SERVO:VARIANT", help=f"model of the {joint}")
@@ -122,7 +129,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     timestep = arguments.timestep or TIMESTEP
     bar = ProgressBar(arguments.quiet or arguments.json)
     if arguments.recording is None:
-        bar.show(0.0, "closest M1")
+        bar.show(0.0, "fitted M1")
         candidates = arm_candidates(truth, arguments.models)
         found = validate_arm(
             links, truth, candidates, arguments.paths or tuple(PATHS), gains, arguments.period or PERIOD, timestep,
@@ -147,6 +154,8 @@ def _validate(arguments: argparse.Namespace) -> int:
         ["case", *(c.name for c in found.candidates)],
         [[case.title, *(case.errors[c.name].mae_mrad for c in found.candidates)] for case in found.cases],
     )
+    if not arguments.links:
+        print(ASSUMED_LINKS)
     if files:
         print(f"{len(files)} files written to {arguments.output}")
     return 0

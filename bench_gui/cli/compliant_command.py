@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli import compliant_learn
-from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.arguments import add_several, not_negative, positive_float
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,
@@ -115,8 +115,8 @@ def _add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
         metavar="NAME|FILE",
         help=f"{', '.join(ACTUATOR_CHOICES)}, or the springs of a file of bench compliant identify; default: {said}",
     )
-    parser.add_argument(
-        "--set", nargs="+", default=[], metavar="NAME=VALUE", help="its parameters, e.g. k1=0.002 max_deflection=0.9"
+    add_several(
+        parser, "--set", default=[], metavar="NAME=VALUE,…", help="its parameters, e.g. k1=0.002,max_deflection=0.9"
     )
 
 

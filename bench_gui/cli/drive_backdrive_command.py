@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import math
 
-from bench_gui.cli.arguments import add_model, model_from, positive_float, positive_int
+from bench_gui.cli.arguments import add_model, add_several, model_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench drive-backdrive`."""
     add_model(parser)
+    add_several(parser, "--velocity", float, default=[0.0], metavar="RAD/S,…", help="speeds (default: 0)")
     parser.add_argument(
-        "--velocity", type=float, nargs="+", default=[0.0], metavar="RAD/S", help="speeds (%(default)s)"
-    )
-    parser.add_argument(
-        "--torque-max", type=positive_float, metavar="N·M", help="largest motor torque; default: the servo's peak"
+        "--torque-max",
+        type=positive_float,
+        metavar="N·M",
+        help="largest motor torque; default: what the servo can reach",
     )
     parser.add_argument(
         "--points", type=positive_int, default=21, metavar="N", help="motor torques between the extremes (%(default)s)"
@@ -28,16 +30,15 @@ def run(arguments: argparse.Namespace) -> int:
     """Solve, print and draw."""
     import numpy as np
 
-    from core.diagram import CURVE_POINTS, drive_backdrive_diagram, peak_torque
+    from core.diagram import drive_backdrive_diagram, reachable_torque, torque_range
 
     model = model_from(arguments.model)
-    largest = arguments.torque_max or peak_torque(model)
-    torques = np.linspace(-largest, largest, arguments.points) if arguments.points > 1 else np.array([largest])
-    diagram = drive_backdrive_diagram(model, torques, arguments.velocity)
+    largest = arguments.torque_max or reachable_torque(model)
+    diagram = drive_backdrive_diagram(model, torque_range(largest, arguments.points), arguments.velocity)
     if arguments.output:
         from bench_gui.report.figures import diagram_figure, save_figure
 
-        curves = drive_backdrive_diagram(model, np.linspace(-largest, largest, CURVE_POINTS), arguments.velocity)
+        curves = drive_backdrive_diagram(model, torque_range(largest), arguments.velocity)
         save_figure(diagram_figure({model.title: (model.friction, curves)}), arguments.output)
     if arguments.json:
         print_json(
@@ -53,9 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     columns = [f"{kind} at {v:g} rad/s" for v in diagram.velocity for kind in ("drive", "backdrive")]
+    both = np.stack((diagram.drive, diagram.backdrive), axis=2).reshape(len(diagram.motor_torque), -1)
     rows = [
-        [float(torque), *(float(x) for pair in zip(drive, backdrive, strict=True) for x in pair)]
-        for torque, drive, backdrive in zip(diagram.motor_torque, diagram.drive, diagram.backdrive, strict=True)
+        [torque, *(None if math.isnan(value) else value for value in row)]
+        for torque, row in zip(diagram.motor_torque.tolist(), both.tolist(), strict=True)
     ]
     print_table(["motor torque/N·m", *columns], rows)
     if diagram.self_locking.any():

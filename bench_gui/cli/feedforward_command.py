@@ -12,7 +12,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_bench, bench_from, model_from, positive_float
+from bench_gui.cli.arguments import add_bench, add_several, bench_from, model_from, positive_float
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ CSV_FORMAT = ".9g"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench feedforward`."""
     parser.add_argument("model", metavar="FILE|SERVO:VARIANT", help="a model file, or a shipped one such as mx106:m6")
-    parser.add_argument(
+    add_several(
+        parser,
         "--trajectory",
-        nargs="+",
-        metavar="T",
+        metavar="T,…",
         help="e.g. sin_sin, up_and_down, half_sine; default: the four of the paper",
     )
     parser.add_argument(

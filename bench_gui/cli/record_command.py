@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_bench, bench_from, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import add_bench, add_several, bench_from, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
 
 if TYPE_CHECKING:
@@ -32,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="e.g. simulated:xl330, simulated:my.toml (%(default)s)",
     )
-    parser.add_argument(
+    add_several(
+        parser,
         "--trajectory",
-        nargs="+",
         default=["paper"],
-        metavar="T",
+        metavar="T,…",
         help='names, or "paper" for the four of the paper (%(default)s)',
     )
     parser.add_argument(

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_common(step)
     _add_timestep(step)
     step.add_argument("--integral", action="store_true", help="with the integral term and its gains")
+    step.add_argument("--torque-limit", type=positive_float, metavar="T", help="of the controller, N·m (default: none)")
     step.add_argument("--duration", type=positive_float, metavar="S", help="default: 6 s, with the integral term 60 s")
     step.set_defaults(run_task=_step)
 
@@ -94,6 +95,10 @@ def _add_common(
     parser.add_argument("--stiffness", type=positive_float, metavar="K", help="of the bristle, N·m/rad; default: 5000")
     parser.add_argument("--damping", type=positive_float, metavar="B", help="of the bristle, N·m·s/rad; default: 50")
     parser.add_argument("--inertia", type=positive_float, metavar="M", help="of the joint, kg·m²; default: 0.185")
+    parser.add_argument(
+        "--rotor-inertia", type=positive_float, metavar="J_R", help="of the rotor, kg·m²: adds N²·J_R to --inertia"
+    )
+    parser.add_argument("--ratio", type=positive_float, metavar="N", help="of the gear between rotor and joint")
     parser.add_argument("--csv", metavar="FILE", help="write curves or motions")
     parser.add_argument("--figure", metavar="FILE", help="write a picture: .svg, .png or .pdf")
     add_json(parser)
@@ -133,14 +138,33 @@ def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
     return arguments.stiffness or STIFFNESS, arguments.damping or DAMPING
 
 
-def _joint_numbers(arguments: argparse.Namespace) -> dict[str, float]:
-    from core.stiction.published import INERTIA, STEP
+def _inertia(arguments: argparse.Namespace) -> float:
+    """Inertia of the joint, with that of its rotor at the joint, N²·J_R [kg·m²]; raises InputError."""
+    from core.errors import InputError
+    from core.stiction.published import INERTIA
 
-    return {"inertia": arguments.inertia or INERTIA, "step": arguments.timestep or STEP}
+    if (arguments.rotor_inertia is None) != (arguments.ratio is None):
+        raise InputError("a rotor acts on the joint by --rotor-inertia and --ratio; give both")
+    if arguments.rotor_inertia is None:
+        return arguments.inertia or INERTIA
+    return (arguments.inertia or 0.0) + arguments.ratio**2 * arguments.rotor_inertia
+
+
+def _joint_numbers(arguments: argparse.Namespace) -> dict[str, float]:
+    from core.stiction.published import STEP
+
+    return {"inertia": _inertia(arguments), "step": arguments.timestep or STEP}
+
+
+def _is_published(arguments: argparse.Namespace) -> bool:
+    """Return whether the published step is asked for: no constant of joint, bristle and controller was given."""
+    own = ("stiffness", "damping", "inertia", "rotor_inertia", "timestep", "duration", "torque_limit", *FIELDS)
+    return not arguments.integral and all(getattr(arguments, name) is None for name in own)
 
 
 def _step(arguments: argparse.Namespace) -> int:
-    from math import degrees
+    from dataclasses import replace
+    from math import degrees, inf
 
     from bench_gui.report.stiction import step_figure
     from core.stiction.experiments import (
@@ -153,7 +177,7 @@ def _step(arguments: argparse.Namespace) -> int:
     )
     from core.stiction.published import LAWS, SEED_RESTS
 
-    drive = INTEGRAL if arguments.integral else PLAIN
+    drive = replace(INTEGRAL if arguments.integral else PLAIN, limit=arguments.torque_limit or inf)
     duration = arguments.duration or (INTEGRAL_DURATION if arguments.integral else PLAIN_DURATION)
     stiffness, damping = _bristle_numbers(arguments)
     numbers = _joint_numbers(arguments)
@@ -165,14 +189,15 @@ def _step(arguments: argparse.Namespace) -> int:
     rows = [
         {
             "law": name,
-            "rest_deg": degrees(response.rest),
-            "published_rest_deg": SEED_RESTS[name] if law == LAWS[name] and not arguments.integral else None,
+            "last_deg": degrees(response.rest),
+            "rest_deg": None if response.stop_time is None else degrees(response.rest),
+            "published_rest_deg": SEED_RESTS[name] if _is_published(arguments) else None,
             "stop_time": response.stop_time,
             "held_torque": response.held_torque,
             "slips": len(response.slips),
             "breakaway_torques": list(response.breakaway_torques),
         }
-        for (name, response), law in zip(found.items(), laws.values(), strict=True)
+        for name, response in found.items()
     ]
     files = _files(arguments, _motion_columns({n: r.motion for n, r in found.items()}), lambda: step_figure(found))
     if arguments.json:
@@ -181,12 +206,15 @@ def _step(arguments: argparse.Namespace) -> int:
     print(f"step from 0° to 90°, {'with' if arguments.integral else 'without'} the integral term")
     if arguments.integral:
         headings = ["law", "last angle/°", "slips", "breaks away at/N·m"]
-        cells = [[r["law"], r["rest_deg"], r["slips"], _range(r["breakaway_torques"])] for r in rows]
+        cells = [[r["law"], r["last_deg"], r["slips"], _range(r["breakaway_torques"])] for r in rows]
     else:
-        headings = ["law", "rests at/°", "published/°", "stops after/s", "held torque/N·m"]
-        keys = ("law", "rest_deg", "published_rest_deg", "stop_time", "held_torque")
+        headings = ["law", "last angle/°", "published/°", "rests after/s", "last torque/N·m"]
+        keys = ("law", "last_deg", "published_rest_deg", "stop_time", "held_torque")
         cells = [[row[key] for key in keys] for row in rows]
     print_table(headings, cells)
+    moving = [row["law"] for row in rows if row["stop_time"] is None]
+    if moving and not arguments.integral:
+        print(f"{', '.join(moving)}: does not rest, it still creeps at the end")
     return _told(files)
 
 
@@ -226,7 +254,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     from bench_gui.report.stiction import stickslip_figure
     from core.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
     from core.stiction.laws import Rational
-    from core.stiction.published import INERTIA, LAWS, STEP
+    from core.stiction.published import LAWS, STEP
 
     rational = Rational(
         static=PULLED.static, coulomb=PULLED.coulomb, breakaway_speed=PULLED.breakaway_speed, viscous=PULLED.viscous
@@ -234,7 +262,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     base = {"stribeck": PULLED, "rational": rational, "coulomb": LAWS["coulomb"]}
     (law,) = _laws(arguments, base).values()
     ours, naive = alternatives(law, *_bristle_numbers(arguments))[:2]
-    inertia = arguments.inertia or INERTIA
+    inertia = _inertia(arguments)
     runs = [pulled(friction, step=step, inertia=inertia) for friction in (ours, naive) for step in STEPS]
     found = [each for each, _ in runs]
     motions = {each.friction.name: motion for each, motion in runs if each.step == STEP}

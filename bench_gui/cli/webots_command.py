@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from core.bench import Bench
     from core.webots.fields import Load, ServoFields
     from core.webots.loss import ServoLoss
+    from core.webots.robot import MountedServo
     from core.webots.trace import Trace
 
 DURATION = 30.0
@@ -53,11 +54,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME[:FIELD=VALUE,…]",
-        help="a servo and its fields, e.g. motor:maxForce=5,controlP=20; node=FILE for those of an exported node; "
-        "several are in series, the base's first, and inertia=KGM2 (or a mass, kg) is that of the body between; "
+        help="a servo and its fields, e.g. motor:maxForce=5,controlP=20; node=FILE for those of a Servo node; "
+        "several are in series, the base's first, unless on=base or on=NAME says where one is mounted; "
+        "inertia=KGM2 (or a mass, kg) and gravity=NM are those of the body it moves; "
         "default: one, by whatever name the program asks for",
     )
-    program.add_argument("--timestep", type=positive_int, default=8, metavar="MS", help="basicTimeStep (%(default)s)")
+    program.add_argument(
+        "--world", type=Path, metavar="FILE", help="the Servo nodes of a .wbt or .wrl file instead, with their bodies"
+    )
+    program.add_argument(
+        "--timestep", type=positive_int, metavar="MS", help="basicTimeStep (default: the world's, else 8)"
+    )
     program.add_argument(
         "--duration", type=positive_float, default=DURATION, metavar="S", help="of the simulation (%(default)s)"
     )
@@ -110,7 +117,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _add_pendulum(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("pendulum on the last servo; a linear one moves the mass on a level line")
+    group = parser.add_argument_group(
+        "pendulum on each servo that carries nothing else; a linear one moves the mass on a level line"
+    )
     group.add_argument("--mass", type=positive_float, default=0.5, metavar="KG", help="load (%(default)s)")
     group.add_argument("--arm-mass", type=float, default=0.0, metavar="KG", help="of the rod (%(default)s)")
     group.add_argument("--length", type=positive_float, default=0.15, metavar="M", help="shaft to load (%(default)s)")
@@ -119,17 +128,15 @@ def _add_pendulum(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from bench_gui.cli.webots_program import ProgramJob, run_in_process
     from core.errors import InputError
+    from core.webots.robot import BASIC_TIME_STEP
 
     bench = bench_from(arguments)
-    servos = [_servo(text) for text in arguments.servo or ["node"]]
-    names = tuple(name if arguments.servo else "" for name, _, _ in servos)
+    servos, notes, step = _mounted(arguments, bench)
     job = ProgramJob(
         program=arguments.program,
         arguments=tuple(arguments.arguments),
-        names=names,
-        fields=tuple(fields for _, fields, _ in servos),
-        loads=_loads(servos, bench),
-        basic_time_step=arguments.timestep,
+        servos=servos,
+        basic_time_step=arguments.timestep or step or BASIC_TIME_STEP,
         duration=arguments.duration,
     )
     end = run_in_process(job)
@@ -137,6 +144,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.output:
         files.append(_write(Path(arguments.output), traces_csv(end.traces)))
     if arguments.recording and not end.problem:
+        if servos[0].load.gravity_torque != bench.gravity_torque:
+            raise InputError("--recording: a recording is of the pendulum, and this servo moves a body of its own")
         files.append(_write(Path(arguments.recording), _recording_text(arguments, end, bench)))
     if arguments.figure and end.traces and len(end.traces[0].time):
         from bench_gui.report.figures import save_figure
@@ -148,57 +157,103 @@ def _run(arguments: argparse.Namespace) -> int:
         raise InputError(f"{arguments.program}: the program ended with an error: {end.problem}")
     rows = [_summary(trace) for trace in end.traces]
     if arguments.json:
-        print_json({"exit_code": end.code, "servos": rows, "files": [str(file) for file in files]})
+        print_json({"exit_code": end.code, "servos": rows, "notes": notes, "files": [str(file) for file in files]})
         return end.code
     _print_summary(rows)
+    for note in notes:
+        print(note)
     for file in files:
         print(f"written to {file}")
     return end.code
 
 
-def _servo(text: str) -> tuple[str, ServoFields, float | None]:
-    """Name, fields, and the inertia of its body where it is said; raises InputError."""
+def _mounted(
+    arguments: argparse.Namespace, bench: Bench
+) -> tuple[tuple[MountedServo, ...], tuple[str, ...], int | None]:
+    """Servos that are asked for, notes on them, and their world's basicTimeStep; raises InputError."""
     from core.errors import InputError
-    from core.webots.fields import ServoFields, seed_name
+    from core.webots.fields import ServoFields
+    from core.webots.nodes import read_servo_tree
+    from core.webots.robot import MountedServo
 
-    name, _, rest = text.partition(":")
-    known = {seed_name(field): field for field in vars(ServoFields())}
-    values: dict[str, Any] = {}
-    inertia = None
-    for part in comma_list(rest):
-        field, equals, value = part.partition("=")
-        try:
-            if field == "node" and equals:
-                from core.export.webots_servo_export import read_servo_node
-
-                values = vars(read_servo_node(Path(value))) | values
-            elif field == "inertia" and equals:
-                inertia = float(value)
-            elif field == "type" and equals:
-                values["type"] = value
-            else:
-                values[known[field]] = float(value if equals else "")
-        except (KeyError, ValueError):
-            raise InputError(f"--servo {text}: {part!r} is not FIELD=VALUE; fields: {', '.join(known)}") from None
-    if not name:
-        raise InputError(f"--servo {text}: a servo needs a name before its fields")
-    return name, ServoFields(**values), inertia
+    if arguments.world is not None:
+        if arguments.servo:
+            raise InputError("--world gives the servos of a file and --servo others; give one of them")
+        tree = read_servo_tree(arguments.world, lambda fields: _end_load(fields, bench, 0.0))
+        return tree.servos, tree.notes, tree.basic_time_step
+    if not arguments.servo:
+        fields = ServoFields()
+        return (MountedServo(name="", fields=fields, load=_end_load(fields, bench, 0.0)),), (), None
+    servos = [_ServoText(text) for text in arguments.servo]
+    names = [servo.name for servo in servos]
+    parents = [servo.parent(names[:place]) for place, servo in enumerate(servos)]
+    mounted = []
+    for place, (servo, parent) in enumerate(zip(servos, parents, strict=True)):
+        load = servo.load(bench, carries=place in parents)
+        mounted.append(MountedServo(name=servo.name, fields=servo.fields, load=load, parent=parent))
+    return tuple(mounted), (), None
 
 
-def _loads(servos: Sequence[tuple[str, ServoFields, float | None]], bench: Bench) -> tuple[Load, ...]:
-    """The bodies between, and the pendulum or, on a linear servo, its mass on a level line."""
-    from core.errors import InputError
+class _ServoText:
+    """One `--servo NAME:FIELD=VALUE,…`: its fields, its body, and what it is mounted on; raises InputError."""
+
+    def __init__(self, text: str) -> None:
+        from core.errors import InputError
+        from core.webots.fields import ServoFields
+        from core.webots.nodes import SEED_NAMES, read_servo_node
+
+        self.name, _, rest = text.partition(":")
+        self._on = ""
+        body: dict[str, float] = {}
+        values: dict[str, Any] = {}
+        for part in comma_list(rest):
+            field, equals, value = part.partition("=")
+            try:
+                if field == "node" and equals:
+                    values = vars(read_servo_node(Path(value))) | values
+                elif field in ("inertia", "gravity") and equals:
+                    body[field] = float(value)
+                elif field == "on" and value:
+                    self._on = value
+                elif field == "type" and equals:
+                    values["type"] = value
+                else:
+                    values[SEED_NAMES[field]] = float(value if equals else "")
+            except (KeyError, ValueError):
+                known = ", ".join((*SEED_NAMES, "node", "on", "inertia", "gravity"))
+                raise InputError(f"--servo {text}: {part!r} is not FIELD=VALUE; fields: {known}") from None
+        if not self.name:
+            raise InputError(f"--servo {text}: a servo needs a name before its fields")
+        self.fields = ServoFields(**values)
+        self._inertia, self._gravity = body.get("inertia"), body.get("gravity")
+
+    def parent(self, before: Sequence[str]) -> int | None:
+        """Place of the servo it is mounted on among those before it, None for the base."""
+        from core.errors import InputError
+
+        if self._on == "base" or not before:
+            return None
+        if self._on and self._on not in before:
+            raise InputError(f"--servo {self.name}: on={self._on} is neither base nor a servo before it")
+        return before.index(self._on) if self._on else len(before) - 1
+
+    def load(self, bench: Bench, *, carries: bool) -> Load:
+        """Body of its own, or the pendulum if it carries no other servo."""
+        from core.errors import InputError
+        from core.webots.fields import Load
+
+        if carries or self._gravity is not None:
+            if self._inertia is None:
+                raise InputError(f"--servo {self.name}: the body that it moves needs its mass: add inertia=KGM2")
+            return Load(inertia=self._inertia, gravity_torque=self._gravity or 0.0)
+        return _end_load(self.fields, bench, self._inertia or 0.0)
+
+
+def _end_load(fields: ServoFields, bench: Bench, armature: float) -> Load:
+    """Return the pendulum, or for a linear servo its mass on a level line; armature: of the servo itself [kg·m²]."""
     from core.webots.fields import LINEAR, Load, load_of
 
-    loads = []
-    for name, _, inertia in servos[:-1]:
-        if inertia is None:
-            raise InputError(f"--servo {name}: the body between two servos needs its mass: add inertia=KGM2")
-        loads.append(Load(inertia=inertia))
-    _, last, inertia = servos[-1]
-    if last.type == LINEAR:
-        return (*loads, Load(inertia=bench.mass))
-    return (*loads, load_of(bench, inertia or 0.0))
+    return Load(inertia=bench.mass) if fields.type == LINEAR else load_of(bench, armature)
 
 
 def _summary(trace: Trace) -> dict[str, Any]:
@@ -312,9 +367,9 @@ def _print_loss(found: ServoLoss) -> None:
 
     print(f"Webots Servo fitted to {found.title}; controlP at gain {found.kp:g}")
     print_table(
-        ["field", "value", "unit", "95 % from", "to", "at a bound"],
+        ["field", "value", "unit", "95 % from", "to", "remark"],
         [
-            [seed_name(n.name), n.value, n.unit, n.interval[0], n.interval[1], "yes" if n.at_bound else ""]
+            [seed_name(n.name), n.value, n.unit, *(n.interval if n.determined else (None, None)), n.remark]
             for n in found.numbers
         ],
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.webots.fields import Load, ServoFields
+    from core.webots.robot import MountedServo
     from core.webots.trace import Trace
 
 
@@ -21,10 +21,7 @@ class ProgramJob:
 
     program: Path
     arguments: tuple[str, ...]
-    names: tuple[str, ...]
-    """Of the servos, in series, the base's first; an empty name of a single one is any."""
-    fields: tuple[ServoFields, ...]
-    loads: tuple[Load, ...]
+    servos: tuple[MountedServo, ...]
     basic_time_step: int
     """[ms]"""
     duration: float
@@ -66,15 +63,10 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
 
 def _serve(job: ProgramJob, pipe: Connection) -> None:
     from core.errors import ServoBenchError
-    from core.webots.chain import Chain
     from core.webots.program import run_program
-    from core.webots.robot import SimulatedRobot
-    from core.webots.servo import ServoDevice
+    from core.webots.robot import robot_of
 
-    servos = [ServoDevice(fields, name) for fields, name in zip(job.fields, job.names, strict=True)]
-    robot = SimulatedRobot(
-        [Chain(servos, job.loads)], basic_time_step=job.basic_time_step, duration=job.duration
-    )  # fmt: skip
+    robot = robot_of(job.servos, basic_time_step=job.basic_time_step, duration=job.duration)
     code, problem = 1, ""
     try:
         code = run_program(job.program, robot, job.arguments)

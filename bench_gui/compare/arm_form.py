@@ -64,7 +64,7 @@ class ArmForm(QWidget):
     def _arm_section(self) -> Section:
         section = Section("Arm")
         items: list[tuple[str, object]] = [(_arm_title(arm), arm) for arm in ARM_SERVOS]
-        self.arm: QComboBox = choice("Arm", "Links of an arm of the seed, or your own", items)
+        self.arm: QComboBox = choice("Arm", "Servos as in the paper with links chosen here, or your own", items)
         self.arm.addItem("links from a file", LINKS_FILE)
         self.links_button: QPushButton = button("Choose…", LINKS_HELP, self.ask_links)
         tips = ("Its model is the truth; of a measured arm, the servo it has", "As the shoulder's")
@@ -135,7 +135,7 @@ class ArmForm(QWidget):
             box = QCheckBox(name.upper())
             box.setChecked(name in DEFAULT_MODELS)
             box.setIconSize(QSize(22, 10))
-            also = "; finding the one closest to the truth takes a few seconds a servo" if name == "m1" else ""
+            also = "; fitting one to the truth takes a few seconds a servo" if name == "m1" else ""
             describe(box, f"Compare {name.upper()} on the arm", f"{FRICTION_TITLES[name]} friction{also}")
             box.toggled.connect(lambda _: self.changed.emit())
             grid.addWidget(box, place // 3, place % 3)

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from bench_gui.compare.arm_table import named
-from bench_gui.compare.arm_work import CHOSEN, CLOSEST, OWN, PUBLISHED, ArmView
+from bench_gui.compare.arm_work import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotContents
 from bench_gui.plots.curves import Curves
@@ -23,7 +23,7 @@ from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
 
 GOAL, TRUTH = "goal", "truth"
-DASHES = {CLOSEST: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
+DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
 TRUTH_WIDTH, MODEL_WIDTH, ERROR_WIDTH = 2.0, 1.5, 1.2
 PAPER_SHAPE = 1.77
 """Width over height of the axes of a single plot on paper: with it a circle is one there too."""

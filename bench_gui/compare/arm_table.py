@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bench_gui.compare.arm_work import CHOSEN, CLOSEST, OWN, PUBLISHED, ArmTrack, ArmView
+from bench_gui.compare.arm_work import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
 from bench_gui.plots.contents import TablePanel
 from bench_gui.units import significant
 from bench_gui.widgets.text_table import Cell, Column
 
 ORIGINS = {
-    CLOSEST: "The Coulomb–viscous servo closest to the joint's model on its test bench: the best an engine's own "
-    "joint can be given",
+    FITTED: "The Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer here",
     PUBLISHED: "As the catalogue has it, identified from the servo's recordings",
     OWN: "The joint's own model; what is left is the cost of the longer time step",
     CHOSEN: "The model that was chosen for the joint",
@@ -63,10 +62,14 @@ def table_panel(views: Sequence[ArmView]) -> TablePanel:
 
 
 def ratio_text(views: Sequence[ArmView]) -> str:
-    """How many times the errors of the richest models that of M1 is, over the cases; empty unless both are there."""
+    """How many times the errors of the richest models that of M1 is, over the cases; empty unless both are there.
+
+    The truth's own model is left out: its error is the cost of its time step and says nothing about friction.
+    """
     tracks = views[0].tracks if views else ()
-    worse = next((place for place, track in enumerate(tracks) if track.friction == WORSE), None)
-    richer = [place for place, track in enumerate(tracks) if track.friction != WORSE][-MOST_BETTER:]
+    worse = next((place for place, t in enumerate(tracks) if t.friction == WORSE and t.origin != OWN), None)
+    others = [place for place, track in enumerate(tracks) if track.friction != WORSE and track.origin != OWN]
+    richer = others[-MOST_BETTER:]
     if worse is None or not richer:
         return ""
     parts = []
@@ -75,8 +78,7 @@ def ratio_text(views: Sequence[ArmView]) -> str:
         ratios = sorted(first / second for first, second in pairs if second > 0.0)
         if ratios:
             low, high = (significant(ratio, 2) for ratio in (ratios[0], ratios[-1]))
-            own = " (the truth itself, at a longer time step)" if tracks[place].origin == OWN else ""
-            parts.append(f"{low if low == high else f'{low} to {high}'} times as much as {tracks[place].title}{own}")
+            parts.append(f"{low if low == high else f'{low} to {high}'} times as much as {tracks[place].title}")
     return f"{tracks[worse].title} errs {', '.join(parts)}." if parts else ""
 
 

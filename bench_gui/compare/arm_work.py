@@ -29,9 +29,9 @@ GAINS = {"low": "Low: half the catalogue's", "high": "High: twice the catalogue'
 """Those of `core.arm.validation`."""
 PERIOD = 4.0
 """Once around a path, where nobody asks for another [s]."""
-CLOSEST_COST = 6.0
-"""How many cases take as long as finding the closest Coulomb–viscous servos; for the progress bar."""
-CLOSEST, PUBLISHED, OWN, CHOSEN = "closest", "published", "own", "chosen"
+FIT_COST = 6.0
+"""How many cases take as long as fitting the Coulomb–viscous servos; for the progress bar."""
+FITTED, PUBLISHED, OWN, CHOSEN = "fitted", "published", "own", "chosen"
 """Where a compared model is from; a truth's own model is the chosen one of a measured arm."""
 
 
@@ -65,10 +65,10 @@ class ArmTrack:
     """What one model makes of a case."""
 
     name: str
-    """As `core.arm.validation` names it, e.g. "m1 closest"."""
+    """As `core.arm.validation` names it, e.g. "m1 fitted"."""
     friction: str
     origin: str
-    """CLOSEST, PUBLISHED, OWN or CHOSEN."""
+    """FITTED, PUBLISHED, OWN or CHOSEN."""
     angles: Array
     """(n, 2) rad"""
     tip: Array
@@ -139,11 +139,11 @@ def validate(job: ArmJob, line: Line) -> int:
     links.as_bodies()
     run = None if job.recording is None else read_arm_csv(job.recording)
     if run is not None:
-        # Says at once, not after the search for the closest servos, that a recording has no goals.
+        # Says at once, not after the fit of the servos, that a recording has no goals.
         validate_recording(run, links, {})
     cases = [(path, gain) for path in job.paths for gain in job.gains] if run is None else [("", job.gains[0])]
-    before = CLOSEST_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0
-    line.tell(ArmProgress(0.0, "Finding the closest Coulomb–viscous servos…" if before else "Simulating…"))
+    before = FIT_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0
+    line.tell(ArmProgress(0.0, "Fitting Coulomb–viscous servos…" if before else "Simulating…"))
     candidates = arm_candidates(job.joints, job.frictions)
     for count, (path, gain) in enumerate(cases):
         kp = gains_of(job.joints, gain)
@@ -190,9 +190,9 @@ def _view(
 
 
 def _origin(candidate: ArmCandidate, own: str) -> str:
-    from core.arm.validation import CLOSEST_M1
+    from core.arm.validation import FITTED_M1
     from core.arm.validation import PUBLISHED as PUBLISHED_NAME
 
-    if candidate.name == CLOSEST_M1:
-        return CLOSEST
+    if candidate.name == FITTED_M1:
+        return FITTED
     return PUBLISHED if candidate.name == PUBLISHED_NAME.format(candidate.friction) else own

@@ -1,8 +1,11 @@
-"""Drive/backdrive diagram of the chosen models at several speeds, as Fig. 4 of seed 004, with points placed by hand."""
+"""Drive/backdrive diagram of the chosen models at several speeds, as Fig. 4 of seed 004, with points placed by hand.
+
+One model has the colours and areas of Fig. 2; several have a colour each, and their static areas are shaded.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +19,16 @@ from bench_gui.plots.contents import Array, PlotArea
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
-from core.diagram import CURVE_POINTS, DriveBackdriveDiagram, drive_backdrive_diagram, peak_torque
+from core.diagram import (
+    DriveBackdriveDiagram,
+    area_labels,
+    areas,
+    drive_backdrive_diagram,
+    farthest,
+    halves,
+    reachable_torque,
+    torque_range,
+)
 from core.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
 
 STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
@@ -24,8 +36,6 @@ LIGHTER = 0.55
 """Opacity of each speed relative to the one before."""
 SHADE, MOST_SHADE = 0.36, 0.16
 """Opacity of the static areas of all models together, and of one."""
-BEYOND = 10.0
-"""A servo that locks itself is shaded so many times its largest motor torque far."""
 AROUND = 0.4
 """Kept free around the placed points, as a share of their range."""
 MARKERS = {DRIVE: "t", BACKDRIVE: "t1"}
@@ -78,24 +88,32 @@ class DiagramPlot(QWidget):
         self._clear()
         legend: list[LegendEntry] = []
         lowest = highest = 0.0
+        alone = len(entries) == 1
+        diagrams: dict[str, DriveBackdriveDiagram] = {}
         for z, entry in enumerate(entries, start=2):
             colour = theme.model(entry.model.friction)
+            colours = {"drive": theme.drive, "backdrive": theme.backdrive} if alone else {}
             diagram = drive_backdrive_diagram(entry.model, _torques(entry, points), tuple(speeds))
             torque = diagram.motor_torque
             lowest, highest = min(lowest, float(torque[0])), max(highest, float(torque[-1]))
             for i, speed in enumerate(speeds):
-                drawn = QColor(colour)
-                drawn.setAlphaF(LIGHTER**i)
                 width = STANDING_WIDTH if i == 0 else MOVING_WIDTH
                 named = f"{speed * unit.per_radian:g} {unit.symbol}/s"
                 for kind, values in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
+                    drawn = QColor(colours.get(kind, colour))
+                    drawn.setAlphaF(LIGHTER**i)
                     first = i == 0 and kind == "drive"
                     curve = self.chart.add_curve(z - i, f"{entry.title} {kind}, {named}", entry.title if first else "")
                     curve.setPen(pen(drawn, width, entry.dash))
-                    curve.setData(*_halves(torque, values[:, i]))
+                    curve.setData(*halves(torque, values[:, i]))
                     self._curves.setdefault(entry.key, []).append(curve)
-            legend.append(LegendEntry(entry.key, entry.title, colour, entry.dash))
-            self._areas[entry.key] = _static(diagram, colour, min(MOST_SHADE, SHADE / len(entries)))
+            legend.append(LegendEntry(entry.key, entry.title, theme.drive if alone else colour, entry.dash))
+            shades = boundary_shades(theme) if alone else {"static": colour}
+            self._areas[entry.key] = plot_areas(diagram, shades, min(MOST_SHADE, SHADE / len(entries)))
+            diagrams[entry.key] = diagram
+        if diagrams:
+            widest = max(diagrams, key=lambda key: farthest(diagrams[key]))
+            self._curves[widest] += area_titles(self.chart, diagrams[widest], theme)
         ends = np.array([lowest, highest])
         line = self.chart.add_curve(1, "equilibrium τₑ = −τₘ")
         line.setPen(pen(theme.muted, 1.0, (5.0, 4.0)))
@@ -146,34 +164,39 @@ class DiagramPlot(QWidget):
         for curve in self._curves.get(key, ()):
             curve.setVisible(on)
         self.chart.clear_areas()
-        for model, areas in self._areas.items():
+        for model, shades in self._areas.items():
             if self.legend.shown(model):
-                for area in areas:
+                for area in shades:
                     self.chart.add_area(area)
 
 
 def _torques(entry: ModelEntry, points: Sequence[PlacedPoint]) -> Array:
-    """Motor torques of a curve: over the motor's whole range, and finely where points were placed."""
-    peak = peak_torque(entry.model)
-    near = min(2.0 * max((abs(p.motor_torque) for p in points), default=0.0), peak)
-    return np.unique(np.concatenate([np.linspace(-reach, reach, CURVE_POINTS) for reach in (peak, near)]))
+    """Motor torques of a curve: over what the servo can reach, and finely where points were placed."""
+    placed = max((abs(p.motor_torque) for p in points), default=0.0)
+    peak = max(reachable_torque(entry.model), placed)
+    return np.unique(np.concatenate([torque_range(peak), torque_range(min(2.0 * placed, peak))]))
 
 
-def _halves(torque: Array, values: Array) -> tuple[Array, Array]:
-    """A boundary jumps where the motor torque changes its sign: two curves, none where it is infinite."""
-    finite = np.where(np.isfinite(values), values, np.nan)
-    negative = int(np.searchsorted(torque, 0.0))
-    return (
-        np.concatenate((torque[:negative], [0.0], torque[negative:])),
-        np.concatenate((finite[:negative], [np.nan], finite[negative:])),
-    )
+def boundary_shades(theme: Theme) -> dict[str, str]:
+    """Colour of each area of a single model, as Fig. 2 of seed 004."""
+    return {"drive": theme.drive, "static": theme.goal, "backdrive": theme.backdrive}
 
 
-def _static(diagram: DriveBackdriveDiagram, colour: str, opacity: float) -> list[PlotArea]:
-    """Where friction holds a standing servo: from drive, or 0 where there is none, to backdrive, on either side."""
-    torque, drive, backdrive = diagram.motor_torque, diagram.drive[:, 0], diagram.backdrive[:, 0]
-    far = BEYOND * float(np.abs(torque).max(initial=0.0))
-    near = np.where(np.isfinite(drive), drive, 0.0)
-    wide = np.clip(backdrive, -far, far)
-    sides = [torque > 0.0, torque < 0.0]
-    return [PlotArea("static", torque[side], near[side], wide[side], colour, opacity) for side in sides]
+def plot_areas(diagram: DriveBackdriveDiagram, colours: Mapping[str, str], opacity: float) -> list[PlotArea]:
+    """Areas of a diagram that have a colour, "drive", "static" or "backdrive"."""
+    return [
+        PlotArea(name, torque, low, high, colours[name], opacity)
+        for name, torque, low, high in areas(diagram)
+        if name in colours
+    ]
+
+
+def area_titles(chart: Chart, diagram: DriveBackdriveDiagram, theme: Theme) -> list[Any]:
+    """Names of the areas, added to a chart."""
+    titles = []
+    for name, torque, external in area_labels(diagram):
+        title = pg.TextItem(name, color=theme.muted, anchor=(0.5, 0.5))
+        title.setPos(torque, external)
+        chart.axes.addItem(title, ignoreBounds=True)
+        titles.append(title)
+    return titles

@@ -52,7 +52,16 @@ class StictionForm(QWidget):
         self.step = number("Time step T", "Of the simulation", "ms", 1e3 * STEP, 0.01, 50.0, 3, 0.5)
         for symbol, box in (("K", self.stiffness), ("B", self.damping), ("T", self.step)):
             bristle.row(symbol, box)
-        self.inertia = number("Inertia M", "What the joint turns", "kg·m²", round(INERTIA, 4), 1e-4, 100.0, 4, 0.01)
+        self.inertia = number(
+            "Inertia M",
+            "What the joint turns, with its rotor's N²·J_R",
+            "kg·m²",
+            round(INERTIA, 4),
+            1e-4,
+            100.0,
+            4,
+            0.01,
+        )
         joint.row("M", self.inertia)
         items: list[tuple[str, object]] = [(title, name) for name, title in EXPERIMENTS.items()]
         self.experiment: QComboBox = choice("Experiment", "What is done to the joint", items)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer
@@ -14,7 +15,7 @@ from bench_gui.explore.webots_fitting import WebotsFitting
 from bench_gui.explore.webots_form import FIRST, WebotsForm
 from bench_gui.explore.webots_plots import WebotsPlots
 from bench_gui.explore.webots_scene import simulated
-from bench_gui.explore.webots_work import LossView
+from bench_gui.explore.webots_work import LossNumber, LossView
 from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
 from bench_gui.plots.tools import PlotTools
@@ -259,11 +260,9 @@ def loss_rows(view: LossView) -> list[list[Cell | str]]:
 
 
 def numbers_text(view: LossView) -> str:
-    """Each field with its 95 % interval, in one line."""
+    """Each field with its 95 % interval and remark, in one line."""
     return "95 %:  " + ",  ".join(
-        f"{number.name} {significant(number.value, 3)} ({_bound(number.interval[0])} … {_bound(number.interval[1])}) "
-        f"{number.unit}"
-        for number in view.numbers
+        f"{number.name} {significant(number.value, 3)} {number.unit} ({_within(number)})" for number in view.numbers
     )
 
 
@@ -283,5 +282,7 @@ def table_panel(view: LossView) -> TablePanel:
     )
 
 
-def _bound(value: float) -> str:
-    return "∞" if value == float("inf") else significant(value, 3)
+def _within(number: LossNumber) -> str:
+    low, high = number.interval
+    ends = [] if math.isinf(high) else [f"{significant(low, 3)} … {significant(high, 3)}"]
+    return "; ".join([*ends, *([number.remark] if number.remark else [])])

@@ -57,6 +57,8 @@ class LossNumber:
     unit: str
     value: float
     interval: tuple[float, float]
+    remark: str
+    """Not determined, or at a bound; may be empty"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +109,8 @@ def find_loss(job: LossJob, line: Line) -> LossView:
         kp=found.kp,
         node=found.fit.node,
         numbers=tuple(
-            LossNumber(name=seed_name(n.name), unit=n.unit, value=n.value, interval=n.interval) for n in found.numbers
+            LossNumber(name=seed_name(n.name), unit=n.unit, value=n.value, interval=n.interval, remark=n.remark)
+            for n in found.numbers
         ),
         models=(node, *rows),
     )

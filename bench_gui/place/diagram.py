@@ -7,22 +7,23 @@ from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
-from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from bench_gui.compare.diagram import area_titles, boundary_shades, plot_areas
 from bench_gui.compare.models import ModelEntry
 from bench_gui.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from core.diagram import drive_backdrive_diagram
+from core.diagram import drive_backdrive_diagram, halves
 from core.placement import DRIVE, PlacedPoint
 
 CURVE_POINTS = 161
 ROOM = 1.25
 """The diagram reaches beyond its largest torque by this factor."""
-SHADE = 46
-"""Opacity of the static area, of 255."""
+SHADE = 0.16
+"""Opacity of the areas."""
 MARKERS = {"drive": "t", "backdrive": "t1"}
 """The lowest extreme is a triangle that points down, the highest one that points up."""
 
@@ -45,6 +46,7 @@ class PlacementDiagram(QWidget):
         self._points: tuple[PlacedPoint, ...] = ()
         self._span: tuple[float, float] = (0.0, 1.0)
         self._curves: dict[str, list[Any]] = {}
+        self._areas: dict[str, list[PlotArea]] = {}
         self._balance = self.chart.add_curve(1)
         self._sought = pg.InfiniteLine(0.0, angle=90)
         self._sought.setVisible(False)
@@ -122,7 +124,7 @@ class PlacementDiagram(QWidget):
             return
         for item in (item for items in self._curves.values() for item in items):
             self.chart.removeItem(item)
-        self._curves = {}
+        self._curves, self._areas = {}, {}
         torque = np.unique(np.append(np.linspace(*self._span, CURVE_POINTS), 0.0))
         self._balance.setData(torque, -torque)
         entries = [
@@ -136,34 +138,21 @@ class PlacementDiagram(QWidget):
             self._toggle(key, self.legend.shown(key))
 
     def _draw_model(self, entry: ModelEntry, torque: np.ndarray, theme: Theme) -> LegendEntry:
-        colour = theme.model(entry.model.friction)
+        alone = len(self._models) == 1
+        colour = theme.drive if alone else theme.model(entry.model.friction)
         diagram = drive_backdrive_diagram(entry.model, torque)
-        drive, backdrive = diagram.drive[:, 0], diagram.backdrive[:, 0]
         curves: list[Any] = []
-        for values in (drive, backdrive):
+        for values, single in ((diagram.drive[:, 0], theme.drive), (diagram.backdrive[:, 0], theme.backdrive)):
             curve = self.chart.add_curve(3)
-            curve.setPen(pen(colour, 1.5, entry.dash))
-            curve.setData(torque, np.where(np.isfinite(values), values, np.nan))
+            curve.setPen(pen(single if alone else colour, 1.5, entry.dash))
+            curve.setData(*halves(torque, values))
             curves.append(curve)
-        if entry.key == self._current:
-            shade = QColor(theme.goal)
-            shade.setAlpha(SHADE)
-            curves += [self._area(torque, drive, backdrive, half, shade) for half in (torque >= 0.0, torque <= 0.0)]
+        if entry.key == self._current or alone:
+            shades = boundary_shades(theme) if alone else {"static": theme.goal}
+            self._areas[entry.key] = plot_areas(diagram, shades, SHADE)
+            curves += area_titles(self.chart, diagram, theme)
         self._curves[entry.key] = curves
         return LegendEntry(entry.key, entry.title, colour, entry.dash, 1.5)
-
-    def _area(
-        self, torque: np.ndarray, drive: np.ndarray, backdrive: np.ndarray, half: np.ndarray, shade: QColor
-    ) -> Any:
-        """The static area of one sign of the motor torque; where there is no drive friction holds from zero on."""
-        x = torque[half]
-        far = np.sign(x if x.any() else x + 1.0) * -1e6
-        upper = pg.PlotCurveItem(x, np.nan_to_num(drive[half], nan=0.0))
-        lower = pg.PlotCurveItem(x, np.where(np.isfinite(backdrive[half]), backdrive[half], far))
-        area = pg.FillBetweenItem(upper, lower, brush=pg.mkBrush(shade))
-        area.setZValue(0)
-        self.chart.axes.addItem(area, ignoreBounds=True)
-        return area
 
     def _toggle(self, key: str, on: bool) -> None:
         if key == "points":
@@ -174,3 +163,8 @@ class PlacementDiagram(QWidget):
             items = self._curves.get(key, [])
         for item in items:
             item.setVisible(on)
+        self.chart.clear_areas()
+        for model, areas in self._areas.items():
+            if self.legend.shown(model):
+                for area in areas:
+                    self.chart.add_area(area)

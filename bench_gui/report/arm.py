@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def errors_figure(found: ArmValidation) -> Figure:
-    """Error of each candidate in each case, as Fig. 7 of seed 004; the closest M1 is hatched."""
+    """Error of each candidate in each case, as Fig. 7 of seed 004; the fitted M1 is hatched."""
     import numpy as np
     from matplotlib.ticker import FuncFormatter, NullFormatter
 

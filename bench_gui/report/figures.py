@@ -13,8 +13,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
-from core.diagram import DriveBackdriveDiagram
+from bench_gui.palette import BACKDRIVE_COLOUR, DRIVE_COLOUR, GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from core.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
 from core.identification.result import ModelResult
 from core.model import ServoModel
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
@@ -22,7 +22,8 @@ from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
 
 TRUTH_COLOUR = "#555555"
-STATIC_COLOUR = "#e6e6e6"
+BOUNDARY_COLOURS = {"drive": DRIVE_COLOUR, "backdrive": BACKDRIVE_COLOUR}
+AREA_COLOURS = {"drive": f"{DRIVE_COLOUR}24", "static": "#e6e6e6", "backdrive": f"{BACKDRIVE_COLOUR}24"}
 
 matplotlib.rcParams.update(
     {
@@ -144,37 +145,38 @@ def diagram_figure(
 ) -> Figure:
     """Drive and backdrive torques of models, label → (friction model, diagram), as Figs 2–4 of seed 004.
 
-    Speeds after the first are drawn paler; the static area of a single model is shaded; points were placed by hand.
+    Speeds after the first are drawn paler. A single model has its areas shaded and its boundaries in two colours, of
+    several each has its own. points: placed by hand.
     """
     figure = new_figure(7.2, 4.2)
     axes = figure.subplots()
+    alone = len(diagrams) == 1
     for label, (friction, diagram) in diagrams.items():
-        colour = MODEL_COLOURS[friction]
-        for i, velocity in enumerate(diagram.velocity):
-            paler = 1.0 / (1.0 + 0.8 * i)
-            name = label if i == 0 and len(diagram.velocity) == 1 else f"{label}, {velocity:g} rad/s"
-            axes.plot(diagram.motor_torque, diagram.drive[:, i], color=colour, alpha=paler, linewidth=1.4, label=name)
-            axes.plot(diagram.motor_torque, _finite(diagram.backdrive[:, i]), color=colour, alpha=paler, linewidth=1.4)
-    if len(diagrams) == 1:
-        diagram = next(iter(diagrams.values()))[1]
-        lower, upper = _finite(diagram.backdrive[:, 0]), diagram.drive[:, 0]
-        axes.fill_between(diagram.motor_torque, lower, upper, color=STATIC_COLOUR, zorder=0, label="static")
+        for kind, boundary in (("drive", diagram.drive), ("backdrive", diagram.backdrive)):
+            colour = BOUNDARY_COLOURS[kind] if alone else MODEL_COLOURS[friction]
+            for i, velocity in enumerate(diagram.velocity):
+                speed = "" if i == 0 and len(diagram.velocity) == 1 else f", {velocity:g} rad/s"
+                named = kind + speed if alone else (label + speed if kind == "drive" else None)
+                how = {"color": colour, "alpha": 1.0 / (1.0 + 0.8 * i), "linewidth": 1.4, "label": named}
+                axes.plot(*halves(diagram.motor_torque, boundary[:, i]), **how)
+    first = next(iter(diagrams.values()))[1]
+    if alone:
+        axes.set_title(next(iter(diagrams)), fontsize=9, loc="left")
+        for name, torque, low, high in areas(first):
+            axes.fill_between(torque, low, high, color=AREA_COLOURS[name], linewidth=0, zorder=0)
+    for name, torque, external in area_labels(max((each for _, each in diagrams.values()), key=farthest)):
+        axes.text(torque, external, name, ha="center", va="center", fontsize=8, color=TRUTH_COLOUR)
     if truth is not None:
-        for values in (truth.drive[:, 0], _finite(truth.backdrive[:, 0])):
-            axes.plot(truth.motor_torque, values, color=TRUTH_COLOUR, linewidth=1.2, linestyle=":")
+        for values in (truth.drive[:, 0], truth.backdrive[:, 0]):
+            axes.plot(*halves(truth.motor_torque, values), color=TRUTH_COLOUR, linewidth=1.2, linestyle=":")
         axes.plot([], [], color=TRUTH_COLOUR, linewidth=1.2, linestyle=":", label="truth")
     for side, marker, name in ((DRIVE, "v", "placed, lowest"), (BACKDRIVE, "^", "placed, highest")):
         here = [point for point in points if point.side == side]
         if here:
             torque, external = [p.motor_torque for p in here], [p.external_torque for p in here]
             axes.plot(torque, external, marker, color=MEASURED_COLOUR, markersize=5, label=name)
-    first = next(iter(diagrams.values()))[1]
     axes.plot(first.motor_torque, -first.motor_torque, color="#888888", linewidth=0.8, linestyle="--", label="τₑ = −τₘ")
     axes.set_xlabel("motor torque τₘ / N·m")
     axes.set_ylabel("external torque τₑ / N·m")
     axes.legend(fontsize=8)
     return figure
-
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    return np.where(np.isfinite(values), values, np.nan)

@@ -18,7 +18,7 @@ from bench_gui.report.examined import Examination
 from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.report.parameters import parameter_rows
 from bench_gui.report.profiles import certainty_rows, profile_figure
-from core.diagram import drive_backdrive_diagram, peak_torque
+from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.friction import FRICTION_TITLES
 from core.identification.grouping import group_runs, named
 from core.identification.result import step_in_words
@@ -238,7 +238,7 @@ def _residuals(seen: Examination) -> dict[str, Any] | None:
 def _diagram(seen: Examination) -> Figure:
     found, truth, points = seen.contents.found, seen.contents.truth, seen.contents.points
     # What was placed by hand fills the picture; without it the whole range of the motor does.
-    largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else peak_torque(found.recommended.model)
+    largest = 1.5 * max(abs(p.motor_torque) for p in points) if points else reachable_torque(found.recommended.model)
     torques = np.linspace(0.0, largest, 121)
     shown = (found.results[0], found.recommended)
     diagrams = {r.model.friction.upper(): (r.model.friction, drive_backdrive_diagram(r.model, torques)) for r in shown}

@@ -1,4 +1,4 @@
-"""The arm as a MuJoCo scene, and the two arms of seed 004, section VI-B.
+"""The arm as a MuJoCo scene, and two arms with the servos of seed 004, section VI-B.
 
 Two hinges in a vertical plane with a plain motor each; what makes a servo of a motor is `servobench_mujoco`. The
 seed gives its arms' servos, not their links: lengths and masses here are ours, such that gravity asks for 10 to 25 %

@@ -4,8 +4,8 @@ The truth is an arm whose joints are known servos, simulated at a tenth of the t
 places, follow the same commands, and are judged by how far their motion is from the truth's: the mean absolute error
 of both joints' angles, as in Fig. 7, and the tip's mean distance. Among them are
 
-- **m1 closest**: the Coulomb–viscous servo closest to the truth on the test bench (`core.export.approximation`), the
-  best that an engine's own joints could be given;
+- **m1 fitted**: the Coulomb–viscous servo fitted to the truth's motion on the test bench (`core.export.approximation`).
+  It is not the best M1 on the arm, where the published one is sometimes closer;
 - **m1 published** to **m6 published**: what the catalogue holds for the servo, each identified from its data;
 - the truth's own model at the full time step: what the discretisation costs.
 
@@ -44,7 +44,7 @@ GAINS = {"low": 0.5, "high": 2.0}
 FINER = 10
 """Time steps of the truth in one of the others."""
 COULOMB_VISCOUS = "m1"
-CLOSEST_M1, PUBLISHED = "m1 closest", "{} published"
+FITTED_M1, PUBLISHED = "m1 fitted", "{} published"
 """Names of candidates; the truth's own models go by their friction."""
 TWICE = 2.0
 """How many times the error of M6 that of M1 is at least, by the seed."""
@@ -137,17 +137,17 @@ def published_models(servos: Iterable[str], friction: str) -> Pair:
 
 
 def arm_candidates(truth: Pair, frictions: Sequence[str] = FRICTION_MODELS) -> tuple[ArmCandidate, ...]:
-    """Who is compared with a truth, by friction models: the published one of each, and of M1 before it the closest.
+    """Who is compared with a truth, by friction models: the published one of each, and before M1 the fitted one.
 
-    Where a joint's truth has the friction itself, its own model is taken. Finding the closest M1 takes a few seconds a
+    Where a joint's truth has the friction itself, its own model is taken. Fitting M1 takes a few seconds a
     servo. Raises ModelError for a friction model that is not shipped for a joint; a published M1 may be missing.
     """
     found: list[ArmCandidate] = []
     for friction in frictions:
         own = all(model.friction == friction for model in truth)
         if friction == COULOMB_VISCOUS and not own:
-            shoulder, elbow = (_closest_m1(model) for model in truth)
-            found.append(ArmCandidate(name=CLOSEST_M1, friction=friction, models=(shoulder, elbow)))
+            shoulder, elbow = (_fitted_m1(model) for model in truth)
+            found.append(ArmCandidate(name=FITTED_M1, friction=friction, models=(shoulder, elbow)))
             if not all(friction in shipped_models(model.servo) for model in truth):
                 continue
         shoulder, elbow = (m if m.friction == friction else load_model(m.servo, friction) for m in truth)
@@ -247,10 +247,10 @@ def _case(
     )
 
 
-def _closest_m1(model: ServoModel) -> ServoModel:
+def _fitted_m1(model: ServoModel) -> ServoModel:
     """On the bench that suits the servo, over its default gain and half of it."""
     if model.friction == COULOMB_VISCOUS:
         return model
     bench, settings = default_bench(model), model.default_settings()
     found = approximate(model, bench, settings, Form(kept=model.command_path)).model
-    return replace(found, name=f"{model.title}, closest M1")
+    return replace(found, name=f"{model.title}, fitted M1")

@@ -30,10 +30,10 @@ from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import program, require_unchanged
 from core.export.servo_file import servo_text, standalone_text
-from core.export.vrml import Node, Schema, read_vrml, vrml_text
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.webots.vrml import Node, Schema, read_vrml, vrml_text
 
 HEADER = "#VRML_SIM R2023b utf8"
 PROGRAM, LIBRARY = "servobench_webots.py", "servobench_servo.py"

@@ -20,7 +20,15 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import make_trajectory
 from core.webots.fields import Load, ServoFields, load_of
-from core.webots.fitting import GENERATIONS, FitRun, fit_node, run_errors
+from core.webots.fitting import (
+    GENERATIONS,
+    NODE_NUMBERS,
+    FitRun,
+    FittedNumber,
+    fit_node,
+    fitted_numbers,
+    run_errors,
+)
 from core.webots.kernel import row_of
 
 Array = NDArray[np.float64]
@@ -36,6 +44,7 @@ class ServoNodeFit:
     runs: tuple[GridRun, ...]
     held_back_error: float
     """The same over runs the fit did not see [rad]"""
+    numbers: tuple[FittedNumber, ...]
 
     @property
     def mean_mrad(self) -> float:
@@ -55,12 +64,14 @@ def fit_servo_node(
     grid = bench_grid(bench, settings)
     runs = model_runs(model, grid, settings.kp, step)
     others = model_runs(model, held_back_grid(bench, settings), settings.kp, step)
-    fit = fit_node(runs, start_node(model, bench, settings), generations=generations)
+    start = start_node(model, bench, settings)
+    fit = fit_node(runs, start, generations=generations)
     return ServoNodeFit(
         node=fit.node,
         errors=fit.errors,
         runs=tuple(grid),
         held_back_error=float(run_errors(others, fit.row[None]).mean()),
+        numbers=tuple(fitted_numbers(fit, start, runs, NODE_NUMBERS)),
     )
 
 
@@ -91,13 +102,17 @@ def node_errors(model: ServoModel, node: ServoFields, grid: list[GridRun], kp: f
 
 
 def start_node(model: ServoModel, bench: Bench, settings: ServoSettings) -> ServoFields:
-    """Numbers of the servo's own: its no-load speed, stall torque, and the P that its stiffness over its damping is."""
+    """Node with the servo's own numbers: no-load speed, stall torque, and stiffness over damping as P.
+
+    The torque is the rated one where the identified motor would have more: a node uses it however fast it moves.
+    """
     law, viscous = torque_law(model, settings), model.values["friction_viscous"]
     damping = law.velocity_gain + law.back_emf + viscous
+    force = min(law.limit, model.spec.stall_torque)
     return ServoFields(
         control_p=max(law.stiffness / max(damping, 1e-9), 1.0),
         max_velocity=law.no_load_speed,
-        max_force=law.limit,
-        acceleration=law.limit / (bench.inertia + model.values["armature"]),
-        damping_constant=max(viscous, 1e-3 * law.limit / law.no_load_speed),
+        max_force=force,
+        acceleration=force / (bench.inertia + model.values["armature"]),
+        damping_constant=max(viscous, 1e-3 * force / law.no_load_speed),
     )

@@ -8,18 +8,18 @@ from __future__ import annotations
 from dataclasses import fields
 from pathlib import Path
 
-from core.errors import ExportError, ModelError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive_fit import require_gains
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.notes import settings_note
-from core.export.vrml import Node, Schema, read_vrml, vrml_text
 from core.export.webots_servo import fit_servo_node, node_errors
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES
-from core.webots.fields import ROTATIONAL, ServoFields, seed_name
+from core.webots.fields import ServoFields, seed_name
+from core.webots.nodes import read_servo_node
+from core.webots.vrml import Node, Schema, vrml_text
 
 HEADER = "#VRML_SIM V6.0 utf8"
 SCHEMA: Schema = {
@@ -41,7 +41,13 @@ def write_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     notes = [
         "The node has no friction, no armature and no gain of torque over angle: it takes up to `maxForce` to reach a "
         "velocity. controlP, maxVelocity, maxForce, acceleration and dampingConstant are fitted to the model's motion "
-        "over the four trajectories, two loads and two gains.",
+        "over the four trajectories, two loads and two gains. maxVelocity and maxForce do not exceed the servo's own "
+        "no-load speed and stall torque.",
+        *(
+            f"{seed_name(number.name)} = {number.value:.6g} {number.unit}: {number.remark}."
+            for number in fit.numbers
+            if number.remark
+        ),
         f"The fit's error against the full model is {fit.mean_mrad:.2f} mrad on average and "
         f"{1e3 * float(fit.errors.max()):.2f} mrad in the worst run ({worst}); {1e3 * fit.held_back_error:.2f} mrad at "
         "a load and gain it was not fitted to.",
@@ -63,18 +69,6 @@ def servo_node(title: str, node: ServoFields) -> Node:
 def node_text(title: str, node: ServoFields) -> str:
     """Text of a file with one node."""
     return vrml_text([servo_node(title, node)], SCHEMA, HEADER)
-
-
-def read_servo_node(path: Path) -> ServoFields:
-    """The node of a file; raises ExportError for values that the manual does not allow or no export has."""
-    found = Node("file", {"nodes": read_vrml(path, SCHEMA, HEADER)}).only("nodes", "Servo")
-    try:
-        node = ServoFields(**{field.name: found[seed_name(field.name)] for field in fields(ServoFields)})
-    except ModelError as error:
-        raise ExportError(f"{path}: {error}") from None
-    if node.type != ROTATIONAL or node.has_soft_limits or node.has_stops or node.position or node.spring_constant:
-        raise ExportError(f"{path}: not the exported node: it is not rotational, or has limits or a spring")
-    return node
 
 
 def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> Check:

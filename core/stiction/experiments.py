@@ -63,10 +63,11 @@ class StepResponse:
 
     @property
     def stop_time(self) -> float | None:
-        """When it came to rest for good [s]; None where it still moves."""
+        """When it came to rest for good [s]; None where it still moves or creeps, with more torque than F_S."""
         moving = np.flatnonzero(np.abs(self.motion.velocity) > RESTING_SPEED)
         last = int(moving[-1]) if len(moving) else 0
-        return None if last >= len(self.motion.time) - 2 else float(self.motion.time[last])
+        creeps = abs(self.held_torque) > self.law.static
+        return None if creeps or last >= len(self.motion.time) - 2 else float(self.motion.time[last])
 
     @property
     def held_torque(self) -> float:

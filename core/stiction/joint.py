@@ -1,8 +1,8 @@
 """A joint that turns an inertia against friction: the rig of every experiment with stiction.
 
-It is driven by the torque of seed 001's eqs (50), (51) towards a goal that may move at a constant velocity,
+It is driven by the torque of seed 001's eqs (50), (51) towards a goal that may move at a constant velocity, q̈_d = 0,
 
-    q̈_r = k_p·(q_d − q) − k_v·q̇,   τ = τ_0 + M·q̈_r + λ·M·(∫q̈_r dt − q̇),
+    q̈_r = k_p·(q_d − q) + k_v·(q̇_d − q̇),   τ = τ_0 + M·q̈_r + λ·M·(∫q̈_r dt − q̇),   |τ| ≤ τ_max,
 
 which is also a spring of k_p·M pulled at a constant velocity (k_v = λ = 0) and a constant torque (k_p = 0). Torques are
 held for a step, over which the motion is exact. Friction may be elastoplastic or one of three that people use instead.
@@ -92,7 +92,13 @@ class Drive:
     goal: float = 0.0
     """q_d at first [rad]"""
     goal_velocity: float = 0.0
-    """Of the goal [rad/s]; the derivative term does not see it."""
+    """q̇_d [rad/s]"""
+    limit: float = math.inf
+    """τ_max [N·m]; above 0"""
+
+    def __post_init__(self) -> None:
+        if not self.limit > 0.0:
+            raise ModelError(f"a torque limit of {self.limit:g} N·m is not possible: give more than 0")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -176,6 +182,7 @@ def _compiled_drive(drive: Drive, inertia: float) -> tuple[float, ...]:
         drive.integral * inertia,
         drive.goal,
         drive.goal_velocity,
+        drive.limit,
     )
 
 
@@ -200,11 +207,11 @@ def _friction(compiled, law, inertia, step, deflection, velocity, applied):
 @njit(error_model="numpy")
 def _advance(compiled, law, drive, inertia, step, time, state):
     """One step; state: position, velocity, deflection, ∫q̈_r dt. Also gives torques and friction of this step."""
-    torque, kp, kv, integral, goal, goal_velocity = drive
+    torque, kp, kv, integral, goal, goal_velocity, limit = drive
     position, velocity, deflection, wanted = state
-    reference = kp * (goal + goal_velocity * time - position) - kv * velocity
+    reference = kp * (goal + goal_velocity * time - position) + kv * (goal_velocity - velocity)
     added = integral * (wanted - velocity)
-    torque = torque + inertia * reference + added
+    torque = min(max(torque + inertia * reference + added, -limit), limit)
     friction, deflection = _friction(compiled, law, inertia, step, deflection, velocity, torque)
     acceleration = (torque - friction) / inertia
     position += step * velocity + 0.5 * step * step * acceleration

@@ -1,6 +1,7 @@
-"""Servos in series (seed 002, section 3.42.11): each moves a body, and is mounted on the one before.
+"""Servos in series (seed 002, section 3.42.11): each moves a body, and is mounted on the one before or on another.
 
-Coordinates are the joints' own, x; body k is at x_1 + … + x_k, all about one axis or along one line. With M the inertia
+Coordinates are the joints' own, x; a body is at the sum of x from the base up to it, all about one axis or along one
+line. With M the inertia
 in these coordinates, B the dampers and h the step, the velocity at its end solves
 
     (M/h + B)·v = M/h·v₀ + gravity + springs + applied forces + motors + stops,
@@ -31,7 +32,13 @@ TOUCHING = 1e-9
 class Chain:
     """Servos and bodies, the one at the base first."""
 
-    def __init__(self, servos: Sequence[ServoDevice], loads: Sequence[Load]) -> None:
+    def __init__(
+        self, servos: Sequence[ServoDevice], loads: Sequence[Load], parents: Sequence[int | None] | None = None
+    ) -> None:
+        """parents: place of the servo that each is mounted on, before its own, or None for the base.
+
+        Without them each servo is mounted on the one before. Raises ModelError for a series that is not possible.
+        """
         if not servos or len(servos) != len(loads):
             raise ModelError(f"{len(servos)} servos with {len(loads)} bodies: every servo in a series moves one body")
         if len({servo.fields.type for servo in servos}) > 1:
@@ -39,8 +46,17 @@ class Chain:
         self.servos, self.loads = tuple(servos), tuple(loads)
         self._turns = 1.0 if servos[0].fields.type == ROTATIONAL else 0.0
         size = len(servos)
-        beyond = [sum(load.inertia for load in loads[i:]) for i in range(size)]
-        self._mass = [[beyond[max(i, j)] for j in range(size)] for i in range(size)]
+        mounted = [None, *range(size - 1)] if parents is None else parents
+        self._up_to: list[list[int]] = []
+        """Servos from the base up to each, in order."""
+        for i, parent in enumerate(mounted):
+            self._up_to.append([*([] if parent is None else self._up_to[parent]), i])
+        self._beyond = [[k for k in range(size) if i in self._up_to[k]] for i in range(size)]
+        """Bodies that each servo moves."""
+        self._mass = [
+            [sum(loads[k].inertia for k in self._beyond[i] if k in self._beyond[j]) for j in range(size)]
+            for i in range(size)
+        ]
 
     def step(self, step: float, external: Sequence[float] | None = None) -> None:
         """Advance by a step [s]; external: a further force on each body, e.g. a hand's, None for none."""
@@ -53,7 +69,7 @@ class Chain:
         for i, servo in enumerate(servos):
             inertial = sum(resistance[i][j] * servos[j].velocity for j in range(size))
             own = servo.applied_force - servo.fields.spring_constant * servo.position
-            carried.append(inertial + sum(on_bodies[i:]) + own)
+            carried.append(inertial + sum(on_bodies[k] for k in self._beyond[i]) + own)
             resistance[i][i] += servo.fields.damping_constant
         bounds = []
         for servo in servos:
@@ -67,9 +83,9 @@ class Chain:
             servo.move(velocity, asked, motor, step)
 
     def _on_bodies(self, external: Sequence[float] | None) -> list[float]:
-        forces, place = [], 0.0
-        for i, (servo, load) in enumerate(zip(self.servos, self.loads, strict=True)):
-            place += servo.position
+        forces = []
+        for i, load in enumerate(self.loads):
+            place = sum(self.servos[k].position for k in self._up_to[i])
             further = 0.0 if external is None else external[i]
             forces.append(gravity(load.gravity_torque, load.offset, self._turns, place) + further)
         return forces

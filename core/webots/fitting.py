@@ -1,8 +1,10 @@
 """The node that moves most like given runs: by CMA-ES over populations of nodes, with intervals by Gauss–Newton.
 
-A node's numbers are positive and differ by orders of magnitude, so the search moves their logarithms. A servo's gain
-that is k times another's is a P that is k times as large. Beside the node's own numbers, recordings leave open what
-the servo's own inertia and the error of the bench's angle are; a world has them in its Physics nodes.
+A node's numbers are positive and differ by orders of magnitude, so the search moves their logarithms. It starts at the
+servo's own no-load speed and stall torque and never exceeds them. A number that the runs do not feel keeps the value of
+the start. A servo's gain that is k times another's is a P that is k times as large. Beside the node's own numbers,
+recordings leave open what the servo's own inertia and the error of the bench's angle are; a world has them in its
+Physics nodes.
 """
 
 from __future__ import annotations
@@ -32,6 +34,10 @@ UNITS = {
 }
 SPAN = math.log(30.0)
 """Each number is searched from a thirtieth to thirty times its start."""
+FACTS = ("max_velocity", "max_force")
+"""The start's are the servo's no-load speed and stall torque: no node may be faster or stronger."""
+UNFELT = 1e-3
+"""Relative change of the error below which a number keeps the value of the start."""
 OFFSET_SPAN = 0.2
 """Largest error of the bench's angle [rad]."""
 POPULATION, GENERATIONS = 16, 50
@@ -82,8 +88,20 @@ class FittedNumber:
     unit: str
     value: float
     interval: tuple[float, float]
-    """95 %, infinite where the runs do not tell it"""
+    """95 %, within the bound; 0 or −∞ to ∞ where the runs do not determine the number"""
     at_bound: bool
+    """At the servo's own limit, or at the end of the search"""
+
+    @property
+    def determined(self) -> bool:
+        """Return whether the runs determine the number."""
+        return math.isfinite(self.interval[1])
+
+    @property
+    def remark(self) -> str:
+        """Short note for a table: where the number stands and whether the runs determine it; may be empty."""
+        place = ("the servo's own limit" if self.name in FACTS else "end of the search") if self.at_bound else ""
+        return ", ".join(part for part in ("" if self.determined else "not determined", place) if part)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,7 +152,8 @@ def fit_node(
 ) -> NodeFit:
     """Search the numbers of these names around a start; the same arguments give the same node.
 
-    armature: at the start [kg·m²], above 0 if it is searched. 0 generations judge the start.
+    start: with the servo's own numbers, of which FACTS are upper bounds; armature: at the start [kg·m²], above 0 if it
+    is searched. 0 generations judge the start.
     """
     # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
     from cmaes import CMA
@@ -153,6 +172,7 @@ def fit_node(
         return run_errors(runs, rows_at(points)).mean(axis=0)
 
     span = np.where(logarithmic, SPAN, OFFSET_SPAN)
+    highest = np.where([name in FACTS for name in names], 0.0, span)
     best_point, evaluations = np.zeros(len(names)), 1
     best_error = float(errors_at(best_point[None])[0])
     for seed in SEEDS:
@@ -160,7 +180,7 @@ def fit_node(
         cma = CMA(
             np.zeros(len(names)),
             1.0,
-            bounds=np.column_stack([-span, span]) / first[:, None],
+            bounds=np.column_stack([-span, highest]) / first[:, None],
             seed=seed,
             population_size=POPULATION,
         )
@@ -173,6 +193,11 @@ def fit_node(
                 best_error, best_point = float(errors.min()), asked[errors.argmin()] * first
             if cma.should_stop():
                 break
+    for place in range(len(names)):
+        kept = np.where(np.arange(len(names)) == place, 0.0, best_point)
+        error = float(errors_at(kept[None])[0])
+        if error <= (1.0 + UNFELT) * best_error:
+            best_point, best_error = kept, error
     best = dict(zip(ROW, rows_at(best_point[None])[0], strict=True))
     return NodeFit(
         node=replace(start, **{name: float(best[name]) for name in NODE_NUMBERS}),
@@ -219,7 +244,11 @@ def fitted_numbers(
             bound = abs(value) > 0.999 * OFFSET_SPAN
         else:
             interval = (value * math.exp(-half), value * math.exp(half))
-            bound = abs(math.log(value / before[AT[name]])) > 0.999 * SPAN
+            moved = math.log(value / before[AT[name]])
+            highest = 0.0 if name in FACTS else SPAN
+            bound = not -0.999 * SPAN < moved < highest - 0.001 * SPAN
+            if name in FACTS and math.isfinite(half):
+                interval = (interval[0], min(interval[1], before[AT[name]]))
         found.append(FittedNumber(name=name, unit=UNITS[name], value=value, interval=interval, at_bound=bound))
     return found
 

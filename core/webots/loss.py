@@ -7,7 +7,7 @@ the recordings, or the runs at a load and gain between those of the grid, are he
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -47,7 +47,7 @@ RECORDING_GENERATIONS = 100
 """Of a fit to recordings, which has more numbers and more noise than one to a model."""
 SMALLEST_ARMATURE = 1e-6
 """A start that a search of logarithms can leave [kg·m²]."""
-CLOSEST_M1 = "M1 closest"
+FITTED_M1 = "M1 fitted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class ServoLoss:
             "node": dict(vars(self.fit.node)),
             "armature": self.fit.armature,
             "angle_offset": self.fit.angle_offset,
-            "numbers": [dict(vars(number)) for number in self.numbers],
+            "numbers": [dict(vars(number)) | {"determined": number.determined} for number in self.numbers],
             "train_mae": self.train_mae,
             "validation_mae": self.validation_mae,
             "train": list(self.train),
@@ -152,7 +152,9 @@ def loss_on_recordings(
     train, held = ([as_own_motor(r) for r in recordings if r.id in ids] for ids in (split.train, split.validation))
     nominal = nominal_model(spec)
     middle = sorted(recordings, key=lambda r: r.bench.gravity_torque)[len(recordings) // 2]
-    start = start_node(nominal, middle.bench, nominal.default_settings())
+    kept = nominal.default_settings()
+    supply = max(kept.supply_voltage, *(recording.settings.supply_voltage for recording in recordings))
+    start = start_node(nominal, middle.bench, replace(kept, supply_voltage=supply))
     armature = max(nominal.values["armature"], SMALLEST_ARMATURE)
     runs, others = (recording_runs(part, spec.default_kp, dt) for part in (train, held))
     progress(0.0, "Fitting the node…")
@@ -188,7 +190,7 @@ def loss_on_model(
 ) -> ServoLoss:
     """Fit a node to a model's motion over the bench's grid, and judge other models on it.
 
-    models: by name, None for those of the catalogue and the M1 that is closest to the model; bench, settings: None for
+    models: by name, None for those of the catalogue and an M1 fitted to the model; bench, settings: None for
     a pendulum that suits the servo and the catalogue's gain; step: `basicTimeStep` [s].
     """
     load, kept = bench or default_bench(model), settings or model.default_settings()
@@ -200,8 +202,8 @@ def loss_on_model(
     numbers = fitted_numbers(fit, start, runs, NODE_NUMBERS)
     compared = dict(published_models(model.servo) if models is None else models)
     if models is None and model.friction != "m1":
-        progress(0.3, "Finding the closest M1…")
-        compared[CLOSEST_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
+        progress(0.3, "Fitting M1…")
+        compared[FITTED_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
     rows = []
     for i, (name, other) in enumerate(compared.items()):
         progress(0.4 + 0.6 * i / len(compared), name)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from core.bench import Bench
 from core.errors import InputError
-from core.webots.chain import Chain, single
-from core.webots.fields import ServoFields, load_of
+from core.webots.chain import Chain
+from core.webots.fields import Load, ServoFields, load_of
 from core.webots.servo import MILLISECOND, ServoDevice
 from core.webots.trace import Trace, TraceLog
 
@@ -16,6 +17,23 @@ BASIC_TIME_STEP = 8
 """Of a world where nobody says another [ms]."""
 PENDULUM = Bench(mass=0.5, length=0.15)
 """What a servo moves where nobody says another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MountedServo:
+    """A servo, the body it moves, and what it is mounted on.
+
+    pan = MountedServo(name="pan", fields=ServoFields(), load=Load(inertia=0.01))
+    tilt = MountedServo(name="tilt", fields=ServoFields(), load=Load(inertia=0.002, gravity_torque=0.1))
+    robot = robot_of([pan, tilt])
+    """
+
+    name: str
+    """Empty for the first name that a controller asks for"""
+    fields: ServoFields
+    load: Load
+    parent: int | None = None
+    """Place of the servo it is in series with, before its own; None if no other servo feels its motion (3.42.12)"""
 
 
 class SimulationOver(SystemExit):
@@ -91,6 +109,29 @@ class SimulatedRobot:
         return 0
 
 
+def robot_of(
+    servos: Sequence[MountedServo], *, basic_time_step: int = BASIC_TIME_STEP, duration: float = math.inf
+) -> SimulatedRobot:
+    """Robot of independent servos and series of them; raises ModelError and InputError for what is not possible."""
+    series: list[list[int]] = []
+    for place, servo in enumerate(servos):
+        if servo.parent is None:
+            series.append([place])
+        else:
+            next(each for each in series if servo.parent in each).append(place)
+    chains = []
+    for places in series:
+        within = [servos[place] for place in places]
+        chains.append(
+            Chain(
+                [ServoDevice(servo.fields, servo.name) for servo in within],
+                [servo.load for servo in within],
+                [None if servo.parent is None else places.index(servo.parent) for servo in within],
+            )
+        )
+    return SimulatedRobot(chains, basic_time_step=basic_time_step, duration=duration)
+
+
 def bench_robot(
     fields: ServoFields,
     bench: Bench = PENDULUM,
@@ -101,5 +142,5 @@ def bench_robot(
     duration: float = math.inf,
 ) -> SimulatedRobot:
     """One servo on a bench's pendulum, with an inertia of its own [kg·m²]."""
-    chain = single(fields, load_of(bench, armature), name)
-    return SimulatedRobot([chain], basic_time_step=basic_time_step, duration=duration)
+    servo = MountedServo(name=name, fields=fields, load=load_of(bench, armature))
+    return robot_of([servo], basic_time_step=basic_time_step, duration=duration)

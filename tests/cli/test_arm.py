@@ -65,10 +65,11 @@ def test_validate_writes_the_table_motions_and_pictures(capsys, tmp_path):
 
 def test_validate_prints_a_line_a_case(capsys):
     assert arm("validate", "--arm", "erob", *QUICK) == 0
-    heading, columns, line = capsys.readouterr().out.splitlines()
+    heading, columns, line, links = capsys.readouterr().out.splitlines()
     assert "eRob80" in heading
     assert columns.split() == ["case", "m4", "published", "m6"]
     assert line.startswith("Circle, high")
+    assert links == "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
 
 
 def test_an_arm_of_ones_own_follows_a_path_into_a_file(capsys, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import build_parser, main
+from bench_gui.cli.arguments import add_several
 from bench_gui.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
@@ -273,6 +274,27 @@ def test_drive_backdrive(reach) -> None:
     assert (model.friction, list(torques), list(velocities)) == ("m2", [-2.0, -1.0, 0.0, 1.0, 2.0], [0.5, 1.5])
 
 
+def test_lists_take_commas_and_spaces() -> None:
+    parser = argparse.ArgumentParser()
+    add_several(parser, "--speeds", float)
+    for words in (["1,2", "3"], ["1", "2", "3"], ["1,2,3"], ["1,", "2", ",3"]):
+        assert parser.parse_args(["--speeds", *words]).speeds == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "value"),
+    [
+        (["drive-backdrive", "--model", "mx106:m2"], "--velocity", "1.0,2.0"),
+        (["feedforward", "mx106:m2"], "--trajectory", "sin_sin,lift_and_drop"),
+        (["record", "-o", "s"], "--trajectory", "sin_sin,lift_and_drop"),
+        (["compliant", "step"], "--set", "k1=0.002,k2=0.003"),
+    ],
+)
+def test_each_list_option_takes_commas(command, option, value) -> None:
+    parsed = build_parser().parse_args([*command, option, value])
+    assert [str(each) for each in getattr(parsed, option.strip("-"))] == value.split(",")
+
+
 def test_export(reach, tmp_path) -> None:
     words = ["export", "mx106:m2", "--to", "mujoco", "--kp", "9", "--set", "ki=0.5", "--mass", "0.3", "--length", "0.2",
              "--check", "--name", "elbow", "--force", "-o", tmp_path]  # fmt: skip
@@ -307,9 +329,11 @@ def test_demo(reach, tmp_path) -> None:
 def test_webots_run_and_fit(reach, session, tmp_path) -> None:
     words = ["webots", "run", "--servo", "motor:maxForce=5,inertia=0.25", "--servo", "last:controlP=20", "--timestep",
              "4", "--duration", "2.5", *PENDULUM, "c.py"]  # fmt: skip
-    job = reach("bench_gui.cli.webots_program.run_in_process", *words, but=("recording",))["job"]
-    assert (job.program, job.names, job.basic_time_step, job.duration) == (Path("c.py"), ("motor", "last"), 4, 2.5)
-    assert (job.fields[0].max_force, job.fields[1].control_p, job.loads[0].inertia) == (5.0, 20.0, 0.25)
+    job = reach("bench_gui.cli.webots_program.run_in_process", *words, but=("recording", "world"))["job"]
+    motor, last = job.servos
+    assert (job.program, job.basic_time_step, job.duration) == (Path("c.py"), 4, 2.5)
+    assert (motor.name, motor.parent, last.name, last.parent) == ("motor", None, "last", 0)
+    assert (motor.fields.max_force, last.fields.control_p, motor.load.inertia) == (5.0, 20.0, 0.25)
     words = ["webots", "fit", session, "--models", "m2", *CHOSEN[:8], "--validation", "kp=100", "--dt", "0.004"]
     given = reach("core.webots.loss.loss_on_recordings", *words)
     assert ([run.id for run in given["recordings"]], given["validation"], given["dt"]) == ([TAGGED], "kp=100", 0.004)
@@ -366,13 +390,14 @@ def test_arm(reach, session, tmp_path, monkeypatch) -> None:
 
 
 CHANGED = ["--law", "stribeck", "--static", "2", "--coulomb", "0.5", "--speed", "0.2", "--viscous", "0.3",
-           "--alpha", "1.5", "--stiffness", "4000", "--damping", "60", "--inertia", "0.3"]  # fmt: skip
+           "--alpha", "1.5", "--stiffness", "4000", "--damping", "60", "--inertia", "0.2", "--rotor-inertia", "1e-5",
+           "--ratio", "100"]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("task", "target", "more", "expected"),
     [
-        ("step", "step_response", ["--integral", "--duration", "9"], {"duration": 9.0}),
+        ("step", "step_response", ["--integral", "--duration", "9", "--torque-limit", "5"], {"duration": 9.0}),
         ("chatter", "holding", ["--torque", "0.4"], {"torque": 0.4}),
         ("hold", "hold_for", ["--torque", "0.4", "--hours", "0.5"], {"torque": 0.4, "duration": 1800.0}),
     ],
@@ -390,15 +415,12 @@ def test_stiction(reach, task, target, more, expected) -> None:
     named = {"static": 2.0, "coulomb": 0.5, "breakaway_speed": 0.2, "viscous": 0.3}
     assert {name: getattr(friction.law, name) for name in named} == named
     assert (friction.stiffness, friction.damping) == (4000.0, 60.0)
-    assert {name: given[name] for name in ("inertia", "step", *expected)} == {
-        "inertia": 0.3,
-        "step": 0.0005,
-        **expected,
-    }
+    assert given["inertia"] == pytest.approx(0.3)
+    assert {name: given[name] for name in ("step", *expected)} == {"step": 0.0005, **expected}
     if task == "step":
         from core.stiction.experiments import INTEGRAL
 
-        assert (given["drive"], friction.law.exponent) == (INTEGRAL, 1.5)
+        assert (given["drive"], friction.law.exponent) == (replace(INTEGRAL, limit=5.0), 1.5)
 
 
 ACTUATOR = ["--actuator", "qbmove", "--set", "max_deflection=0.7"]

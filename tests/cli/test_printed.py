@@ -269,7 +269,7 @@ def test_stiction(printed, stub, tmp_path) -> None:
     stub("core.stiction.experiments.step_response", response)
     run("stiction", "step", "--law", "stribeck", "--static", "2", "--csv", tmp_path / "s.csv")
     lines = printed()
-    assert lines[1:3] == [["law", "rests at/°", "published/°", "stops after/s", "held torque/N·m"],
+    assert lines[1:3] == [["law", "last angle/°", "published/°", "rests after/s", "last torque/N·m"],
                           ["stribeck", "28.648", "–", "0.6", "0.7"]]  # fmt: skip
     assert (tmp_path / "s.csv").read_text("utf-8").splitlines() == [
         "time,stribeck: position,stribeck: velocity,stribeck: torque,stribeck: friction", "0,1,3,5,7", "0.5,2,4,6,8",
@@ -486,15 +486,15 @@ def test_webots(printed) -> None:
     names = [name for name in COLUMNS if name != "time"]
     assert heads.split(",") == ["time [s]", *(f"motor.{name} [{units.get(name, 'N·m')}]" for name in names)]
     assert first.split(",") == [repr(float(getattr(trace, name)[0])) for name in ("time", *names)]
-    number = Of(name="max_force", value=1.5, unit="N·m", interval=(1.25, 1.75), at_bound=True)
+    number = Of(name="max_force", value=1.5, unit="N·m", interval=(1.25, 1.75), determined=True, remark="its limit")
     row = Of(name="M2", train_mae=0.003, validation_mae=None)
     found = Of(title="a servo", kp=9.0, numbers=[number], train_mae=0.001, validation_mae=0.002, rows=[row],
                lost=lambda _: -0.004)  # fmt: skip
     webots_command._print_loss(found)  # type: ignore[arg-type]
     assert printed() == [
         ["Webots Servo fitted to a servo; controlP at gain 9"],
-        ["field", "value", "unit", "95 % from", "to", "at a bound"],
-        ["maxForce", "1.5", "N·m", "1.25", "1.75", "yes"],
+        ["field", "value", "unit", "95 % from", "to", "remark"],
+        ["maxForce", "1.5", "N·m", "1.25", "1.75", "its limit"],
         ["model", "fitted runs/mrad", "held out/mrad", "lost by the node/mrad"],
         ["Webots Servo", "1", "2", "–"],
         ["M2", "3", "–", "-4"],
@@ -563,7 +563,7 @@ def test_arm(printed, stub, tmp_path) -> None:
     stub("core.arm.validation.validate_arm", Of(candidates=candidates, cases=[case]))
     stub("core.arm.validation.arm_candidates", candidates)
     run("arm", "validate")
-    assert printed()[1:] == [["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"]]
+    assert printed()[1:-1] == [["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"]]
     n = np.arange(2.0)
     pairs = {name: np.stack([10 * k + n, 10 * k + 5 + n], 1) for k, name in
              enumerate(("goal", "position", "velocity", "motor_torque"), 1)}  # fmt: skip

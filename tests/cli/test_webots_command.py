@@ -100,6 +100,38 @@ class TestRun:
         assert "the program ended with an error: ValueError: broken" in errors.splitlines()[-1]
         assert len(motion.read_text().splitlines()) == 1 + 10
 
+    def test_two_wheels_do_not_feel_each_other(self, program, capfd):
+        """Force control on both: I·v̇ = F each, whatever the other does; v after 0.5 s is F·t/I."""
+        path = program(
+            "from controller import *\nr = Robot()\nr.getServo('left').setForce(0.1)\n"
+            "r.getServo('right').setForce(-0.2)\nr.step(500)\n"
+        )
+        wheel = "on=base,inertia=0.5,gravity=0"
+        asked = ["--servo", f"left:{wheel}", "--servo", f"right:{wheel}", "--timestep", "5", "--json", path]
+        assert main(["webots", "run", *asked]) == 0
+        left, right = json.loads(capfd.readouterr().out)["servos"]
+
+        assert left["last"] == pytest.approx(0.1 / 0.5 * 0.005**2 * 99 * 100 / 2)
+        assert right["last"] == pytest.approx(-2.0 * left["last"])
+
+    def test_servos_of_a_world(self, program, tmp_path, capfd):
+        """Three nodes of 3.42.12's kind: the tilt's note is printed, and the world's step is taken."""
+        world = tmp_path / "head.wbt"
+        ball = "boundingObject Sphere { radius 0.05 } physics Physics { mass 0.2 }"
+        world.write_text(
+            "#VRML_SIM V6.0 utf8\nWorldInfo { basicTimeStep 5 }\nRobot { children [ DEF PAN Servo { children [ "
+            f"DEF TILT Servo {{ rotation 1 0 0 0 {ball} }} ] {ball} }} ] }}\n"
+        )
+        path = program("from controller import *\nr = Robot()\nr.getServo('PAN').setPosition(0.3)\nr.step(1000)\n")
+        assert main(["webots", "run", "--world", str(world), "--json", path]) == 0
+        printed = json.loads(capfd.readouterr().out)
+
+        assert [row["steps"] for row in printed["servos"]] == [200, 200]
+        assert printed["servos"][0]["last"] == pytest.approx(0.3, abs=1e-4)
+        assert printed["notes"][0].startswith("TILT: its axis is not that of PAN")
+        assert main(["webots", "run", "--world", str(world), "--servo", "a", path]) == 1
+        assert "give one of them" in capfd.readouterr().err
+
     def test_a_linear_servo_moves_the_mass(self, program, capfd):
         """Weightless on a level line: m·a = F, 2 N on 0.5 kg for 0.5 s makes 0.5 m, plus half a step's."""
         path = program("from controller import *\nr = Robot()\nr.getServo('slide').setForce(2.0)\nr.step(500)\n")
@@ -124,6 +156,8 @@ class TestRun:
             (["a:maxForce"], "'maxForce' is not FIELD=VALUE"),
             ([":maxForce=3"], "needs a name"),
             (["a", "b"], "add inertia=KGM2"),
+            (["a", "b:on=c"], "on=c is neither base nor a servo before it"),
+            (["a:gravity=0"], "add inertia=KGM2"),
         ],
     )
     def test_servos_that_cannot_be(self, servos, complaint, capsys):

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 
 from core.catalogue import load_model, servos, shipped_models
 from core.diagram import (
+    areas,
     backdrive_torque,
     drive_backdrive_diagram,
     drive_torque,
+    halves,
     peak_torque,
+    reachable_torque,
     self_locking,
+    torque_range,
 )
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
@@ -109,8 +113,8 @@ def test_shipped_models_spend_their_budget_on_both_boundaries(servo, friction):
     diagram = drive_backdrive_diagram(model, velocity=[0.0, 1.0, 4.0])
 
     assert diagram.drive.shape == diagram.backdrive.shape == (201, 3)
-    peak = peak_torque(model)
-    assert diagram.motor_torque[[0, -1]].tolist() == [-peak, peak]
+    reach = reachable_torque(model)
+    assert diagram.motor_torque[[0, 100, -1]].tolist() == [-reach, 0.0, reach]
     motor = np.broadcast_to(diagram.motor_torque[:, None], diagram.drive.shape)
     speed = np.broadcast_to(diagram.velocity[None, :], diagram.drive.shape)
     for boundary in (diagram.drive, diagram.backdrive):
@@ -219,6 +223,51 @@ def test_arrays_broadcast_and_bad_numbers_are_refused():
         drive_torque(model, math.nan)
     with pytest.raises(ModelError, match="one list"):
         drive_backdrive_diagram(model, np.ones((2, 2)))
+
+
+def test_a_diagram_ends_where_the_servo_does():
+    """The MX-106's motor would give 16 N·m by its k_t and R; its data sheet says 8.4."""
+    model = load_model("mx106", "m6")
+
+    assert peak_torque(model) > 16.0
+    assert reachable_torque(model) == 8.4
+    weak = catalogue_model("mx106", "m1", values={"kt": 1.0, "R": 8.0})
+    assert reachable_torque(weak) == peak_torque(weak)
+
+
+@pytest.mark.parametrize(("largest", "points"), [(8.4, 9), (16.3, 21), (0.1, 4), (2.0, 1)])
+def test_motor_torques_mirror_each_other_exactly(largest, points):
+    torques = torque_range(largest, points)
+
+    assert len(torques) == points
+    assert torques[-1] == largest
+    if points > 1:
+        assert (torques == -torques[::-1]).all()
+        assert (points % 2 == 0) or torques[points // 2] == 0.0
+
+
+def test_a_boundary_is_not_drawn_through_zero():
+    torques = np.array([-1.0, 0.0, 1.0])
+    x, y = halves(torques, np.array([2.0, -np.inf, -2.0]))
+
+    assert x.tolist() == [-1.0, 0.0, 0.0, 1.0]
+    np.testing.assert_array_equal(y, [2.0, np.nan, np.nan, -2.0])
+
+
+def test_areas_fill_what_opposes_the_motor():
+    """Fig. 2: drive from the axis, static between both boundaries, backdrive from there on."""
+    model = catalogue_model("mx106", "m1", values={"friction_base": 0.5, "friction_viscous": 0.0})
+    diagram = drive_backdrive_diagram(model, [-2.0, 0.0, 2.0])
+    found = {(name, float(torque[0])): (float(low[0]), float(high[0])) for name, torque, low, high in areas(diagram)}
+
+    assert found == {
+        ("drive", 2.0): (0.0, -1.5),
+        ("static", 2.0): (-1.5, -2.5),
+        ("backdrive", 2.0): (-2.5, -2.5),
+        ("drive", -2.0): (0.0, 1.5),
+        ("static", -2.0): (1.5, 2.5),
+        ("backdrive", -2.0): (2.5, 2.5),
+    }
 
 
 def test_peak_torque_of_each_law():

@@ -14,10 +14,13 @@ from PySide6.QtGui import QColor
 
 from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
+from bench_gui.compare.diagram import DiagramPlot
+from bench_gui.compare.models import CATALOGUE, ModelEntry
 from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
+from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES
 from core.bench import Bench
 from core.catalogue import load_model
@@ -248,6 +251,20 @@ def test_the_diagram_is_the_one_of_core(gridded):
     assert [area.colour.lower() for area in view.diagram.chart.seen_areas()] == [colour, colour]
     gridded.controller.set_angle_unit(DEGREES)
     assert any(curve.name.endswith("114.592 °/s") for curve in view.diagram.chart.seen())
+
+
+def test_one_model_has_the_colours_and_areas_of_fig_2(qapp):
+    """Drive blue, backdrive red, the static area between them; no line through 0; no farther than the servo can."""
+    plot, theme = DiagramPlot(), load_theme("light")
+    plot.set_theme(theme)
+    plot.show_models([ModelEntry("m6", CATALOGUE, load_model("mx106", "m6"))], (0.0,), (), DEGREES)
+    colours = {curve.name.split(",")[0].split()[-1]: curve.colour.lower() for curve in plot.chart.seen()}
+    assert colours["drive"] == theme.drive.lower()
+    assert colours["backdrive"] == theme.backdrive.lower()
+    assert [area.name for area in plot.chart.seen_areas()] == ["drive", "static", "backdrive"] * 2
+    drive = next(curve for curve in plot.chart.seen() if "drive" in curve.name)
+    assert np.abs(drive.x).max() == 8.4
+    assert np.isnan(drive.y[drive.x == 0.0]).any()
 
 
 def drawn(view, name):

@@ -19,7 +19,7 @@ from core.arm.recording import ArmRecording
 from core.arm.scene import ARMS, arm_scene, links_of_bodies, published_arm
 from core.arm.simulate import COMMAND_STEP, simulate_arm
 from core.arm.validation import (
-    CLOSEST_M1,
+    FITTED_M1,
     arm_candidates,
     arm_servos,
     gains_of,
@@ -176,14 +176,14 @@ class TestValidation:
     def test_m1_errs_more_than_twice_as_much_as_m6(self, monkeypatch):
         """Seed 004, section VI-B, on an arm of two MX-64; M6 at the full time step errs by less than 1 mrad.
 
-        The refit that makes an M1 the closest takes seconds; here its start stands in. `tests.bench.arm` runs it.
+        The fit of an M1 takes seconds; here its start stands in. `tests.bench.arm` runs it.
         """
         monkeypatch.setattr(
             validation, "approximate", lambda m, bench, _, form: SimpleNamespace(model=in_form(m, bench, form))
         )
         servo = load_model("mx64", "m6")
         candidates = arm_candidates((servo, servo), ("m1", "m6"))
-        assert [c.name for c in candidates] == [CLOSEST_M1, "m1 published", "m6"]
+        assert [c.name for c in candidates] == [FITTED_M1, "m1 published", "m6"]
         assert candidates[0].models[0] == candidates[0].models[1]
         assert candidates[2].models == (servo, servo)
         told = []
@@ -191,7 +191,7 @@ class TestValidation:
             DYNAMIXEL.links, (servo, servo), candidates, ["triangular_wave"], ["low"], 2.0,
             told=lambda share, text: told.append((share, text)),
         )  # fmt: skip
-        assert found.ratios(CLOSEST_M1, "m6").min() > 2.0
+        assert found.ratios(FITTED_M1, "m6").min() > 2.0
         assert found.ratios("m1 published", "m6").min() > 2.0
         assert found.worst("m6") < 1.0
         assert told == [(0.0, "Triangular wave, low")]

@@ -24,7 +24,6 @@ from core.export.files import printable, slug
 from core.export.grid import default_bench
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
-from core.export.vrml import DEEPEST, Node, read_vrml, vrml_text
 from core.export.webots import (
     HEADER,
     LIBRARY,
@@ -40,6 +39,7 @@ from core.export.webots import (
     write_webots,
 )
 from core.kernel.layout import Slot
+from core.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

@@ -41,11 +41,24 @@ def step(name, drive=PLAIN, duration=PLAIN_DURATION, inertia=INERTIA):
     return step_response(elastoplastic(LAWS[name]), drive, duration, inertia=inertia)
 
 
+FREE = NaiveSign(law=CoulombViscous(coulomb=0.0, viscous=0.0))
+
+
+def test_a_moving_goal_is_followed_without_an_error():
+    """Eq. (50) with q̇_d: without friction a joint that starts at the goal's velocity is never away from it.
+
+    From rest the error dies out; with the derivative of the joint alone it would stay k_v·q̇_d/k_p = 0.07 rad.
+    """
+    drive = Drive(kp=20.0, kv=14.0, goal_velocity=0.1)
+    motion = simulate_joint(FREE, drive, inertia=0.2, duration=8.0, step=1e-3)
+
+    assert motion.position[-1] == pytest.approx(0.1 * motion.time[-1], abs=2e-4)
+
+
 class TestJoint:
     def test_the_motion_is_newtons(self):
         """Without friction a torque τ moves M by τ·t²/(2·M), exactly at every sample."""
-        free = NaiveSign(law=CoulombViscous(coulomb=0.0, viscous=0.0))
-        motion = simulate_joint(free, Drive(torque=0.3), inertia=0.2, duration=1.0, step=1e-3)
+        motion = simulate_joint(FREE, Drive(torque=0.3), inertia=0.2, duration=1.0, step=1e-3)
         np.testing.assert_allclose(motion.position, 0.5 * 0.3 / 0.2 * motion.time**2, rtol=1e-9, atol=1e-15)
 
     def test_the_drive_is_the_seeds(self):

@@ -15,7 +15,7 @@ from core.export.standalone.servobench_servo import load_servo
 from core.export.urdf import read_drive as read_urdf
 from core.export.usd import read_servo
 from core.export.webots import read_world
-from core.export.webots_servo_export import read_servo_node
+from core.webots.nodes import read_servo_node
 from tests.fuzz.mutation import changed_json, changed_text
 from tests.fuzz.parser import SEEDS, Parser, from_file, scratch
 

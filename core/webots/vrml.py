@@ -1,8 +1,9 @@
 """Text of Webots worlds: nodes written and read by a table of their fields and types.
 
-Webots' worlds are VRML97 with nodes of its own: `Name { field value … }`. Every field has a type, and a text can only
-be read with it: `0 0 1` is one vector or three numbers. A node, a field or a value that the table does not know is an
-error. Strings are quoted, so that a name can hold anything without ending its string.
+Webots' worlds are VRML97 with nodes of its own: `Name { field value … }`. The table gives every field its type; a
+node, a field or a value that it does not know is an error. A user's own world is read without a table: numbers that
+follow each other are then one tuple, and it is for the reader of a field to expect three. Strings are quoted, so that a
+name can hold anything without ending its string.
 """
 
 from __future__ import annotations
@@ -10,16 +11,18 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from core.errors import ExportError
 
 LARGEST_FILE = 4_000_000
-"""No world of an export is larger [bytes]."""
+"""Largest world that is read [bytes]."""
 DEEPEST = 50
 """Nodes inside of each other."""
+MOST_NODES = 100_000
+"""Nodes of a world: USE inside of USE would make a short file endless."""
 
 Schema = Mapping[str, Mapping[str, str]]
 """Node to field to type: SFFloat, SFVec3f, SFRotation, SFColor, SFBool, SFString, SFNode, or MF… for a list."""
@@ -31,6 +34,8 @@ class Node:
 
     name: str
     fields: Mapping[str, Any] = field(default_factory=dict)
+    label: str = ""
+    """What DEF calls it"""
 
     def __getitem__(self, name: str) -> Any:
         """Value of a field; raises ExportError when it is not written."""
@@ -58,22 +63,26 @@ def vrml_text(nodes: list[Node], schema: Schema, header: str) -> str:
     return f"{header}\n" + "".join(f"{_node_text(node, schema, '')}\n" for node in nodes)
 
 
-def read_vrml(path: Path, schema: Schema, header: str) -> list[Node]:
-    """Nodes of a file; raises ExportError that names the line."""
+def read_vrml(path: Path, schema: Schema | None = None, header: str | None = None) -> list[Node]:
+    """Read the nodes of a file; raises ExportError that names the line.
+
+    schema: None for a user's world, where every node and field is taken; header: first line, None for any or none.
+    """
     try:
         if path.stat().st_size > LARGEST_FILE:
-            raise ExportError(f"{path}: too large for an export")
+            raise ExportError(f"{path}: larger than {LARGEST_FILE / 1e6:g} MB, the largest world that is read")
         text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ExportError(f"{path}: cannot be read as a world: {error}") from None
-    first, _, rest = text.partition("\n")
-    if first.strip() != header:
+    first = text.partition("\n")[0].strip()
+    if header is not None and first != header:
         raise ExportError(f"{path}: it begins with {first[:40]!r}, not {header!r}")
-    return _Reader(path, rest, schema).nodes()
+    return _Reader(path, text, schema).nodes()
 
 
 _WIDTHS = {"Float": 1, "Vec3f": 3, "Rotation": 4, "Color": 3}
 _TOKEN = re.compile(r'(?:[\s,]|#[^\n]*)*(?:("(?:\\["\\]|[^"\\])*")|([{}\[\]])|([^\s,{}\[\]"#]+))')
+_NUMBER = re.compile(r"[+-]?(?:[0-9]|\.[0-9]).*")
 _TRAILING = re.compile(r"(?:[\s,]|#[^\n]*)*\Z")
 
 
@@ -111,9 +120,12 @@ def _value_text(value: Any, kind: str, schema: Schema, indent: str) -> str:
 class _Reader:
     """Tokens of a text, taken one by one."""
 
-    def __init__(self, path: Path, text: str, schema: Schema) -> None:
+    def __init__(self, path: Path, text: str, schema: Schema | None) -> None:
         self._path, self._text, self._schema = path, text, schema
         self._at = 0
+        self._count = self._deepest = 0
+        self._labelled: dict[str, tuple[Node, int, int]] = {}
+        """DEF to the node, how many nodes it is and how deep it is nested."""
 
     def nodes(self) -> list[Node]:
         """Everything up to the end."""
@@ -123,20 +135,61 @@ class _Reader:
         return found
 
     def _node(self, name: str, depth: int) -> Node:
-        types = self._schema.get(name)
+        if name == "USE":
+            label = self._take()
+            if label not in self._labelled:
+                raise self._wrong(f"USE {label[:40]}: no DEF before it has this name")
+            node, count, height = self._labelled[label]
+            self._counted(count, depth + height)
+            return node
+        if name == "DEF":
+            label, kind, before, deepest = self._take(), self._take(), self._count, self._deepest
+            self._deepest = depth
+            node = replace(self._node(kind, depth), label=label)
+            self._labelled[label] = node, self._count - before, self._deepest - depth
+            self._deepest = max(deepest, self._deepest)
+            return node
+        types = {} if self._schema is None else self._schema.get(name)
         if types is None:
             raise self._wrong(f"there is no node {name[:40]!r}")
-        if depth > DEEPEST:
-            raise self._wrong("nodes are nested too deeply")
+        self._counted(1, depth)
         self._expect("{")
         fields: dict[str, Any] = {}
         while (word := self._take()) != "}":
-            if word not in types:
+            if self._schema is not None and word not in types:
                 raise self._wrong(f"a {name} has no field {word[:40]!r}")
             if word in fields:
                 raise self._wrong(f"a {name} has {word} twice")
-            fields[word] = self._value(types[word], depth)
+            fields[word] = self._value(types[word], depth) if word in types else self._untyped(depth)
         return Node(name, fields)
+
+    def _counted(self, count: int, depth: int) -> None:
+        self._count += count
+        self._deepest = max(self._deepest, depth)
+        if depth > DEEPEST:
+            raise self._wrong("nodes are nested too deeply")
+        if self._count > MOST_NODES:
+            raise self._wrong(f"more than {MOST_NODES} nodes")
+
+    def _untyped(self, depth: int) -> Any:
+        word = self._take()
+        if word == "[":
+            found = []
+            while (word := self._take()) != "]":
+                found.append(self._untyped_single(word, depth))
+            return found
+        if not _NUMBER.fullmatch(word):
+            return self._untyped_single(word, depth)
+        words = [word]
+        while (token := _TOKEN.match(self._text, self._at)) and _NUMBER.fullmatch(token[3] or ""):
+            words.append(self._take())
+        return tuple(self._number(each) for each in words)
+
+    def _untyped_single(self, word: str, depth: int) -> Any:
+        if _NUMBER.fullmatch(word):
+            return self._number(word)
+        kind = "String" if word.startswith('"') else "Bool" if word in ("TRUE", "FALSE") else "Node"
+        return self._single(kind, word, depth)
 
     def _value(self, kind: str, depth: int) -> Any:
         base = kind[2:]
@@ -186,5 +239,5 @@ class _Reader:
             raise self._wrong(f"{word[:40]!r} stands where {mark!r} belongs")
 
     def _wrong(self, what: str) -> ExportError:
-        line = self._text.count("\n", 0, self._at) + 2
+        line = self._text.count("\n", 0, self._at) + 1
         return ExportError(f"{self._path}, line {line}: {what}")

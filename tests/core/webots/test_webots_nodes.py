@@ -1,0 +1,173 @@
+"""Servo nodes of a user: unwritten fields have their defaults, and a tree moves as each of its servos does alone."""
+
+import math
+
+import numpy as np
+import pytest
+
+from core.errors import ServoBenchError
+from core.webots.fields import LINEAR, Load, ServoFields
+from core.webots.kernel import simulate_node
+from core.webots.nodes import read_servo_node, read_servo_tree
+from core.webots.robot import MountedServo, robot_of
+from tests.core.webots.generator import planned, world
+
+STEP = 0.008
+PENDULUM = Load(inertia=0.01, gravity_torque=0.7)
+PAN_TILT = """#VRML_SIM V6.0 utf8
+# The example of 3.42.12, with the head that it leaves out.
+DEF PAN Servo {
+  children [
+    DEF TILT Servo {
+      translation 0 0 0  # overlayed
+      rotation 1 0 0 0
+      children [
+        DEF HEAD_TRANS Transform {
+          translation 0 0 0.1
+          children [ Shape { geometry Box { size 0.1 0.2 0.3 } } ]
+        }
+      ]
+      boundingObject USE HEAD_TRANS
+      physics Physics {
+      }
+    }
+  ]
+  boundingObject DEF DUMMY_BO Sphere {
+    radius 0.001
+  }
+  physics DEF DUMMY_PHYSICS Physics {
+  }
+}
+"""
+SERIES = """
+DEF Servo1 Servo {
+  rotation 0 0 1 0
+  position 0.2
+  children [
+    DEF Servo2 Servo {
+      rotation 0 0 1 0
+      position 0.3
+      children [ ]
+      boundingObject Transform { translation 0 -0.1 0 children [ Cylinder { radius 0.01 height 0.2 } ] }
+      physics Physics { mass 0.5 }
+      maxForce 0
+      springConstant 1.5
+      dampingConstant 0.02
+    }
+  ]
+  boundingObject Box { size 0.1 0.1 0.1 }
+  physics Physics { mass 0.3 density -1 }
+  maxForce 5
+}
+"""
+BOMB = "DEF A Group { } " + "".join(
+    f"DEF {new} Group {{ children [ {f'USE {old} ' * 9}] }} " for old, new in zip("ABCDEFG", "BCDEFGH", strict=True)
+)
+"""Nine nodes in each of nine, and so on: 9⁷ in 600 characters."""
+
+
+def read(tmp_path, text):
+    path = tmp_path / "user.wbt"
+    path.write_text(text)
+    return read_servo_tree(path, lambda fields: PENDULUM)
+
+
+def test_400_servos_of_random_worlds_move_as_the_kernel_says(tmp_path):
+    """Each of 100 worlds holds four servos in some of their fields; each is the kernel's motion to rounding."""
+    randomness = np.random.default_rng(7)
+    for number in range(100):
+        plan = [planned(f"s{number}_{k}", randomness, int(randomness.integers(3))) for k in range(4)]
+        tree = read(tmp_path, world(plan))
+        assert tree.basic_time_step == 8
+        robot = robot_of(tree.servos, basic_time_step=8)
+        goals = np.repeat(randomness.uniform(-1.0, 1.0, (3, 4)), 15, axis=0)
+        for row in goals:
+            for servo, planned_servo, goal in zip(robot.servos, plan, row, strict=True):
+                low, high = planned_servo.fields.soft_limits
+                servo.set_position(float(np.clip(goal, low, high)))
+            robot.step(8)
+        for servo, trace, column in zip(plan, robot.traces(), goals.T, strict=True):
+            expected = simulate_node(servo.fields, servo.load, column, np.ones(len(column)), STEP)
+            assert trace.name == servo.name
+            np.testing.assert_allclose(trace.position, expected.position, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(trace.velocity, expected.velocity, rtol=1e-7, atol=1e-7)
+
+
+def test_a_node_of_some_fields_has_the_others_defaults(tmp_path):
+    path = tmp_path / "node.wrl"
+    path.write_text(
+        'Servo { translation 0 1 0 rotation 1 0 0 1.57 type "linear" minStop -1 maxStop 2 springConstant 3 }'
+    )
+
+    assert read_servo_node(path) == ServoFields(type=LINEAR, min_stop=-1.0, max_stop=2.0, spring_constant=3.0)
+
+
+def test_pan_and_tilt_are_independent(tmp_path):
+    """The head is 6 kg of 0.1 × 0.2 × 0.3 m, its middle 0.1 m in front: pan turns it about y, tilt about x."""
+    tree = read(tmp_path, PAN_TILT)
+    pan, tilt = tree.servos
+    dummy = 1000.0 * 4.0 / 3.0 * math.pi * 1e-9
+
+    assert (pan.name, tilt.name, pan.parent, tilt.parent) == ("PAN", "TILT", None, None)
+    assert pan.load.inertia == pytest.approx(6.0 * ((0.1**2 + 0.3**2) / 12.0 + 0.1**2) + 0.4e-6 * dummy)
+    assert pan.load.gravity_torque == pytest.approx(0.0, abs=1e-12)
+    assert tilt.load.inertia == pytest.approx(6.0 * ((0.2**2 + 0.3**2) / 12.0 + 0.1**2))
+    assert tilt.load.gravity_torque == pytest.approx(6.0 * 9.81 * 0.1)
+    # A turn about x by −90° takes the head from in front to up, where gravity pulls it neither way.
+    assert math.sin(-math.pi / 2 + tilt.load.offset) == pytest.approx(0.0, abs=1e-12)
+    (note,) = tree.notes
+    assert note.startswith("TILT: its axis is not that of PAN")
+
+
+def test_servos_about_one_axis_are_in_series(tmp_path):
+    """The rod hangs at the sum of both angles; each Load counts its angle from where all are 0."""
+    first, second = read(tmp_path, SERIES).servos
+
+    assert (first.parent, second.parent) == (None, 0)
+    assert first.load.inertia == pytest.approx(0.3 * 2 * 0.1**2 / 12.0)
+    assert second.load.inertia == pytest.approx(0.5 * (0.01**2 / 4.0 + 0.2**2 / 12.0 + 0.1**2))
+    assert second.load.gravity_torque == pytest.approx(0.5 * 9.81 * 0.1)
+    assert math.sin(second.load.offset) == pytest.approx(0.0, abs=1e-12)
+    assert first.load.gravity_torque == pytest.approx(0.0, abs=1e-12)
+
+
+def test_two_servos_on_one_move_as_each_alone_while_it_stands(tmp_path):
+    """A base that nothing moves: both branches are the kernel's."""
+    fields = ServoFields(damping_constant=0.1)
+    held = MountedServo(name="base", fields=ServoFields(max_force=1e9), load=Load(inertia=0.1))
+    arms = [MountedServo(name=name, fields=fields, load=PENDULUM, parent=0) for name in ("left", "right")]
+    robot = robot_of([held, *arms])
+    for name, goal in (("left", 0.6), ("right", -0.3)):
+        robot.device(name).set_position(goal)
+    robot.step(800)
+    for trace, goal in zip(robot.traces()[1:], (0.6, -0.3), strict=True):
+        alone = simulate_node(fields, PENDULUM, np.full(100, goal), np.ones(100), STEP)
+        np.testing.assert_allclose(trace.position, alone.position, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("Robot { }", "no Servo node"),
+        ("Servo { controlPID 10 }", "no field 'controlPID'"),
+        ("Servo { controlP 10 0 0 }", r"controlP of a Servo needs 1 number"),
+        ("Servo { controlP -1 }", "controlP = -1 must be above 0"),
+        ("Servo { rotation 0 0 0 1 }", "axis of length 0"),
+        ("Servo { type [ ] }", "neither rotational nor linear"),
+        ("Servo { children [ 1 ] }", "are not nodes"),
+        ("Servo { children [ Servo { } ] }", "needs physics of its own"),
+        ("Servo { scale 2 2 2 }", "without scale"),
+        ("Servo { physics Physics { } }", "neither a mass nor a density"),
+        ("Servo { boundingObject IndexedFaceSet { } physics Physics { } }", "is not computed here"),
+        ("Servo { physics Physics { mass 1 } }", "an inertia of 0 is not possible"),
+        ("Servo { physics Physics { mass 1 inertiaMatrix [ 1 2 ] } }", "3 or 6 numbers in brackets"),
+        ("Servo { boundingObject Cylinder { height 1e200 } physics Physics { } }", "within"),
+        ("Servo { children [ USE NONE ] }", "no DEF before it"),
+        (BOMB, "more than"),
+        ("PROTO Mine [ ] { }", "belongs"),
+        ("Servo {", "ends too early"),
+    ],
+)
+def test_files_that_cannot_be_read(text, complaint, tmp_path):
+    with pytest.raises(ServoBenchError, match=complaint):
+        read(tmp_path, text)
