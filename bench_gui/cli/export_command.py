@@ -16,6 +16,7 @@ MODEL_TARGETS = (
     "isaaclab",
     "drake",
     "genesis",
+    "pybullet",
     "usd",
     "urdf",
     "sdformat",

@@ -46,28 +46,12 @@ from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.systems.analysis import Simulator
 from pydrake.systems.framework import DiagramBuilder, LeafSystem, ValueProducer
-from servobench_servo import (
-    DELAY,
-    KV_FRICTION,
-    RELEASE_DELAY,
-    SLEWED,
-    SOURCE,
-    STATE,
-    Bank,
-    compiled,
-    drive,
-    late,
-    static_friction,
-)
+from servobench_servo import SLEWED, STATE, Bank, drives, stopping
 
 __all__ = ["Servos", "attach", "simulate"]
 
 STAGGERED = 0.5
 """Steps by which velocities stand before positions."""
-SWEEPS = 100
-"""Most sweeps over the joints to find the friction of all of them."""
-SETTLED = 1e-12
-"""Change of velocity in a sweep that ends the search [rad/s]."""
 TORQUES = ("motor_torque", "friction_torque", "external_torque")
 
 
@@ -182,7 +166,7 @@ class Servos(LeafSystem):
         # What the last step's known forces do not explain: contacts, springs, limits, applied forces.
         total = known + memory["mass"] @ rate / bank.step - memory["known"]
         external = total[own]
-        motor, slope, smooth, damping, budget = _drives(
+        motor, slope, smooth, damping, budget = drives(
             bank.rows, memory["servos"], memory["past"], int(memory["head"]), bank.lead, bank.step,
             position, velocity[own], rate[own], external, np.linalg.inv(mass)[own, own],
         )  # fmt: skip
@@ -192,7 +176,7 @@ class Servos(LeafSystem):
         response = bank.step * np.linalg.inv(damped)[:, own]
         total[own] += smooth
         change = bank.step * np.linalg.solve(damped, total)
-        friction = _stopping(response[own], (velocity + change)[own], budget)
+        friction = stopping(response[own], (velocity + change)[own], budget)
         change += response @ friction
         applied = smooth + friction - damping * change[own]
         memory["velocity"], memory["mass"], memory["known"] = velocity, mass, known
@@ -270,54 +254,6 @@ def _actuator(plant: Any, joint: Any, name: str) -> Any:
     if len(found) > 1 or found[0].has_controller():
         raise ValueError(f"joint {name!r} has {len(found)} actuators or controller gains; give it one without gains")
     return found[0]
-
-
-def _make_drives(source: int) -> Any:
-    def drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
-        """Of each joint: motor torque, the new velocity's share of its slope, torque and such share without the static
-        part of its friction, budget of that part."""
-        if source == 0:  # never; naming it here puts it into what the compiled function is kept under
-            raise ValueError
-        count = rows.shape[0]
-        motor, slopes, smooth, damping, budget = (
-            np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count),
-        )  # fmt: skip
-        for j in range(count):
-            p, velocity = rows[j], velocities[j]
-            goal = late(past[j, 0], head, p[DELAY] / step + lead)
-            enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
-            torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step, lead)
-            budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
-            stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
-            share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
-            motor[j] = torque
-            slopes[j] = share * slope
-            smooth[j] = torque - p[KV_FRICTION] * velocity
-            damping[j] = share * (slope + p[KV_FRICTION])
-        return motor, slopes, smooth, damping, budget
-
-    return compiled(drives)
-
-
-_drives = _make_drives(SOURCE)
-
-
-@compiled
-def _stopping(response, velocities, budgets):
-    """Friction within ±budgets that stops the joints as far as it can [N·m]; response: (joints, joints)."""
-    friction = np.zeros(velocities.shape[0])
-    left = velocities.copy()
-    for _ in range(SWEEPS):
-        largest = 0.0
-        for j in range(friction.shape[0]):
-            wanted = friction[j] - left[j] / response[j, j]
-            change = min(max(wanted, -budgets[j]), budgets[j]) - friction[j]
-            friction[j] += change
-            left += response[:, j] * change
-            largest = max(largest, abs(response[j, j] * change))
-        if largest < SETTLED:
-            break
-    return friction
 
 
 if __name__ == "__main__":

@@ -262,18 +262,23 @@ def arm_in_drake(servo, command, step):
     return positions
 
 
-def arm_in_mujoco(mujoco, servo, command, step):
+def arm_in_mujoco(mujoco, servo, command, step, base=None):
+    """base: mass and inertia of what it hangs on, free and without gravity; None: fixed."""
     inertial = f'<inertial pos="0 0 {-LENGTH / 2}" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>'
+    held = ""
+    if base:
+        mass, inertia = base
+        held = f'<body><freejoint/><inertial pos="0 0 0" mass="{mass}" diaginertia="{inertia} {inertia} {inertia}"/>'
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{step}" gravity="0 0 -9.80665"/><worldbody><body>'
+        f'<mujoco><option timestep="{step}" gravity="0 0 {0.0 if base else -9.80665}"/><worldbody>{held}<body>'
         f'<joint name="shoulder" axis="0 -1 0"/>{inertial}<body pos="0 0 {-LENGTH}">'
-        f'<joint name="elbow" axis="0 -1 0"/>{inertial}</body></body></worldbody><actuator>'
+        f'<joint name="elbow" axis="0 -1 0"/>{inertial}</body></body>{"</body>" * bool(base)}</worldbody><actuator>'
         '<motor joint="shoulder"/><motor joint="elbow"/></actuator></mujoco>'
     )
     data = mujoco.MjData(model)
     servos = program("servobench_mujoco").attach(model, data, {"shoulder": servo, "elbow": servo})
     positions = np.empty((3000, 2))
     for k in range(len(positions)):
-        positions[k] = data.qpos
+        positions[k] = data.qpos[-2:]
         servos.step(*command(k * step))
     return positions
