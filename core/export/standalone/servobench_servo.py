@@ -388,11 +388,7 @@ def stopping(response, velocities, budgets):
 
 
 class Bank:
-    """Servos of several joints with their state; one row each.
-
-    numbers: structured array (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
-    `bank.numbers["kp"] *= 0.5`.
-    """
+    """Servos of several joints with their state; one row each."""
 
     def __init__(
         self,
@@ -413,7 +409,6 @@ class Bank:
                     f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
                     "take the servo file of this program's own export"
                 )
-        self.numbers = named(self.rows)
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead
         self.step = step
@@ -421,6 +416,12 @@ class Bank:
         self.past = np.zeros((len(servos), 2, math.ceil(longest / step + lead) + 2))
         self.head = 0
         self.fresh = True
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Structured (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
+        `bank.numbers["kp"] *= 0.5`."""
+        return named(self.rows)
 
     def reset(self, positions: np.ndarray) -> None:
         """Servos at rest at `positions` [rad]; the next command is taken for what was commanded before, too."""

@@ -202,6 +202,29 @@ class TestInDrake:
         parts = [servos.GetOutputPort(name).Eval(own)[0] for name in names]
         assert sum(parts) == pytest.approx(actuation[1])
 
+    def test_a_clone_moves_alike_and_has_numbers_of_its_own(self):
+        hook, plant, builder = arm_plant(1e-3)
+        servos = hook.attach(builder, plant, {"elbow": servo_numbers(*_served())})
+        builder.ExportInput(servos.GetInputPort("goal"), "goal")
+        builder.ExportOutput(servos.GetOutputPort("motor_torque"), "torque")
+        diagram = builder.Build()
+        clone = diagram.Clone()
+
+        def torque(of):
+            context = of.CreateDefaultContext()
+            of.GetInputPort("goal").FixValue(context, [0.02])
+            return of.GetOutputPort("torque").Eval(context)[0]
+
+        assert torque(clone) == torque(diagram) > 0.0
+        copied = next(system for system in clone.GetSystems() if isinstance(system, hook.Servos))
+        copied.numbers["kp"] *= 0.5
+        assert torque(clone) == pytest.approx(0.5 * torque(diagram), rel=0.02)
+        differentiable = diagram.ToAutoDiffXd()
+        context = differentiable.CreateDefaultContext()
+        differentiable.GetInputPort("goal").FixValue(context, np.array([0.02]))
+        with pytest.raises(ValueError, match="compute with floats only"):
+            differentiable.GetOutputPort("torque").Eval(context)
+
     def test_what_does_not_fit_is_refused(self):
         servo = servo_numbers(*_served())
         hook, plant, builder = arm_plant(1e-3)
