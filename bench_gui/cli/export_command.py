@@ -11,6 +11,7 @@ from bench_gui.cli.terminal import add_json, print_json
 
 MODEL_TARGETS = (
     "mujoco-hook",
+    "mujoco-plugin",
     "mujoco",
     "mjlab",
     "isaaclab",

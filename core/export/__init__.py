@@ -25,6 +25,7 @@ from core.export import (
     mjlab,
     mujoco,
     mujoco_hook,
+    mujoco_plugin,
     pybullet,
     sdformat,
     servobench_json,
@@ -43,6 +44,7 @@ __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", 
 
 _MODULES = (
     mujoco_hook,
+    mujoco_plugin,
     mujoco,
     mjlab,
     isaaclab,
