@@ -11,11 +11,13 @@ from bench_gui.cli.terminal import add_json, print_json
 
 MODEL_TARGETS = (
     "mujoco-hook",
+    "mujoco-plugin",
     "mujoco",
     "mjlab",
     "isaaclab",
     "drake",
     "genesis",
+    "pybullet",
     "usd",
     "urdf",
     "sdformat",

@@ -67,6 +67,8 @@ def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Expor
         "and takes damping and limit away, as the program brings its own.",
         f"For discrete plants with a time step of up to {LONGEST_STEP * 1e3:g} ms. Commands given for a step act half "
         "a step later on average.",
+        "`Diagram.Clone()` copies the servos with their numbers, for studies in parallel. They compute with floats "
+        "only: nothing is differentiated through them.",
         "Torque off is 0 at the input port `enable`, per joint; the motor is then as it was identified, released.",
         f"The pendulum is meant for a gravity of {bench.gravity:g} m/s², which a file of one model cannot say; Drake's "
         "own is 9.81.",

@@ -96,8 +96,11 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
 
 
-def robot_element(name: str, drive: Drive, bench: Bench, offset: float) -> ET.Element:
-    """The pendulum as a robot whose joint turns about −y; offset: what gravity adds to the joint's angle [rad]."""
+def robot_element(name: str, drive: Drive | None, bench: Bench, offset: float) -> ET.Element:
+    """The pendulum as a robot whose joint turns about −y, free of friction and limits if it has no drive.
+
+    offset: what gravity adds to the joint's angle [rad].
+    """
     root = ET.Element("robot", name=name, version="1.0")
     # A root of this name is fixed to the world by parsers that let any other root float.
     ET.SubElement(root, "link", name="world")
@@ -112,11 +115,13 @@ def robot_element(name: str, drive: Drive, bench: Bench, offset: float) -> ET.El
     visual = ET.SubElement(link, "visual")
     ET.SubElement(visual, "origin", xyz=numbers(*(max(bench.length, 0.01) * direction)), rpy="0 0 0")
     ET.SubElement(ET.SubElement(visual, "geometry"), "sphere", radius="0.02")
-    joint = ET.SubElement(root, "joint", name=JOINT, type="revolute")
+    joint = ET.SubElement(root, "joint", name=JOINT, type="revolute" if drive else "continuous")
     ET.SubElement(joint, "origin", xyz="0 0 0", rpy="0 0 0")
     ET.SubElement(joint, "parent", link="world")
     ET.SubElement(joint, "child", link="pendulum")
     ET.SubElement(joint, "axis", xyz="0 -1 0")
+    if drive is None:
+        return root
     _joint_numbers(joint, drive)
     transmission = ET.SubElement(root, "transmission", name="servo_transmission")
     ET.SubElement(transmission, "type").text = "transmission_interface/SimpleTransmission"

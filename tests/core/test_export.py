@@ -87,7 +87,7 @@ class TestRegistry:
                 assert field.default == field.metadata.get("choices", (field.default,))[0]
 
     def test_unknown_targets_and_options_are_named(self, tmp_path):
-        with pytest.raises(ExportError, match="mujoco-hook, mujoco, mjlab"):
+        with pytest.raises(ExportError, match="mujoco-hook, mujoco-plugin, mujoco, mjlab"):
             export_model(named("a"), "cad", tmp_path)
         with pytest.raises(ExportError, match="no option colour; it takes none"):
             export_model(named("a"), "json", tmp_path, colour="red")

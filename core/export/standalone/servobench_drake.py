@@ -23,56 +23,44 @@ Needs drake and numpy; numba, where it is installed, makes it faster. Beside a p
 
     python servobench_drake.py NAME.drake.sdf NAME.servo.json
 
-swings it, releases it, and prints where it is. Not for continuous plants (time step 0), and no scalar conversion.
+swings it, releases it, and prints where it is. Not for continuous plants (time step 0). `Diagram.Clone()` gives each
+worker of a Monte Carlo study servos with `numbers` of their own; they do not compute with other scalars than floats.
 """
 
 # pyright: reportMissingImports=false
 
 # Drake's types know fewer overloads than Drake.
 # pyright: reportCallIssue=false, reportArgumentType=false, reportIndexIssue=false, reportOperatorIssue=false
-# pyright: reportMissingModuleSource=false
+# pyright: reportMissingModuleSource=false, reportAttributeAccessIssue=false, reportOptionalCall=false
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydrake.autodiffutils import AutoDiffXd
 from pydrake.common.value import AbstractValue
 from pydrake.multibody.parsing import Parser
 from pydrake.multibody.plant import AddMultibodyPlantSceneGraph
 from pydrake.systems.analysis import Simulator
-from pydrake.systems.framework import DiagramBuilder, LeafSystem, ValueProducer
-from servobench_servo import (
-    DELAY,
-    KV_FRICTION,
-    RELEASE_DELAY,
-    SLEWED,
-    SOURCE,
-    STATE,
-    Bank,
-    compiled,
-    drive,
-    late,
-    static_friction,
-)
+from pydrake.systems.framework import DiagramBuilder, LeafSystem_, ValueProducer
+from pydrake.systems.scalar_conversion import TemplateSystem
+from servobench_servo import SLEWED, STATE, Bank, drives, stopping
 
 __all__ = ["Servos", "attach", "simulate"]
 
 STAGGERED = 0.5
 """Steps by which velocities stand before positions."""
-SWEEPS = 100
-"""Most sweeps over the joints to find the friction of all of them."""
-SETTLED = 1e-12
-"""Change of velocity in a sweep that ends the search [rad/s]."""
 TORQUES = ("motor_torque", "friction_torque", "external_torque")
 
 
-def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Servos:
-    """Put servos on joints, finalize the plant and connect it; returns the system, already in the builder.
+def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[str, Any]]) -> Any:
+    """Put servos on joints, finalize the plant and connect it; returns the `Servos`, already in the builder.
 
     joints: name of a revolute or prismatic joint to the servo's file, or that file's content; where several model
     instances have the name, "instance::joint". Armature of the joints becomes the servos', their damping, friction and
@@ -98,125 +86,139 @@ def attach(builder: Any, plant: Any, joints: Mapping[str, str | Path | Mapping[s
     return servos
 
 
-class Servos(LeafSystem):
-    """Servos on joints of a plant; use `attach`.
+@TemplateSystem.define("Servos_", T_list=[float, AutoDiffXd])
+def Servos_(T: Any) -> Any:
+    """The system for a scalar type; it computes with floats only, and others are what Drake clones it through."""
 
-    Input ports: `state` of the plant; `goal` (joints,) [rad]; `enable` (joints,) 1 drives, 0 releases, 1 where nothing
-    is connected; `others` (as the plant's actuation,) [N·m] is added to the actuation, so that other actuators can have
-    their torques, 0 where nothing is connected.
-    Output ports: `actuation` of the plant; `motor_torque`, `friction_torque` and `external_torque` (joints,) [N·m] of
-    this step, the friction with its viscous part.
-    """
+    class Impl(LeafSystem_[T]):
+        """Servos on joints of a plant; use `attach`.
 
-    def __init__(self, plant: Any, names: Sequence[str], bank: Bank) -> None:
-        """plant: finalized, with an actuator on each named joint; bank: their servos in the same order."""
-        super().__init__()
-        self.names = tuple(names)
-        self._plant, self._bank = plant, bank
-        self._scratch = plant.CreateDefaultContext()
-        joints = [_joint(plant, name) for name in names]
-        self._positions = np.array([joint.position_start() for joint in joints], dtype=np.int64)
-        self._dofs = np.array([joint.velocity_start() for joint in joints], dtype=np.int64)
-        self._inputs = np.array(
-            [_actuator(plant, j, n).input_start() for j, n in zip(joints, names, strict=True)], dtype=np.int64
-        )
-        count, dofs = len(self.names), plant.num_velocities()
-        self._memory = np.dtype(
-            [
-                ("fresh", "f8"),
-                ("head", "f8"),
-                ("servos", "f8", (count, len(STATE))),
-                ("past", "f8", bank.past.shape),
-                ("velocity", "f8", (dofs,)),
-                ("mass", "f8", (dofs, dofs)),
-                ("known", "f8", (dofs,)),
-            ]
-        )
-        first = np.zeros((), self._memory)
-        first["fresh"] = 1.0
-        self.DeclareDiscreteState(np.frombuffer(first.tobytes()))
-        self._state = self.DeclareVectorInputPort("state", plant.num_positions() + dofs)
-        self._goal = self.DeclareVectorInputPort("goal", count)
-        self._enable = self.DeclareVectorInputPort("enable", count)
-        self._others = self.DeclareVectorInputPort("others", plant.num_actuated_dofs())
-        self._step = self.DeclareCacheEntry(
-            "one step of the servos",
-            ValueProducer(allocate=lambda: AbstractValue.Make(object()), calc=self._calculate),
-            {self.xd_ticket(), self.all_input_ports_ticket()},
-        )
-        sizes = {"actuation": plant.num_actuated_dofs(), **dict.fromkeys(TORQUES, count)}
-        for name, size in sizes.items():
-            self.DeclareVectorOutputPort(name, size, self._output(name), {self._step.ticket()})
-        # A plant updates its state so, and all updates of a kind are computed before any of them is applied.
-        if plant.has_sampled_output_ports():
-            self.DeclarePeriodicUnrestrictedUpdateEvent(plant.time_step(), 0.0, self._advance_with_all)
-        else:
-            self.DeclarePeriodicDiscreteUpdateEvent(plant.time_step(), 0.0, self._advance)
+        Input ports: `state` of the plant; `goal` (joints,) [rad]; `enable` (joints,) 1 drives, 0 releases, 1 where
+        nothing is connected; `others` (as the plant's actuation,) [N·m] is added to the actuation, so that other
+        actuators can have their torques, 0 where nothing is connected.
+        Output ports: `actuation` of the plant; `motor_torque`, `friction_torque` and `external_torque` (joints,) [N·m]
+        of this step, the friction with its viscous part.
+        """
 
-    @property
-    def numbers(self) -> np.ndarray:
-        """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`; not while a simulation runs."""
-        return self._bank.numbers
+        def _construct(self, plant: Any, names: Sequence[str], bank: Bank, converter: Any = None) -> None:
+            """plant: finalized, with an actuator on each named joint; bank: their servos in the same order."""
+            LeafSystem_[T].__init__(self, converter=converter)
+            self.names = tuple(names)
+            self._plant, self._bank = plant, bank
+            self._scratch = plant.CreateDefaultContext()
+            joints = [_joint(plant, name) for name in names]
+            self._positions = np.array([joint.position_start() for joint in joints], dtype=np.int64)
+            self._dofs = np.array([joint.velocity_start() for joint in joints], dtype=np.int64)
+            self._inputs = np.array(
+                [_actuator(plant, j, n).input_start() for j, n in zip(joints, names, strict=True)], dtype=np.int64
+            )
+            count, dofs = len(self.names), plant.num_velocities()
+            self._memory = np.dtype(
+                [
+                    ("fresh", "f8"),
+                    ("head", "f8"),
+                    ("servos", "f8", (count, len(STATE))),
+                    ("past", "f8", bank.past.shape),
+                    ("velocity", "f8", (dofs,)),
+                    ("mass", "f8", (dofs, dofs)),
+                    ("known", "f8", (dofs,)),
+                ]
+            )
+            first = np.zeros((), self._memory)
+            first["fresh"] = 1.0
+            self.DeclareDiscreteState(np.frombuffer(first.tobytes()))
+            self._state = self.DeclareVectorInputPort("state", plant.num_positions() + dofs)
+            self._goal = self.DeclareVectorInputPort("goal", count)
+            self._enable = self.DeclareVectorInputPort("enable", count)
+            self._others = self.DeclareVectorInputPort("others", plant.num_actuated_dofs())
+            self._step = self.DeclareCacheEntry(
+                "one step of the servos",
+                ValueProducer(allocate=lambda: AbstractValue.Make(object()), calc=self._calculate),
+                {self.xd_ticket(), self.all_input_ports_ticket()},
+            )
+            sizes = {"actuation": plant.num_actuated_dofs(), **dict.fromkeys(TORQUES, count)}
+            for name, size in sizes.items():
+                self.DeclareVectorOutputPort(name, size, self._output(name), {self._step.ticket()})
+            # A plant updates its state so, and all updates of a kind are computed before any of them is applied.
+            if plant.has_sampled_output_ports():
+                self.DeclarePeriodicUnrestrictedUpdateEvent(plant.time_step(), 0.0, self._advance_with_all)
+            else:
+                self.DeclarePeriodicDiscreteUpdateEvent(plant.time_step(), 0.0, self._advance)
 
-    def _output(self, name: str) -> Callable[[Any, Any], None]:
-        def write(context: Any, output: Any) -> None:
-            output.SetFromVector(self._step.Eval(context)[name])
+        def _construct_copy(self, other: Any, converter: Any = None) -> None:
+            Impl._construct(self, other._plant, other.names, deepcopy(other._bank), converter=converter)
 
-        return write
+        @property
+        def numbers(self) -> np.ndarray:
+            """Numbers of the servos by name, (joints,): `servos.numbers["kp"][0] = 3.0`; not during a simulation."""
+            return self._bank.numbers
 
-    def _advance(self, context: Any, values: Any) -> None:
-        values.set_value(0, self._step.Eval(context)["memory"])
+        def _output(self, name: str) -> Callable[[Any, Any], None]:
+            def write(context: Any, output: Any) -> None:
+                output.SetFromVector(self._step.Eval(context)[name])
 
-    def _advance_with_all(self, context: Any, state: Any) -> None:
-        self._advance(context, state.get_mutable_discrete_state())
+            return write
 
-    def _calculate(self, context: Any, result: Any) -> None:
-        memory = np.array(context.get_discrete_state_vector().value()).view(self._memory)[0]
-        plant, bank, own = self._plant, self._bank, self._dofs
-        state = self._state.Eval(context)
-        plant.SetPositionsAndVelocities(self._scratch, state)
-        position, velocity = state[self._positions], state[plant.num_positions() :]
-        self._take_command(context, memory, position, velocity)
-        mass = plant.CalcMassMatrix(self._scratch)
-        known = plant.CalcGravityGeneralizedForces(self._scratch) - plant.CalcBiasTerm(self._scratch)
-        rate = velocity - memory["velocity"]
-        # What the last step's known forces do not explain: contacts, springs, limits, applied forces.
-        total = known + memory["mass"] @ rate / bank.step - memory["known"]
-        external = total[own]
-        motor, slope, smooth, damping, budget = _drives(
-            bank.rows, memory["servos"], memory["past"], int(memory["head"]), bank.lead, bank.step,
-            position, velocity[own], rate[own], external, np.linalg.inv(mass)[own, own],
-        )  # fmt: skip
-        # The share of the new velocity in what depends on it, as inertia.
-        damped = mass.copy()
-        damped[own, own] += bank.step * damping
-        response = bank.step * np.linalg.inv(damped)[:, own]
-        total[own] += smooth
-        change = bank.step * np.linalg.solve(damped, total)
-        friction = _stopping(response[own], (velocity + change)[own], budget)
-        change += response @ friction
-        applied = smooth + friction - damping * change[own]
-        memory["velocity"], memory["mass"], memory["known"] = velocity, mass, known
-        memory["known"][own] += applied
-        actuation = np.zeros(plant.num_actuated_dofs())
-        if self._others.HasValue(context):
-            actuation += self._others.Eval(context)
-        actuation[self._inputs] += applied
-        motor -= slope * change[own]
-        torques = dict(zip(TORQUES, (motor, applied - motor, external), strict=True))
-        result.set_value({"actuation": actuation, **torques, "memory": np.frombuffer(memory.tobytes())})
+        def _advance(self, context: Any, values: Any) -> None:
+            values.set_value(0, self._step.Eval(context)["memory"])
 
-    def _take_command(self, context: Any, memory: Any, position: np.ndarray, velocity: np.ndarray) -> None:
-        past = memory["past"]
-        head = (int(memory["head"]) + 1) % past.shape[2]
-        past[:, 0, head] = self._goal.Eval(context)
-        past[:, 1, head] = self._enable.Eval(context) if self._enable.HasValue(context) else 1.0
-        memory["head"] = head
-        if memory["fresh"] > 0.0:
-            past[:] = past[:, :, head : head + 1]
-            memory["servos"][:, SLEWED] = position
-            memory["velocity"] = velocity
-            memory["fresh"] = 0.0
+        def _advance_with_all(self, context: Any, state: Any) -> None:
+            self._advance(context, state.get_mutable_discrete_state())
+
+        def _calculate(self, context: Any, result: Any) -> None:
+            if T is not float:
+                raise ValueError("servos compute with floats only; clone the diagram, or differentiate without them")
+            memory = np.array(context.get_discrete_state_vector().value()).view(self._memory)[0]
+            plant, bank, own = self._plant, self._bank, self._dofs
+            state = self._state.Eval(context)
+            plant.SetPositionsAndVelocities(self._scratch, state)
+            position, velocity = state[self._positions], state[plant.num_positions() :]
+            self._take_command(context, memory, position, velocity)
+            mass = plant.CalcMassMatrix(self._scratch)
+            known = plant.CalcGravityGeneralizedForces(self._scratch) - plant.CalcBiasTerm(self._scratch)
+            rate = velocity - memory["velocity"]
+            # What the last step's known forces do not explain: contacts, springs, limits, applied forces.
+            total = known + memory["mass"] @ rate / bank.step - memory["known"]
+            external = total[own]
+            motor, slope, smooth, damping, budget = drives(
+                bank.rows, memory["servos"], memory["past"], int(memory["head"]), bank.lead, bank.step,
+                position, velocity[own], rate[own], external, np.linalg.inv(mass)[own, own],
+            )  # fmt: skip
+            # The share of the new velocity in what depends on it, as inertia.
+            damped = mass.copy()
+            damped[own, own] += bank.step * damping
+            response = bank.step * np.linalg.inv(damped)[:, own]
+            total[own] += smooth
+            change = bank.step * np.linalg.solve(damped, total)
+            friction = stopping(response[own], (velocity + change)[own], budget)
+            change += response @ friction
+            applied = smooth + friction - damping * change[own]
+            memory["velocity"], memory["mass"], memory["known"] = velocity, mass, known
+            memory["known"][own] += applied
+            actuation = np.zeros(plant.num_actuated_dofs())
+            if self._others.HasValue(context):
+                actuation += self._others.Eval(context)
+            actuation[self._inputs] += applied
+            motor -= slope * change[own]
+            torques = dict(zip(TORQUES, (motor, applied - motor, external), strict=True))
+            result.set_value({"actuation": actuation, **torques, "memory": np.frombuffer(memory.tobytes())})
+
+        def _take_command(self, context: Any, memory: Any, position: np.ndarray, velocity: np.ndarray) -> None:
+            past = memory["past"]
+            head = (int(memory["head"]) + 1) % past.shape[2]
+            past[:, 0, head] = self._goal.Eval(context)
+            past[:, 1, head] = self._enable.Eval(context) if self._enable.HasValue(context) else 1.0
+            memory["head"] = head
+            if memory["fresh"] > 0.0:
+                past[:] = past[:, :, head : head + 1]
+                memory["servos"][:, SLEWED] = position
+                memory["velocity"] = velocity
+                memory["fresh"] = 0.0
+
+    return Impl
+
+
+Servos = Servos_[float]
 
 
 def simulate(
@@ -275,54 +277,6 @@ def _actuator(plant: Any, joint: Any, name: str) -> Any:
     if len(found) > 1 or found[0].has_controller():
         raise ValueError(f"joint {name!r} has {len(found)} actuators or controller gains; give it one without gains")
     return found[0]
-
-
-def _make_drives(source: int) -> Any:
-    def drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
-        """Of each joint: motor torque, the new velocity's share of its slope, torque and such share without the static
-        part of its friction, budget of that part."""
-        if source == 0:  # never; naming it here puts it into what the compiled function is kept under
-            raise ValueError
-        count = rows.shape[0]
-        motor, slopes, smooth, damping, budget = (
-            np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count),
-        )  # fmt: skip
-        for j in range(count):
-            p, velocity = rows[j], velocities[j]
-            goal = late(past[j, 0], head, p[DELAY] / step + lead)
-            enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
-            torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step, lead)
-            budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
-            stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
-            share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
-            motor[j] = torque
-            slopes[j] = share * slope
-            smooth[j] = torque - p[KV_FRICTION] * velocity
-            damping[j] = share * (slope + p[KV_FRICTION])
-        return motor, slopes, smooth, damping, budget
-
-    return compiled(drives)
-
-
-_drives = _make_drives(SOURCE)
-
-
-@compiled
-def _stopping(response, velocities, budgets):
-    """Friction within ±budgets that stops the joints as far as it can [N·m]; response: (joints, joints)."""
-    friction = np.zeros(velocities.shape[0])
-    left = velocities.copy()
-    for _ in range(SWEEPS):
-        largest = 0.0
-        for j in range(friction.shape[0]):
-            wanted = friction[j] - left[j] / response[j, j]
-            change = min(max(wanted, -budgets[j]), budgets[j]) - friction[j]
-            friction[j] += change
-            left += response[:, j] * change
-            largest = max(largest, abs(response[j, j] * change))
-        if largest < SETTLED:
-            break
-    return friction
 
 
 if __name__ == "__main__":

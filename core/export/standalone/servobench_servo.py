@@ -30,11 +30,13 @@ __all__ = [
     "bent",
     "bristle_friction",
     "drive",
+    "drives",
     "dry_friction",
     "late",
     "load_servo",
     "named",
     "static_friction",
+    "stopping",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -87,6 +89,10 @@ _TINY = 1e-300
 _LARGEST = 1.7976931348623157e308
 _SLOWEST = 1e-12
 """Slip velocities below this share of the Stribeck velocity are as good as none."""
+_SWEEPS = 100
+"""Most sweeps over the joints to find the friction of all of them."""
+_SETTLED = 1e-12
+"""Change of velocity in a sweep that ends the search [rad/s]."""
 
 
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
@@ -335,12 +341,54 @@ def late(past, head, steps):
     return past[older] + min(max(whole - steps, 0.0), 1.0) * (past[newer] - past[older])
 
 
-class Bank:
-    """Servos of several joints with their state; one row each.
+@compiled
+def drives(rows, states, past, head, lead, step, positions, velocities, rates, external, mobilities):
+    """Of each joint, for engines whose velocities stand half a step before their positions: motor torque, the new
+    velocity's share of its slope, torque and such share without the static part of its friction, budget of that part.
 
-    numbers: structured array (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
-    `bank.numbers["kp"] *= 0.5`.
+    rows: (joints, len(FIELDS)); states, past, head, lead, step: as in `Bank`; positions [rad], velocities [rad/s] and
+    what they changed by in the step before; external: loads [N·m]; mobilities: what a velocity changes by per torque
+    [rad/(s²·N·m)].
     """
+    count = rows.shape[0]
+    motor, slopes, smooth, damping, budget = (
+        np.empty(count), np.empty(count), np.empty(count), np.empty(count), np.empty(count),
+    )  # fmt: skip
+    for j in range(count):
+        p, velocity = rows[j], velocities[j]
+        goal = late(past[j, 0], head, p[DELAY] / step + lead)
+        enable = late(past[j, 1], head, p[RELEASE_DELAY] / step + lead)
+        torque, slope = drive(p, states[j], positions[j], velocity, goal, enable, step, lead)
+        budget[j] = static_friction(p, torque - 0.5 * slope * rates[j], external[j], velocity + 0.5 * rates[j])
+        stiffness = (slope + p[KV_FRICTION]) * step * mobilities[j]
+        share = 0.5 if stiffness <= 1.0 else 1.0 - 0.5 / stiffness
+        motor[j] = torque
+        slopes[j] = share * slope
+        smooth[j] = torque - p[KV_FRICTION] * velocity
+        damping[j] = share * (slope + p[KV_FRICTION])
+    return motor, slopes, smooth, damping, budget
+
+
+@compiled
+def stopping(response, velocities, budgets):
+    """Friction within ±budgets that stops the joints as far as it can [N·m]; response: (joints, joints)."""
+    friction = np.zeros(velocities.shape[0])
+    left = velocities.copy()
+    for _ in range(_SWEEPS):
+        largest = 0.0
+        for j in range(friction.shape[0]):
+            wanted = friction[j] - left[j] / response[j, j]
+            change = min(max(wanted, -budgets[j]), budgets[j]) - friction[j]
+            friction[j] += change
+            left += response[:, j] * change
+            largest = max(largest, abs(response[j, j] * change))
+        if largest < _SETTLED:
+            break
+    return friction
+
+
+class Bank:
+    """Servos of several joints with their state; one row each."""
 
     def __init__(
         self,
@@ -361,7 +409,6 @@ class Bank:
                     f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
                     "take the servo file of this program's own export"
                 )
-        self.numbers = named(self.rows)
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead
         self.step = step
@@ -369,6 +416,12 @@ class Bank:
         self.past = np.zeros((len(servos), 2, math.ceil(longest / step + lead) + 2))
         self.head = 0
         self.fresh = True
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """Structured (joints,) with the names of FIELDS: change them to randomise or to set gains, e.g.
+        `bank.numbers["kp"] *= 0.5`."""
+        return named(self.rows)
 
     def reset(self, positions: np.ndarray) -> None:
         """Servos at rest at `positions` [rad]; the next command is taken for what was commanded before, too."""

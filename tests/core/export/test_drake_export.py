@@ -202,6 +202,29 @@ class TestInDrake:
         parts = [servos.GetOutputPort(name).Eval(own)[0] for name in names]
         assert sum(parts) == pytest.approx(actuation[1])
 
+    def test_a_clone_moves_alike_and_has_numbers_of_its_own(self):
+        hook, plant, builder = arm_plant(1e-3)
+        servos = hook.attach(builder, plant, {"elbow": servo_numbers(*_served())})
+        builder.ExportInput(servos.GetInputPort("goal"), "goal")
+        builder.ExportOutput(servos.GetOutputPort("motor_torque"), "torque")
+        diagram = builder.Build()
+        clone = diagram.Clone()
+
+        def torque(of):
+            context = of.CreateDefaultContext()
+            of.GetInputPort("goal").FixValue(context, [0.02])
+            return of.GetOutputPort("torque").Eval(context)[0]
+
+        assert torque(clone) == torque(diagram) > 0.0
+        copied = next(system for system in clone.GetSystems() if isinstance(system, hook.Servos))
+        copied.numbers["kp"] *= 0.5
+        assert torque(clone) == pytest.approx(0.5 * torque(diagram), rel=0.02)
+        differentiable = diagram.ToAutoDiffXd()
+        context = differentiable.CreateDefaultContext()
+        differentiable.GetInputPort("goal").FixValue(context, np.array([0.02]))
+        with pytest.raises(ValueError, match="compute with floats only"):
+            differentiable.GetOutputPort("torque").Eval(context)
+
     def test_what_does_not_fit_is_refused(self):
         servo = servo_numbers(*_served())
         hook, plant, builder = arm_plant(1e-3)
@@ -262,18 +285,23 @@ def arm_in_drake(servo, command, step):
     return positions
 
 
-def arm_in_mujoco(mujoco, servo, command, step):
+def arm_in_mujoco(mujoco, servo, command, step, base=None):
+    """base: mass and inertia of what it hangs on, free and without gravity; None: fixed."""
     inertial = f'<inertial pos="0 0 {-LENGTH / 2}" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>'
+    held = ""
+    if base:
+        mass, inertia = base
+        held = f'<body><freejoint/><inertial pos="0 0 0" mass="{mass}" diaginertia="{inertia} {inertia} {inertia}"/>'
     model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{step}" gravity="0 0 -9.80665"/><worldbody><body>'
+        f'<mujoco><option timestep="{step}" gravity="0 0 {0.0 if base else -9.80665}"/><worldbody>{held}<body>'
         f'<joint name="shoulder" axis="0 -1 0"/>{inertial}<body pos="0 0 {-LENGTH}">'
-        f'<joint name="elbow" axis="0 -1 0"/>{inertial}</body></body></worldbody><actuator>'
+        f'<joint name="elbow" axis="0 -1 0"/>{inertial}</body></body>{"</body>" * bool(base)}</worldbody><actuator>'
         '<motor joint="shoulder"/><motor joint="elbow"/></actuator></mujoco>'
     )
     data = mujoco.MjData(model)
     servos = program("servobench_mujoco").attach(model, data, {"shoulder": servo, "elbow": servo})
     positions = np.empty((3000, 2))
     for k in range(len(positions)):
-        positions[k] = data.qpos
+        positions[k] = data.qpos[-2:]
         servos.step(*command(k * step))
     return positions

@@ -419,7 +419,7 @@ def test_mujoco_with_an_integral_and_a_command_path(syntax, tmp_path):
 
 
 @laws
-@pytest.mark.parametrize("target", ["mujoco-hook", "mjlab", "isaaclab", "drake", "genesis", "webots", "c"])
+@pytest.mark.parametrize("target", ["mujoco-hook", "mjlab", "isaaclab", "drake", "genesis", "pybullet", "webots", "c"])
 def test_the_servos_own_numbers(law, target, tmp_path):
     """Stand-alone programs and firmware compute with the row of the kernel."""
     text = exported(target, law, tmp_path)

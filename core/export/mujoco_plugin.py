@@ -1,0 +1,173 @@
+"""Export to MuJoCo as an engine plugin in C: friction M1–M6 at the engine's own speed, in threads and in rollouts.
+
+The plugin, `core/export/standalone/servobench_mujoco_plugin.c`, which explains itself, is built from the header for
+firmware; the servo is one of its instances, in MJCF.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import printable, readme_section, slug, write_files
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco import bench_title
+from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
+from core.export.notes import settings_note
+from core.export.programs import mujoco_engine, program, require_unchanged
+from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.model import ServoModel
+from core.recording import ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+PROGRAMS = ("servobench_mujoco_plugin.py", "servobench_mujoco_plugin.c", "servobench_friction.h")
+PLUGIN = "servobench.servo"
+GOAL, ENABLE = "servo", "servo_enable"
+SMALLEST_BUDGET = 1e-12
+"""A friction of 0 would take the joint's row out of the engine's constraints [N·m]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PluginOptions(ServoOptions):
+    """What can be chosen for MuJoCo's plugin."""
+
+
+def write_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> ExportResult:
+    """Write the plugin's sources and a pendulum with the servo; raises ExportError."""
+    settings = settings_of(model, options, "mujoco-plugin")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    scene = f"{name}.plugin.xml"
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        scene: xml_text(pendulum_scene(name, model, bench, settings, options.timestep)),
+    }
+    meanings = {
+        PROGRAMS[0]: "builds the plugin and loads it; needs mujoco and a C compiler",
+        PROGRAMS[1]: "the plugin",
+        PROGRAMS[2]: "the servo itself, as in firmware",
+        scene: f"pendulum, {printable(bench_title(bench))}, with the servo's class, plugin instance and two actuators",
+    }
+    notes = [
+        settings_note(settings),
+        "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`, on the processor: MJX and "
+        "MuJoCo Warp have no plugins.",
+        "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
+        "What the servo keeps is in the state of the simulation: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
+        "with several threads work as ever.",
+    ]
+    readme = readme_section(model, "MuJoCo plugin", meanings, notes, _usage(name, scene))
+    files = write_files(folder, contents, model, "mujoco-plugin", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
+    """The pendulum bench with the servo as a plugin instance, its goal and the switch of its torque."""
+    root = pendulum_element(name, model, bench, settings, timestep)
+    own = servo_numbers(model, settings)
+    kt = own["torque_constant"]
+    slope = kt * own["kv"] if own["law"] == "current" else kt * kt / own["resistance"]
+    damping = 0.5 * (own["friction_viscous"] + slope)
+    default = ET.Element("default")
+    joint = joint_attributes(own["armature"], damping, own["friction_base"] + SMALLEST_BUDGET)
+    ET.SubElement(ET.SubElement(default, "default", {"class": name}), "joint", joint)
+    root.insert(1, default)
+    extension = ET.Element("extension")
+    instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name="servo")
+    ET.SubElement(instance, "config", key="law", value=own["law"])
+    for field in ("supply_voltage", *(slot.name.lower() for slot in NUMBERS)):
+        ET.SubElement(instance, "config", key=field, value=repr(own[field]))
+    root.insert(2, extension)
+    actuators = ET.SubElement(root, "actuator")
+    for actuator in (GOAL, ENABLE):
+        ET.SubElement(actuators, "plugin", name=actuator, joint="servo", plugin=PLUGIN, instance="servo")
+    return root
+
+
+def check_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Check:
+    """Build the plugin and run the exported pendulum in MuJoCo at the options' time step; raises ExportError.
+
+    The commands are those of the middle of each step: a trajectory goes on within it.
+    """
+    version = mujoco_engine().__version__
+    require_unchanged(folder, PROGRAMS)
+    bench, settings = options.bench or default_bench(model), settings_of(model, options, "mujoco-plugin")
+    scene = folder / f"{slug(model.title)}.plugin.xml"
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run, options.timestep)
+        actual = simulate_plugin(scene, trajectory)
+        errors[trajectory] = 1e3 * float(np.abs(actual - expected[: len(actual)]).mean())
+    how = f"run in MuJoCo {version} with a time step of {options.timestep * 1e3:g} ms"
+    return Check(how=how, errors=errors)
+
+
+def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
+    """Positions of an exported scene on a trajectory, one before each of its steps [rad]; raises ExportError."""
+    mujoco = mujoco_engine()
+    load_plugin()
+    try:
+        engine = mujoco.MjModel.from_xml_path(str(scene))
+        data = mujoco.MjData(engine)
+    except (ValueError, mujoco.FatalError) as error:
+        raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
+    path, timestep = make_trajectory(trajectory), engine.opt.timestep
+    time = timestep * np.arange(round(path.duration / timestep))
+    commands = np.stack([path.goal(time + 0.5 * timestep), path.torque_enable(time)], axis=1)
+    positions = np.empty(len(time))
+    for k in range(len(time)):
+        positions[k] = data.qpos[0]
+        data.ctrl[:] = commands[k]
+        mujoco.mj_step(engine, data)
+    return positions
+
+
+def load_plugin() -> None:
+    """Build and load the plugin in this process, once; raises ExportError where there is no C compiler."""
+    mujoco_engine()
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
+        try:
+            program("servobench_mujoco_plugin").load(place)
+        except ValueError as error:
+            raise ExportError(str(error)) from None
+
+
+def _usage(name: str, scene: str) -> str:
+    return f"""\
+```python
+import mujoco
+from servobench_mujoco_plugin import load
+
+load()  # before any model that uses it
+model = mujoco.MjModel.from_xml_path("{scene}")
+data = mujoco.MjData(model)
+data.ctrl[:] = 0.5, 1  # goal in rad, torque on
+mujoco.mj_step(model, data)
+```
+
+In your robot's MJCF: the class `{name}` for the joint, an `<instance>` with a name of its own for each joint, its
+configuration copied, and two `<plugin>` actuators that name it. Without the second actuator the torque is always on.
+`simulate` and other programs load the library that `python servobench_mujoco_plugin.py` prints.
+"""
+
+
+EXPORTER = Exporter(
+    target="mujoco-plugin",
+    title="MuJoCo plugin",
+    description="M1–M6, control law and command path as identified: C inside the engine, for threads and rollouts.",
+    options=PluginOptions,
+    write=write_plugin,
+    check=check_plugin,
+    engine="MuJoCo",
+    package="mujoco",
+    install="servobench[mujoco]",
+)

@@ -1,0 +1,130 @@
+"""Export to PyBullet: a program that puts the servo with friction M1–M6 on the joints of a body, and a pendulum.
+
+Bullet's joints have neither armature nor friction but that of a motor that holds a velocity of 0. The program
+(`core/export/standalone/servobench_pybullet.py`, which explains itself) computes both as torques.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from core.errors import ExportError
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.files import readme_section, slug, write_files
+from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.mujoco_xml import xml_text
+from core.export.notes import settings_note
+from core.export.programs import engine, program, require_unchanged
+from core.export.servo_file import servo_text, standalone_text
+from core.export.urdf import JOINT, robot_element
+from core.model import ServoModel
+from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+
+PROGRAMS = ("servobench_pybullet.py", "servobench_servo.py")
+LONGEST_STEP = 0.005
+"""Time step up to which the program was measured [s]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PyBulletOptions(ServoOptions):
+    """What can be chosen for PyBullet."""
+
+
+def write_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> ExportResult:
+    """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
+    settings = settings_of(model, options, "pybullet")
+    bench = options.bench or default_bench(model)
+    name = slug(model.title)
+    servo, pendulum = f"{name}.servo.json", f"{name}.pybullet.urdf"
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    contents = {
+        **{file: standalone_text(file) for file in PROGRAMS},
+        servo: servo_text(model, settings),
+        pendulum: xml_text(robot_element(name, None, bench, offset)),
+    }
+    meanings = {
+        PROGRAMS[0]: "puts servos on the joints of a body; needs pybullet and numpy, faster with numba",
+        PROGRAMS[1]: "the servo itself, which the program above uses",
+        servo: "numbers of this servo",
+        pendulum: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, a complete robot (URDF)",
+    }
+    notes = [
+        "Bullet's joints have no armature: its torque is computed from the joint's acceleration as it will be but for "
+        "contacts of this step; a joint that hits something hard gives way as if it had less armature in that step.",
+        "`Servos` sets Bullet's own damping of the body to 0, and its limit of a joint's velocity to more than any.",
+        f"For time steps of up to {LONGEST_STEP * 1e3:g} ms. Commands given for a step act half a step later on "
+        "average. PyBullet's default of 1/240 s is within that.",
+        "Of a body that is not fixed to the world all loads, gravity included, are those of the step before.",
+        "Torque off is `enable` 0, per joint; the motor is then as it was identified, released.",
+        settings_note(settings),
+    ]
+    readme = readme_section(model, "PyBullet", meanings, notes, _usage(servo, pendulum))
+    files = write_files(folder, contents, model, "pybullet", readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def check_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> Check:
+    """Run the exported pendulum with the exported servo in PyBullet at the options' time step; raises ExportError.
+
+    The commands are those of the middle of each step: a trajectory goes on within it.
+    """
+    engine("pybullet", "PyBullet", "pybullet")
+    name, timestep = slug(model.title), options.timestep
+    require_unchanged(folder, PROGRAMS)
+    settings = settings_of(model, options, "pybullet")
+    bench = options.bench or default_bench(model)
+    errors = {}
+    for trajectory in PAPER_TRAJECTORIES:
+        path = make_trajectory(trajectory)
+        try:
+            actual = program("servobench_pybullet").simulate(
+                folder / f"{name}.pybullet.urdf",
+                {JOINT: folder / f"{name}.servo.json"},
+                lambda t, path=path: (float(path.goal(t + 0.5 * timestep)), float(path.torque_enable(t))),
+                path.duration,
+                timestep,
+                bench.gravity,
+            )
+        except (RuntimeError, ValueError) as error:
+            raise ExportError(f"{folder}: PyBullet does not take the export: {error}") from None
+        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
+        expected = converged_positions(model, run, timestep)
+        errors[trajectory] = 1e3 * float(np.abs(actual[:, 0] - expected[: len(actual)]).mean())
+    return Check(how=f"run in PyBullet {version('pybullet')} with a time step of {timestep * 1e3:g} ms", errors=errors)
+
+
+def _usage(servo: str, pendulum: str) -> str:
+    return f"""\
+For revolute and prismatic joints of a body:
+
+```python
+import pybullet as p
+from servobench_pybullet import Servos
+
+robot = p.loadURDF("robot.urdf", useFixedBase=True, flags=p.URDF_USE_INERTIA_FROM_FILE)
+servos = Servos(robot, {{"shoulder": "{servo}", "elbow": "{servo}"}})
+while True:
+    servos.step([0.5, -0.2])  # rad, in the order of the joints; in place of p.stepSimulation()
+```
+
+With other bodies or motors, call `servos.update(goals)` for each and then `p.stepSimulation()` once. `motor_torque`,
+`friction_torque` and `external_torque` tell what happens.
+`python servobench_pybullet.py {pendulum} {servo}` swings the pendulum, releases it and prints its angle.
+"""
+
+
+EXPORTER = Exporter(
+    target="pybullet",
+    title="PyBullet",
+    description="M1–M6, control law and command path as identified: a program that sets the torques of joints.",
+    options=PyBulletOptions,
+    write=write_pybullet,
+    check=check_pybullet,
+    engine="PyBullet",
+    package="pybullet",
+    install="pybullet",
+)
