@@ -36,9 +36,10 @@ def environment(folder, *places):
 
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory):
-    """The folder of a `bench` that starts fast; the recipes of erob and driver start it as ever."""
+    """The folder of a `bench` that starts fast, where allowed in a network of its own; the driver's recipe starts it
+    as ever."""
     folder = tmp_path_factory.mktemp("warm")
-    with warm_bench(folder):
+    with warm_bench(folder, way()):
         yield folder
 
 
@@ -71,8 +72,8 @@ def test_own_recordings(warm, tmp_path):
 
 
 @pytest.mark.skipif(not way(), reason="no network of its own: the kernel refuses `unshare -n` and `-Urn`")
-def test_erob_recipe(tmp_path):
-    follow(BOOK / "erob.md", tmp_path, environment(tmp_path, ROOT), way())
+def test_erob_recipe(warm, tmp_path):
+    follow(BOOK / "erob.md", tmp_path, quickly(warm, tmp_path, ROOT))
 
 
 def test_driver_recipe(tmp_path):

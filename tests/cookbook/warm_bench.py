@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 CLIENT = """#!{python} -IS
@@ -24,14 +25,14 @@ sys.exit(int.from_bytes(place.recv(1) or b"\\x01", "big"))
 
 
 @contextlib.contextmanager
-def warm_bench(folder: Path):
-    """Put a program `bench` into a folder."""
+def warm_bench(folder: Path, around: Sequence[str] = ()):
+    """Put a program `bench` into a folder. around: a command that its processes are started by."""
     place = str(folder / "place")
     program = folder / "bench"
     program.write_text(CLIENT.format(python=sys.executable, place=place))
     program.chmod(0o755)
     start = f"from tests.cookbook.warm_bench import serve; serve({place!r})"
-    with subprocess.Popen([sys.executable, "-c", start], stdout=subprocess.PIPE) as server:
+    with subprocess.Popen([*around, sys.executable, "-c", start], stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         assert server.stdout.readline() == b"ready\n"
         try:
@@ -43,11 +44,7 @@ def warm_bench(folder: Path):
 def serve(place: str) -> None:
     """Run each command that is asked for in a fork."""
     import bench_gui.cli
-    import bench_gui.identify.job
-    import core.export
-    import core.simulation  # noqa: F401
-    import drivers.recorder
-    import drivers.simulated  # noqa: F401
+    import tests.warmed  # noqa: F401
 
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(place)
