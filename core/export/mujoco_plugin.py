@@ -81,14 +81,14 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     ET.SubElement(ET.SubElement(default, "default", {"class": name}), "joint", joint)
     root.insert(1, default)
     extension = ET.Element("extension")
-    instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name="servo")
+    instance = ET.SubElement(ET.SubElement(extension, "plugin", plugin=PLUGIN), "instance", name=name)
     ET.SubElement(instance, "config", key="law", value=own["law"])
     for field in ("supply_voltage", *(slot.name.lower() for slot in NUMBERS)):
         ET.SubElement(instance, "config", key=field, value=repr(own[field]))
     root.insert(2, extension)
     actuators = ET.SubElement(root, "actuator")
     for actuator in (GOAL, ENABLE):
-        ET.SubElement(actuators, "plugin", name=actuator, joint="servo", plugin=PLUGIN, instance="servo")
+        ET.SubElement(actuators, "plugin", name=actuator, joint="servo", plugin=PLUGIN, instance=name)
     return root
 
 

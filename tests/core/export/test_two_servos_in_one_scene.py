@@ -12,6 +12,7 @@ import pytest
 from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.c_header import identifier
+from core.export.mujoco_plugin import load_plugin
 from core.export.programs import program
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
@@ -60,10 +61,10 @@ def side_by_side(scenes, servos=()):
         ET.SubElement(root, "include", file=file.name)
     for number, scene in enumerate(scenes):
         for element in ET.parse(scene).getroot():
-            if element.tag in ("default", "compiler") or (element.tag in ("option", "worldbody", "actuator")):
+            if element.tag in ("default", "compiler", "extension", "option", "worldbody", "actuator"):
                 if element.tag == "option" and number:
                     continue
-                for child in element.iter():
+                for child in element.iter() if element.tag != "extension" else ():
                     child.attrib |= {k: f"{child.get(k)}{number}" for k in ("name", "joint") if child.get(k)}
                 root.append(element)
     path = scenes[0].parent / f"{len(scenes)}-{scenes[0].name}"
@@ -71,25 +72,67 @@ def side_by_side(scenes, servos=()):
     return path
 
 
-@needs("mujoco")
-def test_mujoco(exported):
+def in_mujoco(path, enable=None):
+    """Positions; enable: for scenes whose every second control is the torque's switch."""
     import mujoco
 
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    found = []
+    for k in range(STEPS):
+        data.ctrl[:] = goal(k)
+        if enable is not None:
+            data.ctrl[1::2] = enable
+        mujoco.mj_step(model, data)
+        found.append(data.qpos.copy())
+    return np.array(found)
+
+
+@needs("mujoco")
+def test_mujoco(exported):
     files = exported("mujoco", "m1")
     scenes, servos = ([one(each, end) for each in files] for end in ("pendulum.xml", "servo.xml"))
+    alone = np.hstack([in_mujoco(scene) for scene in scenes])
+    np.testing.assert_allclose(in_mujoco(side_by_side(scenes, servos)), alone, atol=FARTHEST)
+    assert np.ptp(alone[-1]) > 1e-3
 
-    def positions(path):
-        model = mujoco.MjModel.from_xml_path(str(path))
-        data = mujoco.MjData(model)
+
+@needs("mujoco")
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+def test_mujoco_plugin(exported):
+    load_plugin()
+    scenes = [one(each, "plugin.xml") for each in exported("mujoco-plugin", "m6")]
+    alone = np.hstack([in_mujoco(scene, enable=1.0) for scene in scenes])
+    np.testing.assert_allclose(in_mujoco(side_by_side(scenes), enable=1.0), alone, atol=FARTHEST)
+    assert np.ptp(alone[-1]) > 1e-3
+
+
+@needs("pybullet")
+def test_pybullet(exported):
+    import pybullet
+
+    pendulums = [(one(each, "pybullet.urdf"), one(each, "servo.json")) for each in exported("pybullet", "m6")]
+
+    def positions(chosen):
+        client = pybullet.connect(pybullet.DIRECT)
+        how = {"useFixedBase": True, "flags": pybullet.URDF_USE_INERTIA_FROM_FILE, "physicsClientId": client}
+        pybullet.setTimeStep(STEP, physicsClientId=client)
+        bodies = [pybullet.loadURDF(str(urdf), **how) for urdf, _ in chosen]
+        servos = [
+            program("servobench_pybullet").Servos(body, {"servo": servo}, client)
+            for body, (_, servo) in zip(bodies, chosen, strict=True)
+        ]
         found = []
         for k in range(STEPS):
-            data.ctrl[:] = goal(k)
-            mujoco.mj_step(model, data)
-            found.append(data.qpos.copy())
+            for each in servos:
+                each.update(goal(k))
+            pybullet.stepSimulation(physicsClientId=client)
+            found.append([pybullet.getJointState(body, 0, physicsClientId=client)[0] for body in bodies])
+        pybullet.disconnect(client)
         return np.array(found)
 
-    alone = np.hstack([positions(scene) for scene in scenes])
-    np.testing.assert_allclose(positions(side_by_side(scenes, servos)), alone, atol=FARTHEST)
+    alone = np.hstack([positions([pendulum]) for pendulum in pendulums])
+    np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
     assert np.ptp(alone[-1]) > 1e-3
 
 
