@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
+import io
 import json
 import re
+import shlex
 from pathlib import Path
 from types import SimpleNamespace as Of
 from typing import Any
@@ -12,10 +15,14 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import build_parser, main
-from bench_gui.cli.terminal import duration, milliradians, print_columns, print_json, print_table
+from bench_gui.cli.arguments import say_damage
+from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
+from bench_gui.report.beside import SearchTrace
+from bench_gui.report.commands import identify_command
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification.evaluate import Evaluation, RunScore
+from core.identification.request import IdentificationRequest
 from core.recording import Recording, ServoSettings
 from sessions import Annotation, Session
 
@@ -576,3 +583,44 @@ def test_arm(printed, stub, tmp_path) -> None:
         "1.0,11.0,16.0,21.0,26.0,31.0,36.0,41.0,46.0,93.0,94.0",
     ]
     assert arm_command.TRUTH == "m6"
+
+
+def test_characters_that_steer_a_terminal_are_shown_as_escapes() -> None:
+    stream = io.StringIO()
+    Visible(stream).write("\x1b[31mred\u202e\tand\n")
+    assert stream.getvalue() == "\\u001b[31mred\\u202e\tand\n"
+
+
+def test_damage_is_said_once_and_ends_the_command_so(capsys) -> None:
+    arguments = argparse.Namespace(damage=False)
+    say_damage(arguments, "", "0003 damaged", "0003 damaged")
+    assert capsys.readouterr().err == "warning: 0003 damaged\n"
+    assert arguments.damage
+    sound = argparse.Namespace(damage=False)
+    say_damage(sound, "", "")
+    assert not sound.damage
+
+
+def test_a_repeated_command_is_in_the_units_of_the_command_line() -> None:
+    request = IdentificationRequest(servo="mx106", models=("m1", "m6"), prior=0.0025, seed=3, repeats=2)
+    words = shlex.split(identify_command(Path("lab one"), request, ["0001", "0002"]))
+    options = dict(zip(words[3::2], words[4::2], strict=False))
+    assert words[:3] == ["bench", "identify", "lab one"]
+    assert options["--model"] == "m1,m6"
+    assert options["--runs"] == "0001,0002"
+    assert build_parser().parse_args(words[1:]).prior == pytest.approx(2.5)
+    assert build_parser().parse_args(words[1:]).repeats == 2
+
+
+def test_a_search_has_settled_when_it_is_near_its_end_not_that_of_the_refinement() -> None:
+    trace = SearchTrace(
+        friction="m6",
+        repeat=0,
+        evaluations=np.array([10, 20, 30, 40, 50]),
+        best=np.array([5.0, 2.0, 1.0, 0.999, 0.1]),
+        searched=4,
+        total=50,
+        surrogate=0,
+        descents=1,
+    )
+    assert trace.settled == 30

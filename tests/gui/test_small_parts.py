@@ -5,20 +5,27 @@ from datetime import datetime
 
 import numpy as np
 import pytest
+from PySide6.QtWidgets import QWidget
 
+from bench_gui.connect.presets import Preset
 from bench_gui.connect.servo_link import ServoView
+from bench_gui.connect.setup import Gains, Hanging
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.place.rests import Target
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.record.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
+from bench_gui.session.trim_dialog import TrimDialog
+from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS, with_uncertainty
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
 from core.placement import PlacedPoint
 from core.sealed import EDITED, SEAL, is_edited
 from drivers.servo import ServoState
+from sessions import Annotation
 from tests.gui.test_columns import row_of
+from tests.gui.test_run_words import RUN
 
 
 @pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 1), ("fault", 1)])
@@ -49,6 +56,25 @@ def test_the_oldest_lines_of_a_journal_go_first():
     for number in range(MOST_ENTRIES + 2):
         journal.add("info", f"line {number}")
     assert [entry.text for entry in journal.entries][:: MOST_ENTRIES - 1] == ["Line 2", f"Line {MOST_ENTRIES + 1}"]
+
+
+def test_a_preset_brings_gains_to_its_own_servo_only():
+    hanging = Hanging(bench=Bench(mass=0.5, length=0.1), gains=Gains(16.0))
+    preset = Preset(name="heavy", bench={"mass": 0.9}, servo="mx106", gains=Gains(32.0))
+    assert preset.applied(hanging, "mx106") == Hanging(bench=Bench(mass=0.9, length=0.1), gains=Gains(32.0))
+    assert preset.applied(hanging, "xl330").gains == Gains(16.0)
+
+
+def test_a_trim_ends_where_the_run_does_only_at_its_very_end(qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    dialog = TrimDialog(window, load_theme("light"))
+    dialog.ask(RUN, Annotation(), DEGREES, lambda begin, end: None)
+    assert (dialog.begin, dialog.end) == (None, None)
+    dialog.first.setValue(0.5)
+    dialog.last.setValue(RUN.duration - 0.5)
+    assert (dialog.begin, dialog.end) == (0.5, RUN.duration - 0.5)
+    dialog.close()
 
 
 @pytest.fixture
