@@ -114,7 +114,7 @@ def export_model(
 def check_export(
     model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, **options: Any
 ) -> Check:
-    """Read an export's files back, simulate the four trajectories with them, and add what came out to the README.
+    """Read an export's files back, hold their motion against the model's, and add what came out to the README.
 
     name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
     ExportError when the files are not an export; NotChecked when no engine here runs them.
@@ -125,7 +125,7 @@ def check_export(
     chosen = _options(exporter, options)
     model = named(model, _settings(model, target, chosen), name)
     found = exporter.check(model, Path(folder), chosen)
-    state_check(Path(folder), model, target, found.statement)
+    state_check(Path(folder), model, target, found.table)
     return found
 
 

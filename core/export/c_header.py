@@ -16,6 +16,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,21 +26,19 @@ from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.friction import CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 HEADER, PROGRAM = "servobench_friction.h", "servobench_pendulum.c"
 PROGRAM_TIME = 6.0
 """How long the example moves [s]."""
 MOST_STEPS = 1_000_000
-CHECK_STEP = 1e-4
-"""Time step of the check [s]."""
 COMPILERS = ("cc", "gcc", "clang")
 COMPILE_TIME = 60.0
 """No compiler is waited for longer [s]."""
@@ -112,32 +111,23 @@ def program_text(model: ServoModel, bench: Bench, settings: ServoSettings, times
     )
 
 
-def check_c(model: ServoModel, folder: Path | str, options: ServoOptions, precision: str = "float") -> dict[str, float]:
-    """Compile an export and simulate the four trajectories with it at 0.1 ms.
+def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: str = "float") -> Check:
+    """Compile an export and simulate with it; precision: "float", which the header has, or "double".
 
-    Returns the mean absolute position error against the converged model by trajectory [mrad]; precision: "float" or
-    "double". Raises ExportError when there is no compiler, or the folder does not hold what an export with these
-    options writes: nothing else is compiled and run.
+    Raises ExportError when there is no compiler, or the folder does not hold what an export with these options writes:
+    nothing else is compiled and run.
     """
-    settings = settings_of(model, options, "c")
-    bench = options.bench or default_bench(model)
     for name, text in _contents(model, options).items():
-        _require_written(Path(folder) / name, text)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
-        simulate = _compiled(Path(folder) / _file_names(model)[1], Path(place) / "pendulum.so", precision)
-        errors = {}
-        for name in PAPER_TRAJECTORIES:
-            expected = converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings), CHECK_STEP)
-            path, time = make_trajectory(name), CHECK_STEP * (np.arange(len(expected)) + 0.5)
-            actual = simulate(path.goal(time), path.torque_enable(time).astype(np.float64), CHECK_STEP)
-            errors[name] = 1e3 * float(np.abs(actual - expected).mean())
-    return errors
+        _require_written(folder / name, text)
 
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as library:
+            move = _compiled(place / _file_names(model)[1], Path(library) / "pendulum.so", precision)
+            return [move(*held_commands(run.trajectory, step), step) for run in runs]
 
-def check_written(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """`check_c` in the precision the header has unless told otherwise."""
-    errors = check_c(model, folder, options)
-    return Check(how=f"compiled with {Path(compiler()).name}, in single precision at 0.1 ms", errors=errors)
+    single = "single" if precision == "float" else precision
+    how = f"compiled with {Path(compiler()).name} in {single} precision"
+    return measured(model, options, "c", how, exact_rollout(model, folder, options, write_c, simulate))
 
 
 def compiler() -> str:
@@ -292,7 +282,7 @@ EXPORTER = Exporter(
     description="Friction M1–M6, motor and feed-forward compensation in C99, with the servo's numbers and an example.",
     options=ServoOptions,
     write=write_c,
-    check=check_written,
+    check=check_c,
     contacts=tuple(CONTACTS),
     engine="C compiler",
 )

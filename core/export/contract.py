@@ -93,20 +93,47 @@ class Check:
     """What written files do, read back: in their engine, or simulated here by that engine's rules."""
 
     how: str
-    """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 0.1 ms"."""
+    """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 1 ms"."""
     errors: Mapping[str, float]
-    """Trajectory to mean absolute position difference from the converged model [mrad]."""
+    """Run to mean absolute position difference from the converged model [mrad]. A run is a trajectory and, after a
+    comma, what differs from the export: "sin_sin", "sin_sin, half load"."""
 
     @property
     def mean_mrad(self) -> float:
-        """Over the trajectories [mrad]."""
+        """Over the runs [mrad]."""
         return sum(self.errors.values()) / len(self.errors)
 
     @property
+    def worst_run(self) -> str:
+        """The one with the largest error."""
+        return max(self.errors, key=self.errors.__getitem__)
+
+    @property
+    def worst_mrad(self) -> float:
+        """Its error [mrad]."""
+        return self.errors[self.worst_run]
+
+    @property
     def statement(self) -> str:
-        """One sentence for the README, the window and the terminal."""
-        each = ", ".join(f"{name} {value:.2g}" for name, value in self.errors.items())
-        return f"Checked: {self.how}: {self.mean_mrad:.3g} mrad from the identified model on average ({each})."
+        """One sentence for the window and the terminal."""
+        found = list(dict.fromkeys(run.partition(", ")[2] for run in self.errors))
+        at = f", as exported and at {', '.join(filter(None, found))}" if len(found) > 1 else ""
+        return (
+            f"Checked: {self.how}, goals held over each step{at}: {self.mean_mrad:.3g} mrad from the identified model "
+            f"on average, {self.worst_mrad:.3g} mrad in the worst run ({self.worst_run})."
+        )
+
+    @property
+    def table(self) -> str:
+        """The statement and, for the README, each run's error [mrad]: a row for each condition."""
+        rows: dict[str, dict[str, float]] = {}
+        for run, error in self.errors.items():
+            trajectory, _, condition = run.partition(", ")
+            rows.setdefault(condition or "as exported", {})[trajectory] = error
+        names = list(next(iter(rows.values())))
+        lines = [("mean error / mrad", *names), ("---",) * (len(names) + 1)]
+        lines += [(condition, *(f"{row[name]:.2g}" for name in names)) for condition, row in rows.items()]
+        return f"{self.statement}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +147,8 @@ class Exporter:
     """Frozen dataclass of what can be chosen, every field with a default."""
     write: Callable[[ServoModel, Path, Any], ExportResult]
     check: Callable[[ServoModel, Path, Any], Check] | None = None
-    """Reads the files of `write` back and simulates the four trajectories with the same options; raises ExportError.
-    None: the file is this program's own or another identification tool's, not an engine's."""
+    """Reads the files of `write` back and holds their motion against the model's (`core.export.protocol`), with the
+    same options; raises ExportError. None: no engine runs the file, it is of an identification tool."""
     contacts: tuple[str, ...] = ("rigid",)
     """Contacts that the target can hold, see `core.friction.CONTACTS`; other models are written with a rigid one."""
     engine: str = ""

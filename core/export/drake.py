@@ -10,25 +10,27 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import numbers, pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PROGRAMS = ("servobench_drake.py", "servobench_servo.py")
 SDF_VERSION = "1.9"
@@ -122,33 +124,29 @@ def _stall_torque(model: ServoModel, settings: ServoSettings) -> float:
 
 
 def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check:
-    """Run the exported pendulum with the exported servo in Drake at the options' time step; raises ExportError.
-
-    The commands are those of the middle of each step: a trajectory goes on within it.
-    """
+    """Run the exported pendulum with the exported servo in Drake; raises ExportError."""
     engine("pydrake", "Drake", "drake")
-    name, timestep = slug(model.title), options.timestep
     require_unchanged(folder, PROGRAMS)
-    settings = settings_of(model, options, "drake")
-    bench = options.bench or default_bench(model)
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        path = make_trajectory(trajectory)
-        try:
-            actual = program("servobench_drake").simulate(
-                folder / f"{name}.drake.sdf",
-                {JOINT: folder / f"{name}.servo.json"},
-                lambda t, path=path: (float(path.goal(t + 0.5 * timestep)), float(path.torque_enable(t))),
-                path.duration,
-                timestep,
-                bench.gravity,
-            )
-        except (RuntimeError, ValueError) as error:
-            raise ExportError(f"{folder}: Drake does not take the export: {error}") from None
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, timestep)
-        errors[trajectory] = 1e3 * float(np.abs(actual[:, 0] - expected[: len(actual)]).mean())
-    return Check(how=f"run in Drake {version('drake')} with a time step of {timestep * 1e3:g} ms", errors=errors)
+    name = slug(model.title)
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
+        scene, servo = place / f"{name}.drake.sdf", place / f"{name}.servo.json"
+        for run in runs:
+            goals, enable = held_commands(run.trajectory, step)
+            yield program("servobench_drake").simulate(
+                scene,
+                {JOINT: servo},
+                lambda t, goals=goals, enable=enable: (goals[round(t / step)], enable[round(t / step)]),
+                step * len(goals),
+                step,
+                run.bench.gravity,
+            )[:, 0]
+
+    rollout = exact_rollout(model, folder, options, write_drake, simulate)
+    try:
+        return measured(model, options, "drake", f"run in Drake {version('drake')}", rollout)
+    except (RuntimeError, ValueError) as error:
+        raise ExportError(f"{folder}: Drake does not take the export: {error}") from None
 
 
 def _usage(servo: str, pendulum: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,20 +20,18 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
-from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, read_setup, xml_text
+from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import mujoco_engine, program, require_unchanged
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
-CHECK_STEP = 1e-3
-"""Time step of the check [s]: what a user would take."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,28 +109,20 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
 
 
 def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
-    """Run the exported pendulum with the exported servo in MuJoCo at 1 ms; raises ExportError."""
-    version = mujoco_engine().__version__
-    name = slug(model.title)
+    """Run the exported pendulum with the exported servo in MuJoCo; raises ExportError."""
+    version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
-    scene = folder / f"{name}.hook.xml"
-    setup = read_setup(scene)
-    bench, settings = Bench.from_json(dict(setup["bench"])), ServoSettings.from_json(setup["settings"])
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, CHECK_STEP)
-        actual = simulate_hook(scene, folder / f"{name}.servo.json", trajectory, CHECK_STEP)
-        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
-    how = f"run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms"
-    return Check(how=how, errors=errors)
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        scene, servo = place / f"{name}.hook.xml", place / f"{name}.servo.json"
+        return [simulate_hook(scene, servo, run.trajectory, step) for run in runs]
+
+    rollout = exact_rollout(model, folder, options, write_hook, simulate)
+    return measured(model, options, "mujoco-hook", f"run in MuJoCo {version}", rollout)
 
 
 def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) -> NDArray[np.float64]:
-    """Positions of an exported scene on a trajectory, one before each step [rad]; timestep [s].
-
-    The commands are those of the middle of each step: a trajectory goes on within it.
-    """
+    """Positions of an exported scene on a trajectory, one before each step [rad]; goals are held for a timestep [s]."""
     mujoco = mujoco_engine()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
@@ -140,12 +131,9 @@ def simulate_hook(scene: Path, servo: Path, trajectory: str, timestep: float) ->
         servos = program("servobench_mujoco").attach(engine, data, {"servo": servo})
     except ValueError as error:
         raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
-    path = make_trajectory(trajectory)
-    time = timestep * np.arange(round(path.duration / timestep))
-    goals = path.goal(time + 0.5 * timestep)
-    enable = path.torque_enable(time).astype(np.float64)
-    positions = np.empty(len(time))
-    for k in range(len(time)):
+    goals, enable = held_commands(trajectory, timestep)
+    positions = np.empty(len(goals))
+    for k in range(len(goals)):
         positions[k] = data.qpos[0]
         servos.step(goals[k], enable[k])
     return positions

@@ -12,7 +12,7 @@ positions with the new velocities.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,14 +25,14 @@ from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive_fit import torque_law
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import program, require_unchanged
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import servo_text, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.webots.vrml import Node, Schema, read_vrml, vrml_text
 
 HEADER = "#VRML_SIM R2023b utf8"
@@ -254,19 +254,15 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     """Run the controller of an export with Webots' integrator at the world's step; raises ExportError."""
     require_unchanged(folder, (PROGRAM, LIBRARY))
     name = slug(model.title)
-    world = read_world(folder / f"{name}.pendulum.wbt")
-    if world.servo_file != f"{name}.servo.json":
-        raise ExportError(f"{folder}: the world asks for {world.servo_file!r}, which is not this export's servo")
-    settings = settings_of(model, options, "webots")
-    bench = options.bench or default_bench(model)
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, world.step, held=True)
-        actual = simulate_world(world, folder / world.servo_file, trajectory)
-        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
-    how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator at {world.step * 1e3:g} ms"
-    return Check(how=how, errors=errors)
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        world = read_world(place / f"{name}.pendulum.wbt")
+        if world.servo_file != f"{name}.servo.json":
+            raise ExportError(f"{place}: the world asks for {world.servo_file!r}, which is not this export's servo")
+        return [simulate_world(world, place / world.servo_file, run.trajectory) for run in runs]
+
+    how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator"
+    return measured(model, options, "webots", how, exact_rollout(model, folder, options, write_webots, simulate))
 
 
 def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: str) -> NDArray[np.float64]:
@@ -279,14 +275,12 @@ def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: st
     except ValueError as error:
         raise ExportError(f"the controller does not take the servo: {error}") from None
     joint.limit = world.largest_torque
-    path = make_trajectory(trajectory)
-    time = world.step * np.arange(math.ceil(path.duration / world.step - 1e-9))
-    goal, driven = path.goal(time), path.torque_enable(time)
-    positions = np.empty(len(time))
+    goal, driven = held_commands(trajectory, world.step)
+    positions = np.empty(len(goal))
     position = velocity = 0.0
-    for k in range(len(time)):
+    for k in range(len(goal)):
         positions[k] = position
-        torque = joint.torque(position, goal[k], float(driven[k]))
+        torque = joint.torque(position, goal[k], driven[k])
         pull = world.gravity_torque * math.sin(position + world.offset)
         velocity += world.step / world.inertia * (torque - pull)
         position += world.step * velocity
