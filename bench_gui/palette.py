@@ -13,4 +13,13 @@ MEASURED_COLOUR: str = _CURVES["measured"]
 GOAL_COLOUR: str = _CURVES["goal"]
 DRIVE_COLOUR: str = _CURVES["drive"]
 BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
+BAR_COLOUR: str = _CURVES["drive"]
+"""Of bars whose models are named on the axis."""
 MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, _CURVES["models"], strict=True))
+
+
+def shade(place: int, count: int) -> str:
+    """Return one of `count` shades of BAR_COLOUR, from pale to full, as "#RRGGBB"."""
+    share = 0.3 + 0.7 * (place + 1) / count
+    channels = (int(BAR_COLOUR[k : k + 2], 16) for k in (1, 3, 5))
+    return "#" + "".join(f"{round(255 + share * (channel - 255)):02x}" for channel in channels)

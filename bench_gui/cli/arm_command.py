@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from core.arm.links import ArmLinks
@@ -157,7 +158,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     if not arguments.links:
         print(ASSUMED_LINKS)
     if files:
-        print(f"{len(files)} files written to {arguments.output}")
+        print(f"{counted(len(files), 'file')} written to {arguments.output}")
     return 0
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_sample, add_session, add_tag, comma_list, positive_float, positive_int
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,9 +144,8 @@ def _fixed(text: str) -> tuple[str, float]:
 
 def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) -> None:
     actuator = found.unit.actuator
-    print(
-        f"{actuator.title}, mode {int(found.request.mode)}: {len(found.split.train)} runs, {found.evaluations} trials"
-    )
+    runs = counted(len(found.split.train), "run")
+    print(f"{actuator.title}, mode {int(found.request.mode)}: {runs}, {found.evaluations} trials")
     print_table(
         ["number", "value", "± (95 %)", "unit", "from", ""],
         [

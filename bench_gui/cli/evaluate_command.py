@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
@@ -105,7 +106,7 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
     from core.simulation import on_grid, simulate_recording
 
     by = arguments.by or []
-    title = f"{Path(arguments.session).stem}, {len(recordings)} runs, {model.title}"
+    title = f"{Path(arguments.session).stem}, {counted(len(recordings), 'run')}, {model.title}"
     conditions = {recording.id: recording.conditions() for recording in recordings}
     judged = Judged(model.title, MODEL_COLOURS[model.friction], {run.id: run.mae for run in result.runs})
     if len(by) == 2:

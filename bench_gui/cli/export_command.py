@@ -8,6 +8,7 @@ from typing import Any
 
 from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
+from bench_gui.words import counted
 
 MODEL_TARGETS = (
     "mujoco-hook",
@@ -120,7 +121,7 @@ def _export_session(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"files": [str(file) for file in files], "damage": damage})
     else:
-        print(f"{len(files)} files written to {output}")
+        print(f"{counted(len(files), 'file')} written to {output}")
     return 0
 
 

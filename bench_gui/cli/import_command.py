@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport
@@ -77,7 +78,8 @@ def run(arguments: argparse.Namespace) -> int:
         lost = [text for text in damage if text]
         print_json({"session": arguments.output, "runs": ids, "skipped": lines, "damage": lost})
         return 0
-    print(f"{len(ids)} runs imported into {arguments.output}, {len(Session.open(arguments.output).runs())} in all")
+    total = len(Session.open(arguments.output).runs())
+    print(f"{counted(len(ids), 'run')} imported into {arguments.output}, {total} in all")
     for reason, files in skipped.items():
         print(f"skipped {shown(files[0])}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
     return 0

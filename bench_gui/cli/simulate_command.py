@@ -6,6 +6,7 @@ import argparse
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json
+from bench_gui.words import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,5 +32,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"file": str(path), "model": model.title, "runs": list(motions), "selection": selection.to_json()})
     else:
-        print(f"{len(motions)} runs of {model.title} ({model.integrator}) written to {path}")
+        print(f"{counted(len(motions), 'run')} of {model.title} ({model.integrator}) written to {path}")
     return 0

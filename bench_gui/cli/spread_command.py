@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.fleet.spreading import FILE, JSON, TITLES
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from core.export.randomisation import Randomisation
@@ -103,7 +104,7 @@ def _print(spread: Spread, outliers: Outliers, note: str) -> None:
             ]
         )
     headings = ["parameter", "centre", "unit", "units", "range", "between units", "95 %", "uncertainty", "differ"]
-    print(f"{found.servo} {found.friction.upper()}, {len(found.units)} units")
+    print(f"{found.servo} {found.friction.upper()}, {counted(len(found.units), 'unit')}")
     print_table(headings, rows)
     strong = [pair for pair in found.strongest if abs(pair[2]) >= TOLD]
     pairs = ", ".join(f"{one} and {other} {value:+.2f}" for one, other, value in strong[:3])

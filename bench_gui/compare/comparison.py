@@ -11,6 +11,7 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.compare.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
 from bench_gui.session.library import Library
+from bench_gui.words import counted
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
@@ -131,7 +132,7 @@ class Comparison(QObject):
     def title(self, runs: Sequence[str] | None = None) -> str:
         """Session, runs and models in one line, for exported plots; None: all chosen runs."""
         ids = [run.id for run in self.runs] if runs is None else runs
-        which = f"{len(ids)} runs"
+        which = counted(len(ids), "run")
         if 0 < len(ids) <= MOST_NAMED:
             which = ("run " if len(ids) == 1 else "runs ") + ", ".join(run.split("_")[0] for run in ids)
         models = ", ".join(entry.title for entry in self.entries)

@@ -30,6 +30,7 @@ from bench_gui.places import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
+from bench_gui.words import counted
 from core.catalogue import load_servo, servos, shipped_models
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
@@ -408,7 +409,7 @@ class FleetForm(QWidget):
         if not mine:
             return ""
         title = load_servo(str(servo)).title
-        text = f"{title}: {len(mine)} unit{'s' if len(mine) > 1 else ''}, {sum(mine)} runs"
+        text = f"{title}: {counted(len(mine), 'unit')}, {counted(sum(mine), 'run')}"
         left = len(units) - len(mine)
         return f"{text}; {left} of other servos left out" if left else text
 

@@ -20,7 +20,7 @@ from bench_gui.plots.dashes import CATALOGUE_DASH
 from bench_gui.theme import Theme
 from bench_gui.units import RADIANS, AngleUnit, significant
 from bench_gui.widgets.fields import ElidedLabel, label
-from bench_gui.widgets.symbols import printed
+from bench_gui.words import printed
 
 Array = NDArray[np.float64]
 

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from bench_gui.fleet.reading import SeenSession, sessions_under
 from bench_gui.places import as_person_writes
-from bench_gui.session.wording import runs_in_words
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
+from bench_gui.words import counted
 
 HEIGHT = 112
 """[px]"""
@@ -128,4 +128,4 @@ def _in_words(seen: SeenSession | None) -> str:
         return ": cannot be used"
     units = f"{len(seen.units)} units, " if len(seen.units) > 1 else ""
     lost = ", damaged ones left out" if seen.damage else ""
-    return f": {units}{runs_in_words(sum(count for _, _, count in seen.units))}{lost}"
+    return f": {units}{counted(sum(count for _, _, count in seen.units), 'run')}{lost}"

@@ -30,6 +30,7 @@ from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
+from bench_gui.words import counted
 from core.errors import ServoBenchError
 
 STEPS = 1000
@@ -227,7 +228,7 @@ class CrossValidationPanel(QWidget):
             text = "Loading the recordings…" if latest is None else latest.text[:1].upper() + latest.text[1:]
         elif not text and self.start_button.isEnabled() and self.form.searches:
             count = chosen_count(self._controller, self._settings.settings())
-            text = f"{self.form.searches} searches for {count} runs"
+            text = f"{self.form.searches} searches for {counted(count, 'run')}"
         self.status.setText(text)
         restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
 

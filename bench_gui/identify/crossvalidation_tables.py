@@ -7,6 +7,7 @@ import math
 from bench_gui.identify.kept_crossvalidation import KeptResult, KeptTransfer
 from bench_gui.units import FIGURE_DASH, milliradians, significant
 from bench_gui.widgets.text_table import Cell, Column
+from bench_gui.words import counted
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.model_choice import Choice, CrossValidation, Estimate, Variant
 
@@ -44,7 +45,7 @@ def by_fold(kept: KeptResult) -> Table:
     folds = found.folds
     columns = [Column("Held out [mrad]", "Mean absolute error on the runs that were held out")]
     columns += [
-        Column(fold.label, f"{len(fold.held_out)} runs held out, fitted to {_trained(found, place)}", True)
+        Column(fold.label, f"{counted(len(fold.held_out), 'run')} held out, fitted to {_trained(found, place)}", True)
         for place, fold in enumerate(folds)
     ]
     rows: list[Row] = []

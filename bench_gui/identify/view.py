@@ -60,6 +60,7 @@ from bench_gui.widgets.fields import EmptyState, button, describe, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
+from bench_gui.words import counted
 from core.identification.result import step_in_words
 from core.model import ServoModel
 
@@ -110,7 +111,7 @@ class IdentifyView(TaskPage):
         )
         fitting, library = controller.fitting, controller.library
         fitting.changed.connect(self._enable)
-        fitting.divided.connect(lambda train, held: self._say(f"{train} runs to fit, {held} to judge"))
+        fitting.divided.connect(lambda train, held: self._say(f"{counted(train, 'run')} to fit, {held} to judge"))
         fitting.progressed.connect(self._take)
         fitting.overlaid.connect(self._take_overlay)
         fitting.finished.connect(self._show_result)

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import re
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from bench_gui.units import milliradians
 from bench_gui.widgets.fields import describe, label
-from bench_gui.widgets.symbols import printed
+from bench_gui.words import with_symbols
 from core.identification.evidence import Evidence
 
 NO_MODEL = "Select a model in the table below."
@@ -59,10 +56,3 @@ class WarningList(QScrollArea):
             f"{evidence.independent:.0f} independent samples of {evidence.samples}, as neighbours in time err alike."
         )
         return len(said)
-
-
-def with_symbols(text: str, symbols: list[str]) -> str:
-    """A text as rich text, with these symbols, and no other word, printed with subscripts and superscripts."""
-    known = sorted((html.escape(symbol) for symbol in symbols), key=len, reverse=True)
-    pattern = re.compile(r"(?<![\w^])(" + "|".join(re.escape(symbol) for symbol in known) + r")(?![\w^])")
-    return pattern.sub(lambda match: printed(html.unescape(match[1])), html.escape(text))

@@ -30,6 +30,7 @@ from bench_gui.theme import Theme
 from bench_gui.units import duration
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
+from bench_gui.words import counted
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
@@ -87,7 +88,7 @@ class PlanPage(QWidget):
         self.table.show_status(state, planning.running)
         done, total = len(state.done), len(planning.plan)
         left = "" if state.complete else f", {duration(planning.remaining)} left"
-        self.progress.setText(f"{done} of {total} runs{left}")
+        self.progress.setText(f"{done} of {counted(total, 'run')}{left}")
         self.bar.setValue(round(STEPS * done / total))
         self._warn()
         self._enable()

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 
 
 def errors_figure(found: ArmValidation) -> Figure:
-    """Error of each candidate in each case, as Fig. 7 of seed 004; the fitted M1 is hatched."""
+    """Error of each candidate in each case, as Fig. 7 of seed 004: the richer the darker.
+
+    What is not published is hatched.
+    """
     import numpy as np
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    from bench_gui.palette import MODEL_COLOURS
+    from bench_gui.palette import shade
     from bench_gui.report.figures import new_figure
     from core.arm.validation import PUBLISHED
 
@@ -30,7 +33,7 @@ def errors_figure(found: ArmValidation) -> Figure:
             places + (k + 0.5) * width - 0.42,
             [case.errors[candidate.name].mae_mrad for case in found.cases],
             width,
-            color=MODEL_COLOURS[candidate.friction],
+            color=shade(k, len(found.candidates)),
             hatch="" if published else "////",
             edgecolor="white",
             linewidth=0.0,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
 from bench_gui.report.beside import SearchTrace
 from bench_gui.report.figures import new_figure
+from bench_gui.words import mathtext
 from core.identification.correlation import Correlations
 from core.identification.residuals import SIGNIFICANT, ResidualBin
 
@@ -78,8 +79,9 @@ def correlation_figure(found: Correlations) -> Figure:
                 text = f"{value:.2f}".replace("-", "−")
                 axes.text(k + 0.5, i + 0.5, text, ha="center", va="center", color=colour, fontsize=6.5)
     places = np.arange(count) + 0.5
-    axes.set_xticks(places, found.symbols, rotation=50, ha="left", rotation_mode="anchor")
-    axes.set_yticks(places, found.symbols)
+    symbols = [mathtext(symbol) for symbol in found.symbols]
+    axes.set_xticks(places, symbols, rotation=50, ha="left", rotation_mode="anchor", parse_math=True)
+    axes.set_yticks(places, symbols, parse_math=True)
     axes.xaxis.tick_top()
     axes.tick_params(length=0)
     axes.set_aspect("equal")

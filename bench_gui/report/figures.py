@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.palette import BACKDRIVE_COLOUR, DRIVE_COLOUR, GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.palette import BACKDRIVE_COLOUR, BAR_COLOUR, DRIVE_COLOUR, GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
 from core.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
 from core.identification.result import ModelResult
 from core.model import ServoModel
@@ -75,13 +75,12 @@ def error_bars(results: Sequence[ModelResult]) -> Figure:
     has_validation = all(r.validation_mae is not None for r in results)
     width = 0.38 if has_validation else 0.6
     shift = width / 2 if has_validation else 0.0
-    colours = [MODEL_COLOURS[r.model.friction] for r in results]
     train = _milliradians([r.train_mae for r in results])
-    bars = axes.bar(positions - shift, train, width, color=colours, alpha=0.45)
+    bars = axes.bar(positions - shift, train, width, color=BAR_COLOUR, alpha=0.45)
     axes.bar_label(bars, [_number(value) for value in train], padding=2, fontsize=8)
     if has_validation:
         judged = _milliradians([r.validation_mae for r in results])
-        bars = axes.bar(positions + shift, judged, width, color=colours)
+        bars = axes.bar(positions + shift, judged, width, color=BAR_COLOUR)
         axes.bar_label(bars, [_number(value) for value in judged], padding=2, fontsize=8)
         axes.set_title("pale: recordings trained on, full: recordings held out", fontsize=9, loc="left")
     axes.set_xticks(positions, [r.model.friction.upper() for r in results])

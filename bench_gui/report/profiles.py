@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from bench_gui.palette import MEASURED_COLOUR
 from bench_gui.report.figures import new_figure
+from bench_gui.words import mathtext
 from core.identification.certainty import LIMIT, Certainty, ParameterCertainty
 
 COLUMNS = 4
@@ -73,6 +74,6 @@ def _draw(axes: Axes, parameter: ParameterCertainty) -> None:
     margin = 0.35 * (high - low) or 0.05 * (parameter.highest - parameter.lowest)
     axes.set_xlim(max(low - margin, parameter.lowest), min(high + margin, parameter.highest))
     unit = "" if parameter.unit == "1" else f" / {parameter.unit}"
-    axes.set_title(f"{parameter.symbol}{unit}", fontsize=8.5, loc="left")
+    axes.set_title(f"{mathtext(parameter.symbol)}{unit}", fontsize=8.5, loc="left", parse_math=True)
     axes.tick_params(labelsize=7)
     axes.locator_params(axis="x", nbins=4)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import jinja2
+from markupsafe import Markup
 
 from bench_gui.report.examined import ReportContents, examine
 from bench_gui.report.page import page_of
+from bench_gui.words import with_symbols
 from core.atomic import write_atomically
 
 
@@ -21,11 +24,17 @@ def write_report(path: Path, contents: ReportContents) -> Path:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.finalize = _finished
     environment.filters |= {"digits": _digits, "interval": _interval, "mrad": _mrad, "percent": _percent}
     text = environment.get_template("report.html.j2").render(page_of(examine(contents)))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode("utf-8", "backslashreplace"))
     return path
+
+
+def _finished(value: Any) -> Any:
+    """Set the symbols of a text; markup stays as it is."""
+    return Markup(with_symbols(value)) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _digits(value: float | None) -> str:

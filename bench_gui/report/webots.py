@@ -66,11 +66,11 @@ def loss_figure(found: ServoLoss) -> Figure:
     """Errors of the node and of friction models on the same runs, pale where they were fitted to, full held out."""
     import numpy as np
 
-    from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
+    from bench_gui.palette import BAR_COLOUR, MEASURED_COLOUR
     from bench_gui.report.figures import new_figure
 
     names = ["Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows)]
-    colours = [MEASURED_COLOUR, *(MODEL_COLOURS[row.friction] for row in found.rows)]
+    colours = [MEASURED_COLOUR, *(BAR_COLOUR for _ in found.rows)]
     train = 1e3 * np.array([found.train_mae, *(row.train_mae for row in found.rows)])
     held = [found.validation_mae, *(row.validation_mae for row in found.rows)]
     figure = new_figure(max(4.5, 1.4 + 0.75 * len(names)), 3.0)

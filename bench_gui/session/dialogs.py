@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from bench_gui.session.cells import TagField
-from bench_gui.session.wording import runs_in_words
 from bench_gui.widgets.fields import button, describe, label
+from bench_gui.words import counted
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
 
@@ -59,7 +59,7 @@ class ExcludeDialog(RunDialog):
         """known: reasons given before; exclude: called with the reason."""
         super().__init__(
             parent,
-            f"Exclude {runs_in_words(count)} from fits",
+            f"Exclude {counted(count, 'run')} from fits",
             "Nothing is deleted: the recording stays as it is and can be included again.",
         )
         self.reason = describe(QLineEdit(), "Reason", "Why the run is not to be used; kept with the session")
@@ -96,7 +96,7 @@ class TagsDialog(RunDialog):
         """common: tags all of the runs have; changed: called with what stands for them now."""
         super().__init__(
             parent,
-            f"Tags of {runs_in_words(count)}",
+            f"Tags of {counted(count, 'run')}",
             "Separated by commas."
             if count == 1
             else "Tags all of these runs have, separated by commas; tags that only some have are left to them.",

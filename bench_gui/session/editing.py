@@ -11,7 +11,7 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui import undo
 from bench_gui.session.library import Library
-from bench_gui.session.wording import runs_in_words
+from bench_gui.words import counted
 from core.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,5 +74,5 @@ class RunEditing:
         except InputError as error:
             library.problem.emit(str(error))
             return
-        text = f"{what} of {runs_in_words(len(chosen))}"
+        text = f"{what} of {counted(len(chosen), 'run')}"
         undo.change(self._stack, text, partial(library.annotate, session), old, new, key)

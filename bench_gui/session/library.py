@@ -14,7 +14,7 @@ from bench_gui.places import new_session_folder, results_home
 from bench_gui.results import load_latest
 from bench_gui.session.contents import Contents, read_contents, recovery_of
 from bench_gui.session.dropped import Dropped, classify
-from bench_gui.session.wording import runs_in_words
+from bench_gui.words import counted
 from bench_gui.work.background import Background
 from core.errors import InputError
 
@@ -226,7 +226,7 @@ class Library(QObject):
                 return
             contents, count, passed_over = found
             self._take(contents)
-            text = f"{runs_in_words(count)} imported into {self.title}"
+            text = f"{counted(count, 'run')} imported into {self.title}"
             self.notice.emit(f"{text}; passed over {_first(passed_over)}" if passed_over else text)
 
         self._begin()

@@ -21,9 +21,9 @@ from bench_gui.session.questions import Questions
 from bench_gui.session.recovery_dialog import RecoveryDialog, UnfinishedDialog
 from bench_gui.session.run_table import NOTE, TAGS
 from bench_gui.session.run_view import RunView
-from bench_gui.session.wording import runs_in_words
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
+from bench_gui.words import counted
 
 IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.tsv *.npz *.parquet *.h5);;All files (*)"
 SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
@@ -228,7 +228,7 @@ class SessionPanel(QFrame):
         text = f"{read:,} of {total:,} runs read; the next time they need not be".replace(",", " ")
         self.empty.text.setText(text if total else "")
         if total and self._library.runs:
-            self.count.setText(f"opening: {read} of {total} runs read")
+            self.count.setText(f"opening: {read} of {counted(total, 'run')} read")
 
     def _show_annotations(self) -> None:
         self.view.runs.show_annotations()
@@ -242,7 +242,7 @@ class SessionPanel(QFrame):
     def _count(self) -> None:
         library = self._library
         total, shown, chosen = len(library.runs), self.view.order.rowCount(), len(library.selected)
-        parts = [] if not library.title else [runs_in_words(total) if shown == total else f"{shown} of {total} runs"]
+        parts = [] if not library.title else [counted(total, "run") if shown == total else f"{shown} of {total} runs"]
         if chosen:
             hidden = sum(self.view.order.row_of(identity) < 0 for identity in library.selected)
             parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))

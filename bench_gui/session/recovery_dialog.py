@@ -12,10 +12,11 @@ from PySide6.QtWidgets import QWidget
 
 from bench_gui.session.contents import Recovery
 from bench_gui.session.dialogs import RunDialog
-from bench_gui.session.wording import number_of, runs_in_words
+from bench_gui.session.wording import number_of
 from bench_gui.units import FIGURE_DASH
 from bench_gui.widgets.fields import label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -34,7 +35,7 @@ class RecoveryDialog(RunDialog):
         count = len(recovery.runs)
         super().__init__(
             parent,
-            f"{runs_in_words(count)} recovered after a crash" if count else "A crash left files behind",
+            f"{counted(count, 'run')} recovered after a crash" if count else "A crash left files behind",
             (
                 "The program ended while it was recording. Samples are written to the disk at least twice a second, "
                 "so at most the last 0.5 s before the end can be missing. A fit uses a recovered run only if you "
@@ -98,7 +99,7 @@ class UnfinishedDialog(RunDialog):
         super().__init__(
             parent,
             "The last session ended unexpectedly",
-            f"{runs_in_words(count)} of “{name}” {'was' if count == 1 else 'were'} being recorded then. "
+            f"{counted(count, 'run')} of “{name}” {'was' if count == 1 else 'were'} being recorded then. "
             "Opening the session recovers what was written; leaving it for later loses nothing.",
         )
         self.offer("Not now", "Leave the session as it is", lambda: None)

@@ -52,8 +52,3 @@ def story(run: RunSummary, annotation: Annotation) -> str:
     if annotation.note:
         lines.append(annotation.note)
     return "\n".join(lines)
-
-
-def runs_in_words(count: int) -> str:
-    """E.g. "1 run", "3 runs"."""
-    return f"{count} run" if count == 1 else f"{count} runs"

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.units import AngleUnit
+from bench_gui.words import printed
 
 FIELD_WIDTH = 118
 SPACING = 6
@@ -257,9 +258,9 @@ class Section(QWidget):
         column.addLayout(self._grid)
 
     def row(self, text: str, field: QWidget) -> QLabel:
-        """Add a labelled field; returns the label."""
+        """Add a labelled field; text: words or a symbol such as "v_S". Returns the label."""
         place = self._grid.rowCount()
-        caption = QLabel(text)
+        caption = QLabel(printed(text) if "_" in text else text)
         caption.setBuddy(field)
         caption.setToolTip(field.toolTip())
         self._grid.addWidget(caption, place, 0)

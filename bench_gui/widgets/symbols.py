@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-import html
-import re
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPalette, QTextDocument
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-_PART = re.compile(r"([_^])(\w+?)(?=[_^]|\b)")
-
-
-def printed(symbols: str) -> str:
-    """Symbols with "_" and "^" as rich text."""
-    tags = {"_": "sub", "^": "sup"}
-    return _PART.sub(lambda m: f"<{tags[m[1]]}>{m[2]}</{tags[m[1]]}>", html.escape(symbols))
+from bench_gui.words import printed
 
 
 class SymbolDelegate(QStyledItemDelegate):

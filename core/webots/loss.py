@@ -166,7 +166,7 @@ def loss_on_recordings(
         judged = [evaluate(model, part, dt=dt).mean_mae if part else None for part in (train, held)]
         rows.append(_row(name, model, judged[0], judged[1]))
     return ServoLoss(
-        title=f"{len(recordings)} recordings of {spec.title}",
+        title=f"{len(recordings)} recording{'s' if len(recordings) > 1 else ''} of {spec.title}",
         kp=spec.default_kp,
         fit=fit,
         numbers=tuple(numbers),

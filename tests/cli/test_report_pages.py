@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import html
 import json
 import math
 import re
@@ -14,15 +15,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 
 from bench_gui.certainty import read_certainty
 from bench_gui.cli import identify_command as identify_cli
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from bench_gui.palette import BAR_COLOUR
 from bench_gui.report import ReportContents, examined, write_report
 from bench_gui.report.beside import read_crossvalidation, read_traces
 from bench_gui.report.commands import identify_command
 from bench_gui.results import load_identification
+from bench_gui.words import with_symbols
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.cautions import cautions
@@ -159,11 +163,33 @@ def test_the_page_may_load_and_run_nothing(page) -> None:
     assert "Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\"" in head
 
 
+def as_read(text: str) -> str:
+    """Words of a text whose symbols are set, without their tags."""
+    return html.unescape(re.sub(r"<[^>]+>", "", with_symbols(text)))
+
+
+def test_symbols_are_set_with_subscripts(page, found) -> None:
+    """ "K_c" is no word of a page: neither in tables and sentences nor in pictures."""
+    assert "K<sub>v</sub>" in page
+    said = re.sub(r"<!--.*?-->|<style>.*?</style>", "", page, flags=re.DOTALL)
+    for parameter in found.recommended.model.parameters.values():
+        if "_" in parameter.symbol:
+            assert not re.search(rf"(?<![\w^]){re.escape(parameter.symbol)}(?![\w^])", said), parameter.symbol
+
+
+def test_bars_of_models_have_one_hue(found) -> None:
+    """The axis names the models; only pale and full tell training from validation."""
+    from bench_gui.report.figures import error_bars
+
+    (axes,) = error_bars(found.results).axes
+    assert {bar.get_facecolor()[:3] for bar in axes.patches} == {to_rgb(BAR_COLOUR)}
+
+
 def test_numbers_are_the_results(page, found, session) -> None:
     parsed, best = Page(page), found.recommended
     for parameter, known in zip(best.model.parameters.values(), best.evidence.parameters, strict=True):
         name, symbol, value, interval, start, unit, lower, upper, *_, meaning = parsed.row(parameter.name)
-        assert (name, symbol, unit) == (parameter.name, parameter.symbol, parameter.unit)
+        assert (name, symbol, unit) == (parameter.name, re.sub("[_^]", "", parameter.symbol), parameter.unit)
         for shown, number in ((value, parameter.value), (lower, parameter.lower), (upper, parameter.upper)):
             assert float(shown) == pytest.approx(number, rel=1e-3, abs=1e-12)
         assert float(start) == pytest.approx(known.initial, rel=1e-3, abs=1e-12)
@@ -186,7 +212,7 @@ def test_numbers_are_the_results(page, found, session) -> None:
     told = cautions(found)
     assert told
     for caution in told:
-        assert caution.text[1:] in parsed.words
+        assert as_read(caution.text[1:]) in parsed.words
         assert caution.remedy[1:] in parsed.words
 
 

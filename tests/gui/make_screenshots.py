@@ -8,13 +8,15 @@ A short session at a simulated servo is recorded, placed by hand, identified, co
 from __future__ import annotations
 
 import os
-import re
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
+from PySide6.QtGui import QImage
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
@@ -24,8 +26,6 @@ SERVO = "simulated:mx106?speed=2"
 TRIALS = 1500
 TORQUES = (0.4, 0.5, 0.6)
 """Placed by hand [N·m]."""
-COLOURS, SPREAD = 256, 96
-"""In the palette of a picture: all, and those that stand for rare shades."""
 LONGEST_STEP = 180.0
 """[s]"""
 
@@ -40,7 +40,7 @@ def main() -> None:
             tour = Tour(theme, Path(home))
             tour.go()
             for name, picture in tour.pictures.items():
-                _save(picture, folder / f"{name}.png", theme)
+                save_picture(picture, folder / f"{name}.png")
 
 
 class Tour:
@@ -329,39 +329,11 @@ class Tour:
         self.run_for(0.05)
 
 
-def _save(picture: Any, file: Path, theme: str) -> None:
-    """Write a picture with a palette of its own: the theme's colours, the most common shades, some of all others."""
-    import numpy as np
-    from PIL import Image
-    from PySide6.QtGui import QImage
-
-    from bench_gui.theme import load_theme
-
+def save_picture(picture: QImage, file: Path) -> None:
+    """Write a picture with every colour it has: a palette would merge the pale lines of a legend."""
     plain = picture.convertToFormat(QImage.Format.Format_RGBA8888)
-    whole = Image.frombuffer("RGBA", (plain.width(), plain.height()), bytes(plain.constBits())).convert("RGB")
-    named = [text for text in _texts(load_theme(theme).__dict__) if re.fullmatch("#[0-9a-fA-F]{6}", text)]
-    colours, place, counts = np.unique(
-        np.asarray(whole).reshape(-1, 3), axis=0, return_inverse=True, return_counts=True
-    )
-    spread = np.reshape(whole.quantize(SPREAD).getpalette(), (-1, 3))
-    common = colours[np.argsort(-counts)]
-    wanted = np.vstack([[tuple(bytes.fromhex(text[1:])) for text in named], spread, common])
-    _, first = np.unique(wanted, axis=0, return_index=True)
-    palette = wanted[np.sort(first)[:COLOURS]].astype(np.int64)
-    nearest = np.concatenate(
-        [((part[:, None, :].astype(np.int64) - palette) ** 2).sum(2).argmin(1) for part in np.array_split(colours, 64)]
-    )
-    few = Image.fromarray(nearest.astype(np.uint8)[place].reshape(whole.height, whole.width), "P")
-    few.putpalette(palette.astype(np.uint8).tobytes())
-    few.save(file, optimize=True)
-
-
-def _texts(value: Any) -> list[str]:
-    """Every text in nested mappings and sequences."""
-    if isinstance(value, str):
-        return [value]
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ()
-    return [text for part in parts for text in _texts(part)]
+    whole = Image.frombuffer("RGBA", (plain.width(), plain.height()), bytes(plain.constBits()))
+    whole.convert("RGB").save(file, optimize=True)
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ from bench_gui.identify.record import (
 )
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.settings_form import INTEGRATOR_TITLES
-from bench_gui.identify.warning_list import with_symbols
 from bench_gui.place.rests import DOCUMENT
 from bench_gui.results import load_latest, new_result_folder
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from bench_gui.units import DEGREES
+from bench_gui.words import with_symbols
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError

@@ -24,7 +24,7 @@ from bench_gui.plots.export import gather, on_paper
 from bench_gui.record.live import LiveRun
 from bench_gui.theme import load_theme
 from bench_gui.units import duration, fixed, milliradians, significant
-from bench_gui.widgets.symbols import printed
+from bench_gui.words import printed
 from bench_gui.work.plot_files import save_plot
 from core.errors import InputError
 from core.friction import FRICTION_MODELS

@@ -1,0 +1,53 @@
+"""Counts and symbols as a person reads them, in window, report and command line; without Qt.
+
+counted(1, "run")            "1 run"
+printed("K_m^q")             "K<sub>m</sub><sup>q</sup>"
+with_symbols("K_m^q is 0")   "K<sub>m</sub><sup>q</sup> is 0"
+mathtext("K_m^q")            "$K_m^q$"
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_PART = re.compile(r"([_^])(\w+?)(?=[_^]|\b)")
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, e.g. "1 run", "3 runs"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def printed(symbols: str) -> str:
+    """Return symbols with "_" and "^" as HTML."""
+    tags = {"_": "sub", "^": "sup"}
+    return _PART.sub(lambda m: f"<{tags[m[1]]}>{m[2]}</{tags[m[1]]}>", html.escape(symbols))
+
+
+def mathtext(symbol: str) -> str:
+    """Return a symbol for a matplotlib text that parses mathematics."""
+    return f"${symbol}$" if _PART.search(symbol) else symbol
+
+
+def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
+    """Return a text as HTML with symbols, and no other word, set with subscripts and superscripts.
+
+    symbols: None for those of every friction model and motor.
+    """
+    known = sorted((html.escape(symbol) for symbol in (symbols or all_symbols())), key=len, reverse=True)
+    pattern = re.compile(r"(?<![\w^])(" + "|".join(re.escape(symbol) for symbol in known) + r")(?![\w^])")
+    return pattern.sub(lambda match: printed(html.unescape(match[1])), html.escape(text))
+
+
+@cache
+def all_symbols() -> tuple[str, ...]:
+    """Symbols with subscripts and superscripts of friction models M1 to M6 and of the motor."""
+    from core.catalogue import servos
+    from core.friction import FRICTION_MODELS
+
+    spec = next(iter(servos().values()))
+    found = [p.symbol for friction in FRICTION_MODELS for p in spec.parameters(friction).values()]
+    return tuple(dict.fromkeys(symbol for symbol in found if _PART.search(symbol)))
