@@ -165,20 +165,24 @@ def _read_end(path: Path) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def part_opened(path: Path) -> Iterator[h5py.File]:
-    """Open a part whose writer has closed it or died; raises UnreadableError."""
+def part_opened(path: Path, checked: bool = True) -> Iterator[h5py.File]:
+    """Open a part whose writer has closed it or died; raises UnreadableError.
+
+    checked: whether the part is tried in another process first. Its own writer may skip this.
+    """
     with reading(path):
-        survive(path)
+        if checked:
+            survive(path)
         with ClosedView(path) as view, h5py.File(view, "r") as file:
             yield file
 
 
-def read_part(path: Path) -> tuple[RunFacts, NDArray[Any]]:
+def read_part(path: Path, checked: bool = True) -> tuple[RunFacts, NDArray[Any]]:
     """Read a part: facts and its longest run of whole rows, of SAMPLE_DTYPE; raises UnreadableError, NewerFormatError.
 
-    The exit status is empty if the process died before the run ended.
+    checked: see `part_opened`. The exit status is empty if the process died before the run ended.
     """
-    with part_opened(path) as file:
+    with part_opened(path, checked) as file:
         facts = replace(read_facts(file), **{"exit_status": "", **_read_end(path)})
         table = file["samples"]
         if not isinstance(table, h5py.Dataset) or not _holds_rows(table.dtype) or table.ndim != 1:

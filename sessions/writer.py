@@ -125,7 +125,8 @@ class RunWriter:
         with contextlib.suppress(OSError):
             write_end(self._part_path, exit_status, reason, finished)
         try:
-            facts, rows = read_part(self._part_path)
+            # A part that this process wrote without a refusal needs no other process to try it.
+            facts, rows = read_part(self._part_path, checked=bool(self._failure))
             if len(rows) < self.rows_flushed:
                 raise SessionError(
                     f"{shown(self._part_path)}: {len(rows)} of {self.rows_flushed} samples read back: check the disk"

@@ -88,7 +88,6 @@ def site(wheel, tmp_path_factory):
         "install",
         "--quiet",
         "--no-deps",
-        "--no-compile",
         "--target",
         folder,
         wheel,

@@ -1,5 +1,6 @@
 """A file of HDF5 without a hash is tried in another process; what that dies of or hangs in is a damaged file."""
 
+import errno
 import shutil
 import struct
 import subprocess
@@ -11,8 +12,8 @@ import numpy as np
 import pytest
 
 from sessions import trial
-from sessions.errors import UnreadableError
-from sessions.part import read_part
+from sessions.errors import SessionError, UnreadableError
+from sessions.part import Part, read_part
 from sessions.schema import opened
 from sessions.trailer import append_trailer
 
@@ -79,6 +80,28 @@ def test_a_file_is_tried_once(file, monkeypatch):
         with opened(file):
             pass
     assert tried == [str(file)]
+
+
+def test_a_run_is_sealed_without_a_trial_unless_a_write_was_refused(session, header, rows, monkeypatch):
+    tried = []
+    monkeypatch.setattr(trial, "_started", lambda path, limit: tried.append(Path(path)) or 0)
+    for refused in (False, True):
+        run = session.sink().open(header)
+        run.append(rows(5))
+        run.flush()
+        if refused:
+            run.append(rows(5, first=5))
+            with monkeypatch.context() as patch:
+                patch.setattr(Part, "append", refuse)
+                pytest.raises(SessionError, run.flush)
+        part = run._part_path
+        run.finish("success")
+        assert tried == [part] * refused
+    assert [run.samples for run in session.runs()] == [5, 5]
+
+
+def refuse(*_):
+    raise OSError(errno.ENOSPC, "No space left on device")
 
 
 def test_whatever_a_file_holds_a_trial_ends_well(file, tmp_path):
