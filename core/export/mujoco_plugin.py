@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,15 +19,15 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PROGRAMS = ("servobench_mujoco_plugin.py", "servobench_mujoco_plugin.c", "servobench_friction.h")
 PLUGIN = "servobench.servo"
@@ -93,38 +94,29 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
 
 
 def check_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Check:
-    """Build the plugin and run the exported pendulum in MuJoCo at the options' time step; raises ExportError.
-
-    The commands are those of the middle of each step: a trajectory goes on within it.
-    """
-    version = mujoco_engine().__version__
+    """Build the plugin and run the exported pendulum in MuJoCo; raises ExportError."""
+    version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
-    bench, settings = options.bench or default_bench(model), settings_of(model, options, "mujoco-plugin")
-    scene = folder / f"{slug(model.title)}.plugin.xml"
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, options.timestep)
-        actual = simulate_plugin(scene, trajectory)
-        errors[trajectory] = 1e3 * float(np.abs(actual - expected[: len(actual)]).mean())
-    how = f"run in MuJoCo {version} with a time step of {options.timestep * 1e3:g} ms"
-    return Check(how=how, errors=errors)
+    load_plugin()
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        return [simulate_plugin(place / f"{name}.plugin.xml", run.trajectory) for run in runs]
+
+    rollout = exact_rollout(model, folder, options, write_plugin, simulate)
+    return measured(model, options, "mujoco-plugin", f"run in MuJoCo {version}", rollout)
 
 
 def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
-    """Positions of an exported scene on a trajectory, one before each of its steps [rad]; raises ExportError."""
+    """Positions of an exported scene on a trajectory, one before each of its steps [rad]; goals are held for a step."""
     mujoco = mujoco_engine()
-    load_plugin()
     try:
         engine = mujoco.MjModel.from_xml_path(str(scene))
         data = mujoco.MjData(engine)
     except (ValueError, mujoco.FatalError) as error:
         raise ExportError(f"{scene}: MuJoCo does not take it: {error}") from None
-    path, timestep = make_trajectory(trajectory), engine.opt.timestep
-    time = timestep * np.arange(round(path.duration / timestep))
-    commands = np.stack([path.goal(time + 0.5 * timestep), path.torque_enable(time)], axis=1)
-    positions = np.empty(len(time))
-    for k in range(len(time)):
+    commands = np.stack(held_commands(trajectory, engine.opt.timestep), axis=1)
+    positions = np.empty(len(commands))
+    for k in range(len(commands)):
         positions[k] = data.qpos[0]
         data.ctrl[:] = commands[k]
         mujoco.mj_step(engine, data)

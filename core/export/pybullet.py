@@ -6,23 +6,25 @@ Bullet's joints have neither armature nor friction but that of a motor that hold
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import xml_text
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
+from core.export.protocol import exact_rollout, held_commands, measured
 from core.export.servo_file import servo_text, standalone_text
 from core.export.urdf import JOINT, robot_element
 from core.model import ServoModel
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PROGRAMS = ("servobench_pybullet.py", "servobench_servo.py")
 LONGEST_STEP = 0.005
@@ -68,33 +70,30 @@ def write_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) ->
 
 
 def check_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> Check:
-    """Run the exported pendulum with the exported servo in PyBullet at the options' time step; raises ExportError.
-
-    The commands are those of the middle of each step: a trajectory goes on within it.
-    """
+    """Run the exported pendulum with the exported servo in PyBullet; raises ExportError."""
     engine("pybullet", "PyBullet", "pybullet")
-    name, timestep = slug(model.title), options.timestep
     require_unchanged(folder, PROGRAMS)
-    settings = settings_of(model, options, "pybullet")
-    bench = options.bench or default_bench(model)
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        path = make_trajectory(trajectory)
-        try:
-            actual = program("servobench_pybullet").simulate(
-                folder / f"{name}.pybullet.urdf",
-                {JOINT: folder / f"{name}.servo.json"},
-                lambda t, path=path: (float(path.goal(t + 0.5 * timestep)), float(path.torque_enable(t))),
-                path.duration,
-                timestep,
-                bench.gravity,
-            )
-        except (RuntimeError, ValueError) as error:
-            raise ExportError(f"{folder}: PyBullet does not take the export: {error}") from None
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, timestep)
-        errors[trajectory] = 1e3 * float(np.abs(actual[:, 0] - expected[: len(actual)]).mean())
-    return Check(how=f"run in PyBullet {version('pybullet')} with a time step of {timestep * 1e3:g} ms", errors=errors)
+    name = slug(model.title)
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
+        scene, servo = place / f"{name}.pybullet.urdf", place / f"{name}.servo.json"
+        for run in runs:
+            commands = np.stack(held_commands(run.trajectory, step), axis=1)
+            move = program("servobench_pybullet").simulate
+            yield move(
+                scene,
+                {JOINT: servo},
+                lambda t, commands=commands: commands[round(t / step)],
+                step * len(commands),
+                step,
+                run.bench.gravity,
+            )[:, 0]
+
+    rollout = exact_rollout(model, folder, options, write_pybullet, simulate)
+    try:
+        return measured(model, options, "pybullet", f"run in PyBullet {version('pybullet')}", rollout)
+    except (RuntimeError, ValueError) as error:
+        raise ExportError(f"{folder}: PyBullet does not take the export: {error}") from None
 
 
 def _usage(servo: str, pendulum: str) -> str:
