@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 JSON = "json"
 FILE = "spread.json"
-TITLES = {"mujoco": "MuJoCo", "mjlab": "mjlab", "isaaclab": "Isaac Lab", JSON: "JSON"}
+TITLES = {
+    "mujoco": "MuJoCo",
+    "mjlab": "mjlab",
+    "isaaclab": "Isaac Lab",
+    "drake": "Drake",
+    "pybullet": "PyBullet",
+    "genesis": "Genesis",
+    "usd": "USD",
+    JSON: "JSON",
+}
 STRONG = 0.5
 """Correlations from this size on are worth a word."""
 MOST_PAIRS = 3

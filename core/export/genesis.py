@@ -110,7 +110,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
     """Numbers of the plain drive, its error [mrad], and what to say of it."""
     if model.control.law == "current":
         fit = fit_drive(model, bench, settings, PLAIN_FORM, "Genesis")
-        return _drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), fit.error_mrad, list(fit.notes)
+        return drive_numbers(fit.drive, fit.drive.torque_limit, 0.0), fit.error_mrad, list(fit.notes)
     missing = missing_terms(model, FORM)
     if missing:
         fitted = approximate(model, bench, settings, FORM)
@@ -118,10 +118,11 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
     else:
         written, error, notes = in_form(model, bench, FORM), 0.0, []
     servo = envelope_drive_of(written, settings)
-    return _drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
+    return drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
 
 
-def _drive_numbers(servo: Drive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
+def drive_numbers(servo: Drive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
+    """DRIVE_NUMBERS of a drive; limit: its largest torque [N·m]; back_emf: damping of a driven joint [N·m·s/rad]."""
     return {
         "kp": servo.stiffness,
         "kv": max(servo.damping - back_emf, 0.0),

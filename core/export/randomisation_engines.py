@@ -1,18 +1,20 @@
-"""Domain randomisation engine by engine: MuJoCo, mjlab, Isaac Lab."""
+"""Domain randomisation engine by engine."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export import export_model
+from core.export import export_model, genesis, usd
 from core.export.approximation import Form
 from core.export.contract import ExportResult
 from core.export.drive import drive_of
+from core.export.envelope_drive import envelope_drive_of
 from core.export.isaaclab import KEPT, dc_motor
 from core.export.mujoco_xml import EXPRESSIBLE, servo_element
 from core.export.randomisation import (
@@ -96,17 +98,33 @@ def motor(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nea
     return dc_motor(nearest(model, bench, settings, Form(kept=_kept(model, KEPT))), settings)
 
 
+def drive_in_genesis(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
+    """Numbers of Genesis' own drive, SI units."""
+    if model.control.law == "current":
+        drive = drive_of(nearest(model, bench, settings, genesis.PLAIN_FORM), model, settings)
+        return genesis.drive_numbers(drive, drive.torque_limit, 0.0)
+    servo = envelope_drive_of(nearest(model, bench, settings, genesis.FORM), settings)
+    return genesis.drive_numbers(servo, servo.largest_torque, servo.resistance)
+
+
+def attributes(model: ServoModel, bench: Bench, settings: ServoSettings, nearest: Nearest) -> Native:
+    """Attributes of a joint in USD, in its units, as far as they are not 0."""
+    servo = envelope_drive_of(nearest(model, bench, settings, usd.FORM), settings)
+    return {name: value for name, value in usd.attributes(servo).items() if value > 0.0}
+
+
+def _plain(target: str) -> Callable[[ServoModel, Path, RandomisationOptions, bool], list[ExportResult]]:
+    """The ordinary export to a target."""
+
+    def export(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
+        return [export_model(model, target, folder, force=force, **_options(options))]
+
+    return export
+
+
 def _to_mujoco(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
     plain = export_model(model, "mujoco", folder, syntax=MUJOCO_SYNTAX, force=force, **_options(options))
-    return [plain, export_model(model, "mujoco-hook", folder, force=force, **_options(options))]
-
-
-def _to_mjlab(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
-    return [export_model(model, "mjlab", folder, force=force, **_options(options))]
-
-
-def _to_isaaclab(model: ServoModel, folder: Path, options: RandomisationOptions, force: bool) -> list[ExportResult]:
-    return [export_model(model, "isaaclab", folder, force=force, **_options(options))]
+    return [plain, *_plain("mujoco-hook")(model, folder, options, force)]
 
 
 def _mujoco_usage(file: str) -> str:
@@ -172,6 +190,71 @@ gains, joints = range_events({json.dumps(file)}, SceneEntityCfg("robot", joint_n
 """
 
 
+def _drake_usage(file: str) -> str:
+    return f"""\
+A diagram for each specimen; `attach` takes a specimen in place of a servo's file:
+
+```python
+from servobench_drake import attach
+from servobench_fleet import read_fleet
+
+fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
+servos = attach(builder, plant, {{joint: fleet.servo(fleet.pick(random)) for joint in ("shoulder", "elbow")}})
+```
+"""
+
+
+def _pybullet_usage(file: str) -> str:
+    return f"""\
+Once an episode:
+
+```python
+from servobench_fleet import read_fleet
+from servobench_pybullet import Servos
+
+fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
+servos = Servos(robot, {{joint: fleet.servo(fleet.pick(random)) for joint in ("shoulder", "elbow")}})
+```
+"""
+
+
+def _genesis_usage(file: str) -> str:
+    return f"""\
+A specimen for every joint of every environment, all terms of the model; needs `RigidOptions(batch_dofs_info=True)`:
+
+```python
+from servobench_fleet import read_fleet
+
+fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
+servos.become(fleet.names, fleet.draws)
+```
+
+Or the engine's own drive, a specimen for all environments:
+
+```python
+numbers = {{"format": "servobench-drive", "version": 1, **fleet.native(fleet.pick(random))}}
+drive = set_drive(scene, robot, {{"elbow": numbers}})
+```
+"""
+
+
+def _usd_usage(file: str) -> str:
+    return f"""\
+`native` holds attributes of the joint, in the units of USD (degrees), for PhysX, Isaac Sim and Newton:
+
+```python
+from servobench_fleet import read_fleet
+
+fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
+joint = stage.GetPrimAtPath("/World/robot/elbow")  # a joint that references the servo
+for name, value in fleet.native(fleet.pick(random)).items():
+    joint.GetAttribute(name).Set(value)
+```
+
+`ranges` of the file are those of each attribute, for a randomiser that draws them one by one.
+"""
+
+
 _ENGINES = (
     Engine(
         target="mujoco",
@@ -185,7 +268,7 @@ _ENGINES = (
         target="mjlab",
         title="mjlab",
         programs=("servobench_fleet.py", "servobench_mjlab_fleet.py"),
-        export=_to_mjlab,
+        export=_plain("mjlab"),
         native=position_drive,
         usage=_mjlab_usage,
         notes=(
@@ -197,7 +280,7 @@ _ENGINES = (
         target="isaaclab",
         title="Isaac Lab",
         programs=("servobench_fleet.py", "servobench_isaaclab_fleet.py"),
-        export=_to_isaaclab,
+        export=_plain("isaaclab"),
         native=motor,
         usage=_isaaclab_usage,
         notes=(
@@ -205,6 +288,38 @@ _ENGINES = (
             "range: it is given factors, those of the Coulomb friction. The motor's torque–speed line stays the "
             "nominal one.",
         ),
+    ),
+    Engine(
+        target="drake",
+        title="Drake",
+        programs=("servobench_fleet.py",),
+        export=_plain("drake"),
+        native=position_drive,
+        usage=_drake_usage,
+    ),
+    Engine(
+        target="pybullet",
+        title="PyBullet",
+        programs=("servobench_fleet.py",),
+        export=_plain("pybullet"),
+        native=position_drive,
+        usage=_pybullet_usage,
+    ),
+    Engine(
+        target="genesis",
+        title="Genesis",
+        programs=("servobench_fleet.py",),
+        export=_plain("genesis"),
+        native=drive_in_genesis,
+        usage=_genesis_usage,
+    ),
+    Engine(
+        target="usd",
+        title="USD",
+        programs=("servobench_fleet.py",),
+        export=_plain("usd"),
+        native=attributes,
+        usage=_usd_usage,
     ),
 )
 ENGINES = MappingProxyType({engine.target: engine for engine in _ENGINES})

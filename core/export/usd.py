@@ -96,9 +96,9 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
-def servo_text(servo: EnvelopeDrive) -> str:
-    """The layer of the servo: what is applied to its joint."""
-    values = {
+def attributes(servo: EnvelopeDrive) -> dict[str, float]:
+    """What is applied to a servo's joint, by name, in the units of USD."""
+    return {
         f"{DRIVE}stiffness": servo.stiffness * PER_DEGREE,
         f"{DRIVE}damping": servo.damping * PER_DEGREE,
         f"{DRIVE}maxForce": servo.largest_torque,
@@ -114,7 +114,11 @@ def servo_text(servo: EnvelopeDrive) -> str:
         f"{NEWTON}friction": servo.friction,
         f"{NEWTON}damping": servo.viscous * PER_DEGREE,
     }
-    lines = [f"    float {name} = {_number(value)}" for name, value in values.items()]
+
+
+def servo_text(servo: EnvelopeDrive) -> str:
+    """The layer of the servo."""
+    lines = [f"    float {name} = {_number(value)}" for name, value in attributes(servo).items()]
     apis = ", ".join(f'"{api}"' for api in SERVO_APIS)
     return (
         f'#usda 1.0\n(\n    defaultPrim = "Servo"\n{_UNITS})\n\ndef "Servo" (\n    prepend apiSchemas = [{apis}]\n)\n'

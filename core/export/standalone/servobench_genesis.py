@@ -102,6 +102,14 @@ class Servos:
         self._velocity[chosen] = velocity[chosen]
         self._stepped[chosen] = False
 
+    def become(self, names: Sequence[str], specimens: Any, env_ids: Any = None) -> None:
+        """Make the servos of some environments other specimens of a fleet, see `TorchServo.become`.
+
+        Armatures of environments of their own need `RigidOptions(batch_dofs_info=True)`.
+        """
+        self.servo.become(names, specimens, env_ids)
+        self._set("armature", self.servo.numbers["armature"])
+
     def update(self, goals: Any, enable: Any = 1.0) -> None:
         """Prepare the next `scene.step()`, to be called before each: goals [rad]; enable: 1 drives, 0 releases.
 

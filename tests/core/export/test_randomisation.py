@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import inspect
 import json
+import re
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -111,6 +112,25 @@ def test_a_position_drive_is_found_for_each_unit(written):
     assert native.names == ("stiffness", "damping", "torque_limit", "friction", "viscous", "armature")
     assert native.units.shape == (3, 6)
     assert np.all(native.units[:, :3] > 0.0)
+
+
+def test_what_a_specimen_is_in_genesis_and_usd(spread, tmp_path):
+    """Attributes of the joint as USD reads them back from the specimen's own export; Genesis' drive likewise."""
+    results = {r.target: r for r in write_randomisation(spread, ["genesis", "usd"], tmp_path, OPTIONS)}
+    unit = spread.units()[2]
+    for target, options, ending in (("genesis", {"drive": "plain"}, "genesis.json"), ("usd", {}, "servo.usda")):
+        native = results[target].native
+        found = dict(zip(native.names, native.units[2], strict=True))
+        export_model(unit, target, tmp_path / "own", **options)
+        (own,) = (tmp_path / "own").glob(f"*.{ending}")
+        text = own.read_text("utf-8")
+        if target == "genesis":
+            expected = {name: value for name, value in json.loads(text).items() if name in found}
+        else:
+            values = {name: float(value) for name, value in re.findall(r"float (\S+) = (\S+)", text)}
+            expected = {name: value for name, value in values.items() if value > 0.0}
+        assert found == pytest.approx(expected, rel=1e-6)
+        assert fleet_of(tmp_path, target).servo(0)["law"] == "voltage"
 
 
 def test_what_is_not_possible_is_refused(spread, tmp_path):
