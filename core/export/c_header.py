@@ -28,7 +28,7 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, se
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.friction import CONTACTS
 from core.kernel.layout import Slot
@@ -127,7 +127,13 @@ def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: s
 
     single = "single" if precision == "float" else precision
     how = f"compiled with {Path(compiler()).name} in {single} precision"
-    return measured(model, options, "c", how, exact_rollout(model, folder, options, write_c, simulate))
+    return measured(
+        model,
+        options,
+        "c",
+        how,
+        rollout_of_files(model, folder, options, write_c, simulate),
+    )
 
 
 def compiler() -> str:

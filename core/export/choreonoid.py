@@ -10,13 +10,14 @@ Both files are YAML, written and read by a YAML library; angles in body files ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import yaml
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
@@ -31,14 +32,14 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, se
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
+from core.export.protocol import held_commands, measured
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
 from core.stiction.bristle import Bristle
 from core.stiction.laws import Stribeck
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)
@@ -238,21 +239,22 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     """Simulate body and friction of an export by the customizer's rule at their step; raises ExportError."""
     name = slug(model.title)
     body = read_body(folder / f"{name}.pendulum.body")
-    friction, gains = read_friction(folder / f"{name}.friction.yaml")
-    settings = settings_of(model, options, "choreonoid")
-    bench, step = options.bench or default_bench(model), friction.dt
-    pendulum = (body.inertia, body.moment * bench.gravity, body.offset)
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, step, held=True)
-        path, time = make_trajectory(trajectory), step * np.arange(len(expected))
-        goal, enable = path.goal(time), path.torque_enable(time).astype(np.float64)
-        limited = (gains[0], gains[1], min(gains[2], body.effort))
-        actual = simulate_choreonoid(friction, limited, pendulum, goal, enable)
-        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
-    how = f"body and friction read back and simulated here by seed 001's algorithm at {step * 1e3:g} ms"
-    return Check(how=how, errors=errors)
+    friction, (kp, kd, limit) = read_friction(folder / f"{name}.friction.yaml")
+    own, bench = settings_of(model, options, "choreonoid"), options.bench or default_bench(model)
+    rotor = body.inertia - bench.inertia
+
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
+        for run in runs:
+            pendulum = (body.inertia, body.moment * bench.gravity, body.offset)
+            if run.bench != bench:
+                pendulum = (run.bench.inertia + rotor, run.bench.gravity_torque, body.offset)
+            share = run.settings.kp / own.kp
+            damping = kd * (math.sqrt(share) if model.control.law == "current" else 1.0)
+            gains = (kp * share, damping, min(limit, body.effort))
+            yield simulate_choreonoid(friction, gains, pendulum, *held_commands(run.trajectory, step))
+
+    how = "body and friction read back and simulated here by seed 001's algorithm"
+    return measured(model, options, "choreonoid", how, rollout, step=friction.dt)
 
 
 def _friction_of(friction: ChoreonoidFriction, drive: Drive) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -27,7 +27,7 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import numbers, pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -129,20 +129,22 @@ def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check
     require_unchanged(folder, PROGRAMS)
     name = slug(model.title)
 
-    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
-        scene, servo = place / f"{name}.drake.sdf", place / f"{name}.servo.json"
-        for run in runs:
-            goals, enable = held_commands(run.trajectory, step)
-            yield program("servobench_drake").simulate(
-                scene,
-                {JOINT: servo},
-                lambda t, goals=goals, enable=enable: (goals[round(t / step)], enable[round(t / step)]),
-                step * len(goals),
-                step,
-                run.bench.gravity,
-            )[:, 0]
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:
+        commands = [held_commands(run.trajectory, step) for run in runs]
+        steps = min(len(goals) for goals, _ in commands)
+        goals, enables = (np.array([command[k][:steps] for command in commands]).T for k in (0, 1))
+        moved = program("servobench_drake").simulate(
+            place / f"{name}.drake.sdf",
+            {JOINT: place / f"{name}.servo.json"},
+            lambda t: (goals[round(t / step)], enables[round(t / step)]),
+            step * steps,
+            step,
+            runs[0].bench.gravity,
+            len(runs),
+        )
+        return moved.T
 
-    rollout = exact_rollout(model, folder, options, write_drake, simulate)
+    rollout = rollout_of_files(model, folder, options, write_drake, simulate)
     try:
         return measured(model, options, "drake", f"run in Drake {version('drake')}", rollout)
     except (RuntimeError, ValueError) as error:

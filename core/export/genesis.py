@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError, NotChecked
@@ -40,12 +43,12 @@ from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
 from core.export.notes import fidelity, fit_notes, missing_terms, settings_note
 from core.export.programs import require_unchanged
+from core.export.protocol import by_condition, measured, tilted
 from core.export.servo_file import servo_text, standalone_text
 from core.finite import is_finite
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES
 
 DRIVES = ("servo", "plain")
 PROGRAM = "servobench_genesis.py"
@@ -193,27 +196,36 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
     name = slug(model.title)
     numbers = folder / _numbers_file(name, options)
     drive = read_drive(numbers) if options.drive == "plain" else None
-    bench, settings = options.bench or default_bench(model), settings_of(model, options, "genesis")
-    if importlib.util.find_spec("genesis"):
+    own, engine = settings_of(model, options, "genesis"), importlib.util.find_spec("genesis") is not None
+    if engine:
         require_unchanged(folder, PROGRAMS)
-        files = (folder / f"{name}.genesis.xml", numbers)
-        angles = positions_apart(PROGRAM, files, PAPER_TRAJECTORIES, options.timestep, "Genesis")
-        how = f"run in Genesis {version('genesis-world')} with a time step of {options.timestep * 1e3:g} ms"
+        how = f"run in Genesis {version('genesis-world')}"
     elif drive is not None:
-        read, own = as_model(drive, model.servo)
-        tilted = replace(bench, angle_offset=bench.angle_offset + model.values.get("q_offset", 0.0))
-        runs = [GridRun(trajectory=trajectory, bench=tilted, settings=own) for trajectory in PAPER_TRAJECTORIES]
-        angles = [converged_positions(read, run, options.timestep) for run in runs]
         how = f"{numbers.name} read back and simulated here (Genesis is not installed)"
     else:
         raise NotChecked("Genesis is not installed here: pip install genesis-world")
-    errors = {}
-    for trajectory, positions in zip(PAPER_TRAJECTORIES, angles, strict=True):
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, options.timestep)
-        count = min(len(expected), len(positions))
-        errors[trajectory] = 1e3 * float(np.abs(positions[:count] - expected[:count]).mean())
-    return Check(how=how, errors=errors)
+
+    def under_one(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
+        settings, bench = runs[0].settings, runs[0].bench
+        now = None if drive is None else _at_gain(drive, model, settings.kp / own.kp)
+        if not engine and now is not None:
+            read, read_settings = as_model(now, model.servo)
+            there = [replace(tilted(run, model), settings=read_settings) for run in runs]
+            return [converged_positions(read, run, step, held=True) for run in there]
+        with TemporaryDirectory() as place:
+            scene, servo = Path(place) / "scene.xml", Path(place) / numbers.name
+            scene.write_text(xml_text(pendulum_scene(name, model, bench, settings, step)), encoding="utf-8")
+            rigid = with_contact(model, "rigid")
+            servo.write_text(servo_text(rigid, settings) if now is None else drive_text(now), encoding="utf-8")
+            files = (scene, numbers if settings == own else servo)
+            return positions_apart(PROGRAM, files, [run.trajectory for run in runs], step, "Genesis")
+
+    return measured(model, options, "genesis", how, by_condition(under_one))
+
+
+def _at_gain(numbers: Mapping[str, float], model: ServoModel, share: float) -> dict[str, float]:
+    falls = math.sqrt(share) if model.control.law == "current" else 1.0
+    return {**numbers, "kp": numbers["kp"] * share, "kv": numbers["kv"] * falls}
 
 
 def _numbers_file(name: str, options: GenesisOptions) -> str:

@@ -15,7 +15,9 @@ the engine holds the velocity it clips with. Friction M1 is the joint's in the e
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,19 +26,17 @@ from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
-from core.export.servo_file import servo_text, standalone_text
+from core.export.protocol import held_commands, measured, tilted
+from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.friction import CONTACT_TITLES, CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 PROGRAMS = ("servobench_isaaclab.py", "servobench_torch.py")
-CHECK_STEP = 5e-3
-"""Time step of the check [s]: the engine's default."""
 KEPT = ("error_gain_ratio",)
 """Command path terms of the engine's own DC motor."""
 NO_LIMIT = 10.0
@@ -105,45 +105,47 @@ def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
 
 def check_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the exported servo on a pendulum that moves as the engine moves joints; raises ExportError."""
-    settings = settings_of(model, options, "isaaclab")
-    bench = options.bench or default_bench(model)
+    engine("torch", "PyTorch", "torch")
     require_unchanged(folder, PROGRAMS)
-    file = folder / f"{slug(model.title)}.servo.json"
-    expected = [
-        converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings), CHECK_STEP)
-        for name in PAPER_TRAJECTORIES
-    ]
-    samples = min(len(run) for run in expected)
-    actual = _simulated(file, bench, model.values.get("q_offset", 0.0), samples)
-    errors = {
-        name: 1e3 * float(np.abs(run[:samples] - positions).mean())
-        for name, run, positions in zip(PAPER_TRAJECTORIES, expected, actual, strict=True)
-    }
-    how = f"the exported servo on a pendulum simulated here as the engine does, with a time step of {CHECK_STEP:g} s"
-    return Check(how=how, errors=errors)
+    file, how = folder / f"{slug(model.title)}.servo.json", "moved here as the engine moves joints"
+
+    def rollout(runs: Sequence[GridRun], step: float) -> np.ndarray:
+        return _simulated(file, model, [tilted(run, model) for run in runs], step)
+
+    return measured(model, options, "isaaclab", f"the exported servo on a pendulum {how}", rollout)
 
 
-def _simulated(file: Path, bench: Bench, offset: float, samples: int) -> np.ndarray:
-    """Positions (trajectories, samples) [rad]: new velocity first, then position; friction from the load before."""
+def _simulated(servo: Path, model: ServoModel, runs: Sequence[GridRun], step: float) -> np.ndarray:
+    """Positions (runs, steps) [rad]: new velocity first, then position; friction from the load before."""
     torch = engine("torch", "PyTorch", "torch")
-    trajectories = [make_trajectory(name) for name in PAPER_TRAJECTORIES]
-    time = CHECK_STEP * np.arange(samples)
-    goals = torch.tensor(np.array([t.goal(time) for t in trajectories])).float()[:, :, None]
-    enables = torch.tensor(np.array([t.torque_enable(time) for t in trajectories])).float()[:, :, None]
+    commands = [held_commands(run.trajectory, step) for run in runs]
+    samples = min(len(goal) for goal, _ in commands)
+
+    def column(values: Iterable[float]) -> Any:
+        return torch.tensor(list(values), dtype=torch.float)[:, None]
+
+    goals, enables = (
+        torch.tensor(np.array([command[k][:samples] for command in commands])).float()[:, :, None] for k in (0, 1)
+    )
+    module = program("servobench_torch")
     try:
-        servo = program("servobench_torch").TorchServo([file], len(trajectories), CHECK_STEP, contacts=tuple(CONTACTS))
+        servos = module.TorchServo([servo], len(runs), step, lead=module.STAGGERED, contacts=tuple(CONTACTS))
     except ValueError as error:
         raise ExportError(f"check of an export to isaaclab: {error}") from None
-    inertia = bench.inertia + servo.numbers["armature"]
-    position, velocity, before = torch.zeros(3, len(trajectories), 1)
-    positions = np.empty((len(trajectories), samples))
+    for gain in ("kp", "kv"):
+        own = [servo_numbers(model, run.settings)[gain] for run in runs]
+        servos.numbers[gain] *= column(value / own[0] if own[0] else 1.0 for value in own)
+    inertia = column(run.bench.inertia for run in runs) + servos.numbers["armature"]
+    gravity, offset = (column(getattr(run.bench, name) for run in runs) for name in ("gravity_torque", "angle_offset"))
+    position, velocity, earlier, load = torch.zeros(4, len(runs), 1)
+    positions = np.empty((len(runs), samples))
     for k in range(samples):
         positions[:, k] = position[:, 0]
-        motor = servo.motor_torque(goals[:, k], position, velocity, enables[:, k])
-        friction = servo.applied_friction(inertia, velocity, motor, before)
-        before = -bench.gravity_torque * torch.sin(position + bench.angle_offset + offset)
-        velocity = velocity + CHECK_STEP * (motor + friction + before) / inertia
-        position = position + CHECK_STEP * velocity
+        motor = servos.staggered_torque(goals[:, k], position, velocity, earlier, inertia, enables[:, k])
+        friction = servos.applied_friction(inertia, velocity, motor, load)
+        earlier, load = velocity, -gravity * torch.sin(position + offset)
+        velocity = velocity + step * (motor + friction + load) / inertia
+        position = position + step * velocity
     return positions
 
 

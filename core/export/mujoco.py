@@ -7,28 +7,34 @@ target "mujoco-hook" brings M1–M6 as they are. The engine itself is only neede
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import default_bench
-from core.export.mujoco_check import check_mujoco
+from core.export.grid import GridRun, default_bench
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import (
     BRAKE_GROUP,
     DRIVE_GROUP,
     EXPRESSIBLE,
     SYNTAXES,
     actuator_classes,
+    read_setup,
     scene_element,
     servo_element,
     xml_text,
 )
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import mujoco_engine
+from core.export.protocol import measured, rollout_of_files
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -56,17 +62,7 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     settings = settings_of(model, options, "mujoco")
     _require_possible(options)
     bench = options.bench or default_bench(model)
-    form = Form(
-        friction="m2" if options.friction == "lugre" else "m1",
-        kept=EXPRESSIBLE[options.syntax],
-        plain_drive=options.syntax == "3.1" and model.control.law == "current",
-    )
-    missing = missing_terms(model, form)
-    if form.friction == "m1" and not missing:
-        approximation, written = None, in_form(model, bench, form)
-    else:
-        approximation = approximate(model, bench, settings, form)
-        written = approximation.model
+    written, approximation, missing = _as_written(model, bench, settings, options)
     name = slug(model.title)
     notes = [
         *_fidelity_notes(model, missing, approximation, options),
@@ -88,18 +84,53 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
+def _as_written(
+    model: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
+) -> tuple[ServoModel, Approximation | None, list[str]]:
+    """The model that is written, how it was found unless exact, and what MuJoCo has no place for."""
+    form = Form(
+        friction="m2" if options.friction == "lugre" else "m1",
+        kept=EXPRESSIBLE[options.syntax],
+        plain_drive=options.syntax == "3.1" and model.control.law == "current",
+    )
+    missing = missing_terms(model, form)
+    if form.friction == "m1" and not missing:
+        return in_form(model, bench, form), None, missing
+    approximation = approximate(model, bench, settings, form)
+    return approximation.model, approximation, missing
+
+
 def bench_title(bench: Bench) -> str:
     """How a README names a pendulum."""
     return f"{bench.mass:g} kg at {bench.length:g} m"
 
 
 def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Check:
-    """Run the exported scene at 0.1 ms; raises ExportError, also where the installed MuJoCo reads another syntax."""
+    """Run the exported scene, and the written servo at other loads and gains, in MuJoCo.
+
+    Raises ExportError, also where the installed MuJoCo reads another syntax.
+    """
     version = str(mujoco_engine().__version__)
     installed = tuple(int(part) for part in version.split(".")[:2])
     if options.syntax == "3.7" and not (3, 7) <= installed < (3, 12):
         raise ExportError(f"syntax 3.7 is for {VERSIONS['3.7']}, and {version} is installed here: it cannot be checked")
-    return check_mujoco(model, folder, options)
+    own, bench = settings_of(model, options, "mujoco"), options.bench or default_bench(model)
+    name, delay = slug(model.title), model.values.get("command_delay", 0.0)
+    read_setup(scene_of(folder, model))
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        return [simulate_in_mujoco(scene_of(place, model), run.trajectory, step, delay) for run in runs]
+
+    def write(model: ServoModel, place: Path, at: MujocoOptions) -> None:
+        settings, load = settings_of(model, at, "mujoco"), at.bench or bench
+        written, file = _as_written(model, bench, own, options)[0], f"{name}.servo.xml"
+        servo = servo_element(name, written, settings, at.timestep, at.syntax)
+        scene = scene_element(name, file, model, written, load, settings, at.timestep, at.syntax)
+        for path, root in ((place / file, servo), (scene_of(place, model), scene)):
+            path.write_text(xml_text(root), encoding="utf-8")
+
+    rollout = rollout_of_files(model, folder, options, write, simulate)
+    return measured(model, options, "mujoco", f"run in MuJoCo {version}", rollout)
 
 
 def _require_possible(options: MujocoOptions) -> None:

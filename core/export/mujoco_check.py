@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.contract import Check, ServoOptions
 from core.export.files import slug
 from core.export.grid import GridRun, converged_positions
 from core.export.mujoco_xml import BRAKE_GROUP, DRIVE_GROUP, read_setup
@@ -28,15 +27,6 @@ CHECK_STEP = 1e-4
 def scene_of(folder: Path | str, model: ServoModel) -> Path:
     """Path of the pendulum scene that an export of the model wrote into a folder."""
     return Path(folder) / f"{slug(model.title)}.pendulum.xml"
-
-
-def check_mujoco(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run an exported scene at 0.1 ms; raises ExportError as `errors_in_mujoco` does."""
-    version = mujoco_engine().__version__
-    return Check(
-        how=f"run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms",
-        errors=errors_in_mujoco(folder, model),
-    )
 
 
 def errors_in_mujoco(folder: Path | str, model: ServoModel, timestep: float = CHECK_STEP) -> dict[str, float]:

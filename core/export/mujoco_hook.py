@@ -25,7 +25,7 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import mujoco_engine, program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel
@@ -117,7 +117,7 @@ def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
         scene, servo = place / f"{name}.hook.xml", place / f"{name}.servo.json"
         return [simulate_hook(scene, servo, run.trajectory, step) for run in runs]
 
-    rollout = exact_rollout(model, folder, options, write_hook, simulate)
+    rollout = rollout_of_files(model, folder, options, write_hook, simulate)
     return measured(model, options, "mujoco-hook", f"run in MuJoCo {version}", rollout)
 
 

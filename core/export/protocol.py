@@ -1,6 +1,6 @@
 """How every export is checked: the same runs under the same commands, against the identified model.
 
-    return measured(model, options, "drake", "run in Drake 1.51.1", lambda runs, step: [move(r, step) for r in runs])
+    return measured(model, options, "drake", "run in Drake 1.51.1", rollout)
 
 The four trajectories of seed 004, from rest at 0, at half, nominal and double load and at half and double gain. A goal
 is that of the beginning of a step and is held over it, as an engine's controller gives it, in the export and in the
@@ -10,6 +10,8 @@ one the export's example uses.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,15 +21,18 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.contract import Check, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, ServoOptions, settings_of
+from core.export.drive import Drive
+from core.export.envelope_drive import EnvelopeDrive
 from core.export.grid import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 Array = NDArray[np.float64]
 Rollout = Callable[[Sequence[GridRun], float], Iterable[Array]]
-"""Positions of exported pendulums before each step [rad], a run each; the step [s]."""
+"""The runs and the step [s] to the positions of the exported pendulum before each step [rad], an array each run."""
 Options = TypeVar("Options", bound=ServoOptions)
+AnyDrive = TypeVar("AnyDrive", Drive, EnvelopeDrive)
 
 CONDITIONS: Mapping[str, tuple[float, float]] = {
     "": (1.0, 1.0),
@@ -52,55 +57,69 @@ def measured(
 
     Args:
         how: Where the motion was computed, e.g. "run in MuJoCo 4.0.0".
-        rollout: Is called once for each condition, with its four runs, the export's own condition first.
         step: Of the engine [s]; None: that of the export's example.
     """
     step = step or options.timestep
+    runs = conditions(model, options, target)
     errors: dict[str, float] = {}
-    for condition, runs in conditions(model, options, target):
-        for run, actual in zip(runs, rollout(runs, step), strict=True):
-            expected = converged_positions(model, run, step, held=True)
-            count = min(len(expected), len(actual))
-            error = 1e3 * float(np.abs(actual[:count] - expected[:count]).mean())
-            errors[", ".join(filter(None, (run.trajectory, condition)))] = error
+    for (name, run), actual in zip(runs.items(), rollout(list(runs.values()), step), strict=True):
+        expected = converged_positions(model, run, step, held=True)
+        count = min(len(expected), len(actual))
+        errors[name] = 1e3 * float(np.abs(actual[:count] - expected[:count]).mean())
     return Check(how=f"{how} with a time step of {step * 1e3:g} ms", errors=errors)
 
 
-def conditions(model: ServoModel, options: ServoOptions, target: str) -> Iterator[tuple[str, list[GridRun]]]:
-    """Name of each condition and its runs."""
+def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[str, GridRun]:
+    """The protocol's runs by their names in a `Check`; the export's own load and gain first."""
     settings, bench = settings_of(model, options, target), options.bench or default_bench(model)
-    for condition, (load, gain) in CONDITIONS.items():
-        yield (
-            condition,
-            [
-                GridRun(trajectory=name, bench=loaded(bench, load), settings=replace(settings, kp=settings.kp * gain))
-                for name in PAPER_TRAJECTORIES
-            ],
+    return {
+        ", ".join(filter(None, (name, condition))): GridRun(
+            trajectory=name, bench=loaded(bench, load), settings=replace(settings, kp=settings.kp * gain)
         )
+        for condition, (load, gain) in CONDITIONS.items()
+        for name in PAPER_TRAJECTORIES
+    }
 
 
-def exact_rollout(
+def by_condition(rollout: Rollout) -> Rollout:
+    """A rollout that is asked for the runs of one load and gain at a time."""
+
+    def one_by_one(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
+        for _, group in itertools.groupby(runs, key=lambda run: (run.bench, run.settings)):
+            yield from rollout(list(group), step)
+
+    return one_by_one
+
+
+def rollout_of_files(
     model: ServoModel,
     folder: Path,
     options: Options,
-    write: Callable[[ServoModel, Path, Options], ExportResult],
+    write: Callable[[ServoModel, Path, Options], object],
     simulate: Callable[[Path, Sequence[GridRun], float], Iterable[Array]],
 ) -> Rollout:
-    """Rollout of an export that writes every model as it is: the folder's files, and such of other loads and gains.
+    """Rollout of an export's files, and of such files at other loads and gains, written aside.
 
-    simulate: runs the files of a folder, all runs under the same condition.
+    write: writes files for options of another bench and gain; simulate: runs the files of a folder, all runs under
+    one condition.
     """
     own = (options.bench or default_bench(model), settings_of(model, options, "check").kp)
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterable[Array]:
         asked = (runs[0].bench, runs[0].settings.kp)
         if asked == own:
-            return list(simulate(folder, runs, step))
+            return simulate(folder, runs, step)
         with TemporaryDirectory() as place:
             write(model, Path(place), replace(options, bench=asked[0], kp=asked[1]))
             return list(simulate(Path(place), runs, step))
 
-    return rollout
+    return by_condition(rollout)
+
+
+def at_gain(drive: AnyDrive, model: ServoModel, share: float) -> AnyDrive:
+    """A drive in place of a model at a share of its gain; a current law's damping follows the gain's root."""
+    falls = math.sqrt(share) if model.control.law == "current" else 1.0
+    return replace(drive, stiffness=drive.stiffness * share, damping=drive.damping * falls)
 
 
 def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,11 +26,12 @@ from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.protocol import measured, tilted
 from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 
@@ -123,16 +125,16 @@ def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> 
 
 def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Simulate the world of an export by gz-sim's rules at its step; raises ExportError."""
-    gz, pendulum, step = read_world(folder / f"{slug(model.title)}.pendulum.sdf")
-    settings = settings_of(model, options, "sdformat")
-    bench = options.bench or default_bench(model)
-    errors = {}
-    for name in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=name, bench=bench, settings=settings)
-        actual = simulate_gz(gz, model.servo, replace(run, bench=pendulum), 1.0, step)
-        expected = converged_positions(model, run, step, held=True)
-        errors[name] = 1e3 * float(np.abs(actual - expected).mean())
-    return Check(how=f"the world read back and simulated here by gz-sim's rules at {step * 1e3:g} ms", errors=errors)
+    gz, pendulum, world_step = read_world(folder / f"{slug(model.title)}.pendulum.sdf")
+    own, bench = settings_of(model, options, "sdformat"), options.bench or default_bench(model)
+
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
+        for run in runs:
+            there = replace(run, bench=pendulum) if run.bench == bench else tilted(run, model)
+            yield simulate_gz(gz, model.servo, there, run.settings.kp / own.kp, step)
+
+    how = "the world read back and simulated here by gz-sim's rules"
+    return measured(model, options, "sdformat", how, rollout, step=world_step)
 
 
 def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, list[str]]:
@@ -147,11 +149,9 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
 
 def _errors(model: ServoModel, gz: GzServo, runs: list[GridRun], kp: float, step: float) -> Array:
     """Mean absolute position error of each run [rad]."""
-    offset = model.values.get("q_offset", 0.0)
     errors = np.empty(len(runs))
     for i, run in enumerate(runs):
-        tilted = replace(run, bench=replace(run.bench, angle_offset=run.bench.angle_offset + offset))
-        actual = simulate_gz(gz, model.servo, tilted, run.settings.kp / kp, step)
+        actual = simulate_gz(gz, model.servo, tilted(run, model), run.settings.kp / kp, step)
         errors[i] = np.abs(actual - converged_positions(model, run, step, held=True)).mean()
     return errors
 

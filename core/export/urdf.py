@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +27,11 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, se
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine
+from core.export.protocol import at_gain, held_commands, measured, tilted
 from core.export.xml_reading import (
     LARGEST_FILE,
     Rule,
@@ -44,14 +46,11 @@ from core.export.xml_reading import (
 )
 from core.friction import CONTACTS
 from core.model import ServoModel
-from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 FORM = Form(plain_drive=True)
 JOINT = "servo"
 STOP = 2.0 * math.pi
 """Where the example's joint ends, beyond any trajectory [rad]; a revolute joint must end somewhere."""
-CHECK_STEP = 2e-4
-"""Time step of the check [s]; a multiple of the reference's."""
 DRIVE_FORMAT = "servobench-drive"
 DRIVE_UNITS = {
     "stiffness": "N·m/rad",
@@ -264,42 +263,42 @@ def read_drive(folder: Path, name: str) -> Drive:
 
 
 def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the pendulum in MuJoCo with the drive of its JSON at 0.2 ms; raises ExportError."""
-    name = slug(model.title)
-    drive = read_drive(folder, name)
-    settings = settings_of(model, options, "urdf")
-    bench = options.bench or default_bench(model)
-    errors = {}
-    for trajectory in PAPER_TRAJECTORIES:
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings)
-        expected = converged_positions(model, run, CHECK_STEP)
-        actual = simulate_urdf(folder / f"{name}.pendulum.urdf", drive, trajectory, bench.gravity)
-        errors[trajectory] = 1e3 * float(np.abs(actual - expected).mean())
-    version = mujoco_engine().__version__
-    how = f"compiled and run in MuJoCo {version} with a time step of {CHECK_STEP * 1e3:g} ms and the drive of the JSON"
-    return Check(how=how, errors=errors)
+    """Run the pendulum in MuJoCo with the drive of its JSON; raises ExportError."""
+    name, version = slug(model.title), mujoco_engine().__version__
+    drive, robot = read_drive(folder, name), folder / f"{name}.pendulum.urdf"
+    own, bench = settings_of(model, options, "urdf"), options.bench or default_bench(model)
+
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
+        for run in runs:
+            moved = tilted(run, model).bench
+            text = robot_element(name, drive, moved, moved.angle_offset) if run.bench != bench else None
+            scene = robot.read_text("utf-8") if text is None else xml_text(text)
+            now = at_gain(drive, model, run.settings.kp / own.kp)
+            yield simulate_urdf(scene, now, run.trajectory, run.bench.gravity, step)
+
+    return measured(
+        model, options, "urdf", f"compiled and run in MuJoCo {version}, with the drive of the JSON", rollout
+    )
 
 
-def simulate_urdf(path: Path, drive: Drive, trajectory: str, gravity: float) -> NDArray[np.float64]:
-    """Positions of the pendulum in MuJoCo on a trajectory, one before each step of `CHECK_STEP` [rad]."""
+def simulate_urdf(robot: str, drive: Drive, trajectory: str, gravity: float, step: float) -> NDArray[np.float64]:
+    """Positions of the pendulum in MuJoCo on a trajectory, one before each step [rad]; robot: text of its file."""
     mujoco = mujoco_engine()
     try:
-        engine: Any = mujoco.MjModel.from_xml_path(str(path))
+        engine: Any = mujoco.MjModel.from_xml_string(robot)
     except ValueError as error:
-        raise ExportError(f"{path}: MuJoCo does not take it: {error}") from None
-    engine.opt.timestep = CHECK_STEP
+        raise ExportError(f"MuJoCo does not take the robot: {error}") from None
+    engine.opt.timestep = step
     engine.opt.gravity[:] = (0.0, 0.0, -gravity)
     engine.dof_armature[:] = drive.armature
     engine.dof_solref[:] = (1e-5, 1.0)
     engine.dof_solimp[:] = (0.9999, 0.9999, 0.001, 0.5, 2.0)
     data = mujoco.MjData(engine)
     mujoco.mj_setConst(engine, data)
-    path_of_goal = make_trajectory(trajectory)
-    time = CHECK_STEP * np.arange(round(path_of_goal.duration / CHECK_STEP))
-    goal, driven = path_of_goal.goal(time), path_of_goal.torque_enable(time)
-    positions = np.empty(len(time))
+    goal, driven = held_commands(trajectory, step)
+    positions = np.empty(len(goal))
     limit = drive.torque_limit
-    for k in range(len(time)):
+    for k in range(len(goal)):
         position, velocity = float(data.qpos[0]), float(data.qvel[0])
         positions[k] = position
         effort = drive.stiffness * (goal[k] - position) - drive.damping * velocity

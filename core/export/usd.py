@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
@@ -30,11 +33,11 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import require_unchanged
+from core.export.protocol import at_gain, by_condition, measured, tilted
 from core.export.servo_file import standalone_text
 from core.export.usd_reading import read_layer
 from core.friction import CONTACTS
 from core.model import ServoModel
-from core.trajectories import PAPER_TRAJECTORIES
 
 FORM = Form(kept=("error_gain_ratio",))
 PROGRAM = "servobench_physx.py"
@@ -240,24 +243,26 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
     joint = read_layer(pendulum).get("/Pendulum/Joint")
     if joint is None or joint.reference != f"./{layer.name}":
         raise ExportError(f"{pendulum}: no joint of the servo {layer.name} in it")
-    bench = options.bench or default_bench(model)
-    if all(importlib.util.find_spec(package) for package in ENGINE_PACKAGES):
+    own, engine = settings_of(model, options, "usd"), all(map(importlib.util.find_spec, ENGINE_PACKAGES))
+    if engine:
         require_unchanged(folder, (PROGRAM,))
-        how = f"run in PhysX (ovphysx {version('ovphysx')}) with a time step of {options.timestep * 1e3:g} ms"
-        angles = positions_apart(PROGRAM, (pendulum,), PAPER_TRAJECTORIES, options.timestep, "PhysX")
+        how = f"run in PhysX (ovphysx {version('ovphysx')})"
     else:
-        read, own = as_model(servo, model.servo)
-        tilted = replace(bench, angle_offset=bench.angle_offset + model.values.get("q_offset", 0.0))
         how = f"{layer.name} read back and simulated here (PhysX is not installed)"
-        runs = [GridRun(trajectory=trajectory, bench=tilted, settings=own) for trajectory in PAPER_TRAJECTORIES]
-        angles = [converged_positions(read, run, options.timestep) for run in runs]
-    errors = {}
-    for trajectory, positions in zip(PAPER_TRAJECTORIES, angles, strict=True):
-        run = GridRun(trajectory=trajectory, bench=bench, settings=settings_of(model, options, "usd"))
-        expected = converged_positions(model, run, options.timestep)
-        count = min(len(expected), len(positions))
-        errors[trajectory] = 1e3 * float(np.abs(positions[:count] - expected[:count]).mean())
-    return Check(how=how, errors=errors)
+
+    def under_one(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
+        now = at_gain(servo, model, runs[0].settings.kp / own.kp)
+        if not engine:
+            read, settings = as_model(now, model.servo)
+            there = [replace(tilted(run, model), settings=settings) for run in runs]
+            return [converged_positions(read, run, step, held=True) for run in there]
+        with TemporaryDirectory() as place:
+            for file, text in ((layer, servo_text(now)), (pendulum, pendulum_text(layer.name, model, runs[0].bench))):
+                (Path(place) / file.name).write_text(text, encoding="utf-8")
+            scene = Path(place) / pendulum.name
+            return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
+
+    return measured(model, options, "usd", how, by_condition(under_one))
 
 
 _VISCOUS = "viscousFrictionCoefficient"

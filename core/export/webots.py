@@ -29,7 +29,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_text, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -262,7 +262,13 @@ def check_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
         return [simulate_world(world, place / world.servo_file, run.trajectory) for run in runs]
 
     how = f"{PROGRAM} run here on the world's pendulum with Webots' integrator"
-    return measured(model, options, "webots", how, exact_rollout(model, folder, options, write_webots, simulate))
+    return measured(
+        model,
+        options,
+        "webots",
+        how,
+        rollout_of_files(model, folder, options, write_webots, simulate),
+    )
 
 
 def simulate_world(world: World, servo: Path | Mapping[str, Any], trajectory: str) -> NDArray[np.float64]:

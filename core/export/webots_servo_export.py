@@ -11,12 +11,12 @@ from pathlib import Path
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drive_fit import require_gains
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, default_bench
+from core.export.grid import default_bench
 from core.export.notes import settings_note
+from core.export.protocol import conditions
 from core.export.webots_servo import fit_servo_node, node_errors
 from core.friction import CONTACTS
 from core.model import ServoModel
-from core.trajectories import PAPER_TRAJECTORIES
 from core.webots.fields import ServoFields, seed_name
 from core.webots.nodes import read_servo_node
 from core.webots.vrml import Node, Schema, vrml_text
@@ -74,14 +74,11 @@ def node_text(title: str, node: ServoFields) -> str:
 def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Simulate the node of an export by seed 002's rule; raises ExportError."""
     node = read_servo_node(folder / f"{slug(model.title)}.servo.wrl")
-    settings = settings_of(model, options, "webots-servo")
-    bench, step = options.bench or default_bench(model), options.timestep
-    grid = [GridRun(trajectory=name, bench=bench, settings=settings) for name in PAPER_TRAJECTORIES]
-    errors = 1e3 * node_errors(model, node, grid, settings.kp, step)
-    return Check(
-        how=f"the node read back and simulated here by its manual's rule at {step * 1e3:g} ms",
-        errors=dict(zip(PAPER_TRAJECTORIES, errors.tolist(), strict=True)),
-    )
+    kp, step = settings_of(model, options, "webots-servo").kp, options.timestep
+    runs = conditions(model, options, "webots-servo")
+    errors = dict(zip(runs, 1e3 * node_errors(model, node, list(runs.values()), kp, step), strict=True))
+    how = f"the node read back and simulated here by its manual's rule with a time step of {step * 1e3:g} ms"
+    return Check(how=how, errors={name: float(error) for name, error in errors.items()})
 
 
 _USAGE = """\

@@ -228,18 +228,22 @@ def simulate(
     duration: float,
     time_step: float = 1e-3,
     gravity: float = 9.80665,
+    copies: int = 1,
 ) -> np.ndarray:
-    """Positions of the joints of a model file, one row before each step, (steps, joints) [rad].
+    """Positions of the joints of a model file, one row before each step, (steps, joints of all copies) [rad].
 
     joints: see `attach`; command: time [s] to goals [rad] and enable, of all joints or one number for each;
-    gravity [m/s²].
+    gravity [m/s²]; copies: of a file with one model, side by side in one plant.
     """
     builder = DiagramBuilder()
     plant, _ = AddMultibodyPlantSceneGraph(builder, time_step)
     plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, -gravity])
     parser = Parser(plant)
     parser.SetStrictParsing()
-    parser.AddModels(str(model))
+    parser.SetAutoRenaming(True)
+    instances = [plant.GetModelInstanceName(i) for _ in range(copies) for i in parser.AddModels(str(model))]
+    if copies > 1:
+        joints = {f"{instance}::{name}": servo for instance in instances for name, servo in joints.items()}
     servos = attach(builder, plant, joints)
     simulator = Simulator(builder.Build())
     root = simulator.get_mutable_context()

@@ -43,9 +43,9 @@ import numpy as np
 import torch
 
 if __package__:
-    from .servobench_torch import TorchServo
+    from .servobench_torch import STAGGERED, TorchServo
 else:  # copied beside a script and not into a package
-    from servobench_torch import TorchServo
+    from servobench_torch import STAGGERED, TorchServo
 
 __all__ = ["Drive", "Servos", "move", "set_drive"]
 
@@ -84,7 +84,7 @@ class Servos:
         self._step = float(scene.sim.substep_dt)
         self._single = scene.n_envs == 0
         self.servo = TorchServo(
-            list(joints.values()), max(scene.n_envs, 1), self._step, device=gs.device, dtype=gs.tc_float
+            list(joints.values()), max(scene.n_envs, 1), self._step, lead=STAGGERED, device=gs.device, dtype=gs.tc_float
         )
         self._set("armature", self.servo.numbers["armature"])
         self._set("frictionloss", self.servo.numbers["friction_base"] + SMALLEST_BUDGET)

@@ -17,8 +17,11 @@ from its motion,
     τ_e = J·(v − v_previous)/Δt − τ_applied,        J = load_inertia + armature
 
 and friction is clipped to what stops this J within the step (Algorithm 1, lines 4–6); that of an elastoplastic contact
-(seed 001) is taken at the velocity this J has at the end of the step. Choose J rather too small: the
-estimate is stable as long as J is less than a third above the inertia the joint really has.
+(seed 001) is taken at the velocity this J has at the end of the step. Choose J rather too small: the estimate is stable
+as long as J is less than a third above the inertia the joint really has.
+
+The engine moves positions with the new velocity, so its velocities stand half a step before its positions: goals are
+taken half a step later, and what falls with the velocity half a step on.
 
 `plain_cfg` is the engine's own DC motor instead, with Coulomb–viscous friction in the engine.
 
@@ -38,9 +41,9 @@ from isaaclab.actuators import ActuatorBase, ActuatorBaseCfg, DCMotorCfg  # pyri
 from isaaclab.utils.configclass import configclass  # pyright: ignore[reportMissingImports]
 
 if __package__:
-    from .servobench_torch import CONTACTS, TorchServo, read_servo
+    from .servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 else:  # copied beside a script and not into a package
-    from servobench_torch import CONTACTS, TorchServo, read_servo
+    from servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 
 
 def servo_cfg(
@@ -93,7 +96,9 @@ class ServoBenchActuator(ActuatorBase):
     def __init__(self, cfg: "ServoBenchActuatorCfg", *args: Any, **kwargs: Any) -> None:
         super().__init__(cfg, *args, **kwargs)
         numbers = [_servo_of(cfg.servos, name) for name in self.joint_names]
-        self.servo = TorchServo(numbers, self._num_envs, cfg.physics_dt, contacts=CONTACTS, device=self._device)
+        self.servo = TorchServo(
+            numbers, self._num_envs, cfg.physics_dt, lead=STAGGERED, contacts=CONTACTS, device=self._device
+        )
         self.inertia = self._parse_joint_parameter(cfg.load_inertia, None) + self.servo.numbers["armature"]
         self.torque_enable = torch.ones_like(self.inertia)
         self.external_torque = torch.zeros_like(self.inertia)
@@ -108,7 +113,10 @@ class ServoBenchActuator(ActuatorBase):
 
     def compute(self, control_action: Any, joint_pos: torch.Tensor, joint_vel: torch.Tensor) -> Any:
         """Replace the goals in `control_action` by the torque on the joint [N·m]; call once a step."""
-        motor = self.servo.motor_torque(control_action.joint_positions, joint_pos, joint_vel, self.torque_enable)
+        before = torch.where(self._moved, self._previous_velocity, joint_vel)
+        motor = self.servo.staggered_torque(
+            control_action.joint_positions, joint_pos, joint_vel, before, self.inertia, self.torque_enable
+        )
         load = self.inertia * (joint_vel - self._previous_velocity) / self.servo.timestep - self.applied_effort
         self.external_torque = torch.where(self._moved, load, torch.zeros_like(load))
         friction = self.servo.applied_friction(self.inertia, joint_vel, motor, self.external_torque)

@@ -47,9 +47,9 @@ from mjlab.utils.spec import create_motor_actuator  # pyright: ignore[reportMiss
 from mujoco import mjtConstraint  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
 if __package__:
-    from .servobench_torch import CONTACTS, TorchServo, read_servo
+    from .servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 else:  # copied beside a script and not into a package
-    from servobench_torch import CONTACTS, TorchServo, read_servo
+    from servobench_torch import CONTACTS, STAGGERED, TorchServo, read_servo
 
 MODEL_FIELDS = ("dof_frictionloss", "dof_damping")
 """Of the engine's model; each world needs its own, see `friction_per_world`."""
@@ -57,8 +57,6 @@ STOP_WITHIN_A_STEP = (1e-5, 1.0)
 """solreffriction: the engine makes the time constant two steps, which asks to stop the joint within one."""
 DO_NOT_CREEP = (0.9999, 0.9999, 0.001, 0.5, 2.0)
 """solimpfriction: the stiffest impedance the engine knows."""
-STAGGERED = 0.5
-"""Steps by which velocities stand before positions."""
 SMALLEST_FRICTION = 1e-9
 """A joint without any friction when the model is compiled would get no place for a friction row [N·m]."""
 

@@ -50,6 +50,9 @@ _POSITIVE = (
     "torque_constant", "resistance", "stribeck_velocity", "stribeck_exponent", "goal_slew", "inductance", "pwm_period",
     "supply_voltage", *BRISTLE_NUMBERS,
 )  # fmt: skip
+STAGGERED = 0.5
+"""Steps by which velocities stand before positions where an engine moves positions with the new velocity: the lead of a
+servo whose goals are held for a step."""
 LONGEST_DELAY = 4096
 """A command is never kept for more steps than this."""
 
@@ -175,6 +178,28 @@ class TorchServo:
         torque = self.propose(goal, position, velocity, enable, supply_voltage)
         self.accept()
         return torque
+
+    def staggered_torque(
+        self,
+        goal: torch.Tensor,
+        position: torch.Tensor,
+        velocity: torch.Tensor,
+        before: torch.Tensor,
+        inertia: torch.Tensor | float,
+        enable: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """`motor_torque` for an engine that moves positions with the new velocity and takes torques as they are; its
+        servos have a `lead` of `STAGGERED`.
+
+        Velocities stand half a step before the positions there. What falls with the velocity is therefore taken half a
+        step on, less where that would not be stable. before: velocity of the step before [rad/s]; inertia [kg·m²]: of
+        everything that turns with the joint, armature included.
+        """
+        torque, falling = self.propose(goal, position, velocity, enable), self.motor_damping()
+        stiffness = falling * self.timestep / inertia
+        share = torch.clamp(0.5 / stiffness - 0.25, 0.0, STAGGERED)
+        self.accept()
+        return torque - falling * share * (velocity - before)
 
     def propose(
         self,
