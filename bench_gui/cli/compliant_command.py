@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 FURTHER_TASKS = {
     "identify": "identify springs and motors from recordings",
     "export": "write the tags of the Gazebo plugin",
+    "move": "command joints in any operation mode, one or an array of them",
 }
 """Tasks in modules of their own, bench_gui.cli.compliant_<name>, offered where they are there."""
 
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chirp.add_argument("--amplitude", type=positive_float, default=0.15, metavar="RAD", help="(%(default)s)")
     chirp.add_argument("--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="(0.5,6)")
     chirp.add_argument("--duration", type=positive_float, default=40.0, metavar="S", help="(%(default)s)")
-    add_outputs(chirp, "magnitude and phase over frequency")
+    add_outputs(chirp, "magnitude and phase over frequency, links over time")
     chirp.set_defaults(run_task=_chirp)
 
     sine = tasks.add_parser("sine", help="one joint along a sinusoid under gravity, soft and stiff")
@@ -243,6 +244,7 @@ def _chirp(arguments: argparse.Namespace) -> int:
     for each in found:
         name = each.run.behaviour.name
         columns |= {f"magnitude, {name}": each.magnitude, f"phase, {name}": each.phase}
+    columns |= _of_joints([each.run for each in found])
     files = write_outputs(arguments, columns, lambda: drawing().chirp_figure(found))
     if arguments.json:
         print_json({"responses": numbers, "files": files})
@@ -290,6 +292,7 @@ def _arm(arguments: argparse.Namespace) -> int:
             "behaviour": each.behaviour.title,
             "final_error": each.final_error.tolist(),
             "worst_error": each.worst.tolist(),
+            "largest_norm": float(each.error_norm.max()),
             "turns": each.turns.tolist(),
         }
         for task, runs in (("horizontal step", steps), ("vertical sinusoid", sinusoids))
@@ -376,7 +379,11 @@ def _of_joints(runs: Sequence[JointRun]) -> dict[str, np.ndarray]:
     columns = {"time": runs[0].motion.time, "wanted": runs[0].wanted}
     for each in runs:
         name = f"{each.behaviour.actuator.name}, {each.behaviour.name}"
-        columns |= {f"link, {name}": each.motion.position, f"spring torque, {name}": each.motion.link_torque}
+        columns |= {
+            f"link, {name}": each.motion.position,
+            f"link equilibrium, {name}": each.link_equilibrium,
+            f"spring torque, {name}": each.motion.link_torque,
+        }
     return columns
 
 
@@ -390,4 +397,6 @@ def _of_arms(tasks: Mapping[str, Sequence[ArmRun]]) -> dict[str, np.ndarray]:
         }
         for each in runs:
             columns |= by_joint(f"{task}: link, {each.behaviour.name}, joint ", each.motion.position)
+            columns |= by_joint(f"{task}: link equilibrium, {each.behaviour.name}, joint ", each.link_equilibrium)
+            columns[f"{task}: error norm, {each.behaviour.name}"] = each.error_norm
     return columns

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from core.compliant.files import CompliantUnit
 
-ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove")
+ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove", "coupled")
 """Names of `core.compliant.elastic.ACTUATORS`."""
 CSV_FORMAT = ".9g"
 

@@ -54,6 +54,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME|FILE",
         help=f"in both joints, {', '.join(ACTUATOR_CHOICES)} or the springs of a file; default: the paper's qbMoves",
     )
+    parser.add_argument(
+        "--load", type=positive_float, metavar="KG", help="at 0.04 m on the second link; default: the paper's 0.2"
+    )
     parser.add_argument("--gravity", type=not_negative, default=9.81, metavar="M/S2", help="(%(default)s)")
     parser.add_argument("--input", metavar="CSV", help="write the learned input: time, equilibrium_1, equilibrium_2")
     add_outputs(parser, "input and motion of every iteration over time")
@@ -62,14 +65,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn, print and write."""
-    from core.compliant.arm import IDENTIFIED, CompliantArm
+    from core.compliant.arm import IDENTIFIED, CompliantArm, two_joints
     from core.compliant.learning import LearningLaw, in_words, learn, write_input
 
     law = LearningLaw(
         gain=arguments.gain, decay=arguments.decay, tolerance=arguments.tolerance, iterations=arguments.iterations
     )
     first, second = IDENTIFIED if arguments.actuator is None else (unit_named(arguments.actuator).actuator,) * 2
-    arm = CompliantArm(actuators=(first, second), presets=pair_of(arguments.presets, "--presets"))
+    arm = CompliantArm(
+        links=two_joints() if arguments.load is None else two_joints(arguments.load),
+        actuators=(first, second),
+        presets=pair_of(arguments.presets, "--presets"),
+    )
     reference = _reference(arguments)
     bar = ProgressBar(arguments.quiet or arguments.json)
     found = learn(
@@ -84,13 +91,16 @@ def run(arguments: argparse.Namespace) -> int:
             "iteration": each.number,
             "worst_error": each.worst.tolist(),
             "rms_error": each.root_mean_square.tolist(),
+            "largest_norm": float(each.error_norm.max()),
         }
         for each in found.iterations
     ]
     columns: dict[str, Any] = {"time": reference.time, **by_joint("wanted_", reference.angles)}
     for each in found.iterations:
         columns |= by_joint(f"input of iteration {each.number}, joint ", each.equilibrium)
+        columns |= by_joint(f"link equilibrium of iteration {each.number}, joint ", each.link_equilibrium)
         columns |= by_joint(f"link of iteration {each.number}, joint ", each.position)
+        columns[f"error norm of iteration {each.number}"] = each.error_norm
     files = write_outputs(arguments, columns, lambda: drawing().learning_figure(found))
     if arguments.input:
         files.append(str(write_input(reference.time, found.best.equilibrium, arguments.input)))
@@ -106,9 +116,13 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     print_table(
-        ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"],
+        ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad", "largest ‖q̂−q‖₂/mrad"],
         [
-            [each.number, *(1e3 * float(v[joint]) for joint in range(2) for v in (each.worst, each.root_mean_square))]
+            [
+                each.number,
+                *(1e3 * float(v[joint]) for joint in range(2) for v in (each.worst, each.root_mean_square)),
+                1e3 * float(each.error_norm.max()),
+            ]
             for each in found.iterations
         ],
     )

@@ -52,13 +52,18 @@ def carrying(length: float) -> tuple[float, float, float]:
     return mass, (0.5 * FLANGE + QBMOVE) * length / mass, QBMOVE_INERTIA + (FLANGE / 3.0 + QBMOVE) * length**2
 
 
-_FIRST = carrying(_APART)
-TWO_JOINTS = ArmLinks(
-    masses=(_FIRST[0], _LOAD),
-    lengths=(_APART, 2.0 * _LOAD_AT),
-    centres=(_FIRST[1], _LOAD_AT),
-    inertias=(_FIRST[2], FLANGE_INERTIA + _LOAD * _LOAD_AT**2),
-)
+def two_joints(load: float = _LOAD) -> ArmLinks:
+    """The arm of two qbMoves with another load [kg] at 0.04 m on the second link; raises InputError for 0 or less."""
+    mass, centre, inertia = carrying(_APART)
+    return ArmLinks(
+        masses=(mass, load),
+        lengths=(_APART, 2.0 * _LOAD_AT),
+        centres=(centre, _LOAD_AT),
+        inertias=(inertia, FLANGE_INERTIA + load * _LOAD_AT**2),
+    )
+
+
+TWO_JOINTS = two_joints()
 """The arm of two qbMoves in the seed's Fig. 10; see above for where its numbers are from."""
 
 DATASHEET = QbMove(k1=0.0227, a1=6.7328, k2=0.0216, a2=6.9602)
@@ -127,6 +132,12 @@ class CompliantArmMotion:
     """(n,) N: horizontal push of the tip on the box"""
     box: Array
     """(n,) m: x of the box's near face, infinite without a box"""
+
+
+def link_equilibrium(arm: CompliantArm, motion: CompliantArmMotion) -> Array:
+    """Where the springs of each joint alone would hold its link, by its motors' positions, (n, 2) rad."""
+    pairs = zip(arm.actuators, motion.motor_1.T, motion.motor_2.T, strict=True)
+    return np.column_stack([actuator.equilibrium(first, second) for actuator, first, second in pairs])
 
 
 def simulate_compliant_arm(

@@ -70,7 +70,9 @@ def elastic(kind, p, q1, q2, q):
         torque_1 = -p[1] * math.sinh(turned_1)
         torque_2 = -p[3] * math.sinh(turned_2)
         stiffness = p[0] * p[1] * math.cosh(turned_1) + p[2] * p[3] * math.cosh(turned_2)
-        return torque_1 + torque_2, -torque_1, -torque_2, stiffness
+        # Between the motors, 0 unless they are coupled.
+        between = p[5] * (q1 - q2)
+        return torque_1 + torque_2, -torque_1 - between, -torque_2 + between, stiffness
     return math.nan, math.nan, math.nan, math.nan
 
 

@@ -432,8 +432,41 @@ class QbMove(_AntagonistPair):
         return energy
 
 
-ACTUATORS: dict[str, type[CompliantActuator]] = {kind.name: kind for kind in (Sea, AwasII, Bavs, QbMove)}
-"""Those of the seed by name."""
+@dataclass(frozen=True, kw_only=True)
+class Coupled(QbMove):
+    """Agonistic-antagonistic actuator whose motors are coupled by a spring (seed 003, section 2.3 and Fig. 2C).
+
+    The springs of a `QbMove`, and between the motors g(θ₁, θ₂) = −k_c·(θ₁ − θ₂) on motor 1 and its opposite on motor 2.
+    The link does not feel it: it only makes holding a stiffness preset easier or harder for the motors.
+    """
+
+    name: ClassVar[str] = "coupled"
+    title: ClassVar[str] = "VSA with coupled motors"
+
+    coupling: float = 1.0
+    """k_c [N·m/rad]"""
+
+    def parameters(self) -> ParameterSet:
+        """Those of both springs, then the coupling's stiffness."""
+        coupling = _parameter("coupling", "k_c", "N·m/rad", self.coupling, 0.0, 20.0, "Stiffness between the motors")
+        return ParameterSet([*super().parameters().values(), coupling])
+
+    def elastic_torque(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> ElasticTorque:
+        """Eqs (5) and (6), with g added to (5)."""
+        first, second, _ = _broadcast(q1, q2, q)
+        free, between = super().elastic_torque(q1, q2, q), self.coupling * (first - second)
+        return replace(free, motor_1=free.motor_1 - between, motor_2=free.motor_2 + between)
+
+    def stored_energy(self, q1: ArrayLike, q2: ArrayLike, q: ArrayLike) -> Array:
+        """That of both springs and ½·k_c·(θ₁ − θ₂)² [J]."""
+        first, second, _ = _broadcast(q1, q2, q)
+        return super().stored_energy(q1, q2, q) + 0.5 * self.coupling * (first - second) ** 2
+
+
+SEED_ACTUATORS: dict[str, type[CompliantActuator]] = {kind.name: kind for kind in (Sea, AwasII, Bavs, QbMove)}
+"""Those that the seed simulates, by name."""
+ACTUATORS: dict[str, type[CompliantActuator]] = {**SEED_ACTUATORS, Coupled.name: Coupled}
+"""All that there are, by name."""
 
 
 def _parameter(

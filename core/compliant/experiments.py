@@ -24,10 +24,11 @@ from core.compliant.arm import (
     CompliantArmMotion,
     carrying,
     equilibrium_for,
+    link_equilibrium,
     simulate_compliant_arm,
 )
 from core.compliant.contact import Box
-from core.compliant.elastic import ACTUATORS, CompliantActuator, Sea
+from core.compliant.elastic import SEED_ACTUATORS, CompliantActuator, Sea
 from core.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink, JointMotion, simulate_joint
 from core.compliant.modes import Mode
 from core.compliant.references import Reference, chirp, chirp_phase, held_step, minimum_jerk, sinusoid
@@ -45,7 +46,7 @@ CHIRP_BAND = (0.5, 6.0)
 """As above [Hz]"""
 SEA_STIFFNESS = (200.0, 400.0)
 """Soft and stiff, section 4.1 [N·m/rad]"""
-BEHAVIOURS = ("soft", "stiff")
+BEHAVIOURS, OWN = ("soft", "stiff"), "own"
 TEMPLATE_DAMPING = 0.02
 """Of the joint in the toolbox's URDF templates, where friction is 0: section 4.1 says nothing of either [N·m·s/rad]"""
 SETTLED = 0.02
@@ -81,18 +82,29 @@ class Behaviour:
         """With the number that makes it so, e.g. "soft, 0.2 rad"."""
         if isinstance(self.actuator, Sea):
             return f"{self.name}, {self.actuator.stiffness:g} N·m/rad"
+        if not self.actuator.preset_unit:
+            return self.name
         return f"{self.name}, {self.preset:g} {self.actuator.preset_unit}"
 
 
-def behaviours(actuator: CompliantActuator) -> tuple[Behaviour, Behaviour]:
-    """An actuator soft and stiff by the numbers of section 4.1: its preset, or a series spring's stiffness."""
-    if isinstance(actuator, Sea):
-        changed = [actuator.with_values({"stiffness": stiffness}) for stiffness in SEA_STIFFNESS]
-        soft, stiff = (Behaviour(name=n, actuator=a, preset=0.0) for n, a in zip(BEHAVIOURS, changed, strict=True))
-    else:
-        presets = (actuator.soft_preset, actuator.stiff_preset)
-        soft, stiff = (Behaviour(name=n, actuator=actuator, preset=p) for n, p in zip(BEHAVIOURS, presets, strict=True))
-    return soft, stiff
+def behaviours(actuator: CompliantActuator) -> tuple[Behaviour, ...]:
+    """An actuator soft and stiff by its presets of section 4.1, or as it is if it has no preset."""
+    if not actuator.preset_unit:
+        return (Behaviour(name=OWN, actuator=actuator, preset=0.0),)
+    presets = (actuator.soft_preset, actuator.stiff_preset)
+    return tuple(Behaviour(name=n, actuator=actuator, preset=p) for n, p in zip(BEHAVIOURS, presets, strict=True))
+
+
+def seed_behaviours() -> tuple[Behaviour, ...]:
+    """The seed's actuators soft and stiff, the series spring by two stiffnesses (section 4.1)."""
+    found: list[Behaviour] = []
+    for kind in SEED_ACTUATORS.values():
+        if kind is Sea:
+            pairs = zip(BEHAVIOURS, SEA_STIFFNESS, strict=True)
+            found += [Behaviour(name=name, actuator=Sea(stiffness=k), preset=0.0) for name, k in pairs]
+        else:
+            found += behaviours(kind())
+    return tuple(found)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -108,6 +120,11 @@ class JointRun:
     def final_error(self) -> float:
         """Asked for less where the link is at the end [rad]"""
         return float(self.wanted[-1] - self.motion.position[-1])
+
+    @property
+    def link_equilibrium(self) -> Array:
+        """Where the springs alone would hold the link, by the motors' positions, as in Fig. 11, (n,) rad."""
+        return self.behaviour.actuator.equilibrium(self.motion.motor_1, self.motion.motor_2)
 
     @property
     def overshoot(self) -> float:
@@ -141,8 +158,7 @@ def step_responses(
     wanted = held_step([goal], duration, sample)
     return [
         _joint_run(each, link, Mode.SPRING_EQ_PRES, wanted)
-        for actuator in actuators or [made() for made in ACTUATORS.values()]
-        for each in behaviours(actuator)
+        for each in (seed_behaviours() if actuators is None else [b for a in actuators for b in behaviours(a)])
     ]
 
 
@@ -220,6 +236,16 @@ class ArmRun:
         return np.max(np.abs(self.motion.equilibrium - self.motion.position), axis=0)
 
     @property
+    def error_norm(self) -> Array:
+        """‖q̂ − q‖₂ of both links at each instant, (n,) rad"""
+        return np.linalg.norm(self.motion.equilibrium - self.motion.position, axis=1)
+
+    @property
+    def link_equilibrium(self) -> Array:
+        """Where the springs alone would hold each link, by the motors' positions; Figs 12 and 13, (n, 2) rad."""
+        return link_equilibrium(self.arm, self.motion)
+
+    @property
     def final_error(self) -> Array:
         """Asked for less where the links are at the end, (2,) rad"""
         return self.motion.equilibrium[-1] - self.motion.position[-1]
@@ -243,7 +269,7 @@ def arm_sinusoids(
 
 
 def arm_of(actuator: CompliantActuator, links: ArmLinks | None = None) -> CompliantArm:
-    """An arm with the same actuator in both joints, soft; links: those of `TWO_JOINTS` by default."""
+    """An arm with the same actuator in both joints, soft if it can be; links: those of `TWO_JOINTS` by default."""
     soft = behaviours(actuator)[0]
     presets = (soft.preset, soft.preset)
     actuators = (soft.actuator, soft.actuator)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.atomic import write_atomically
-from core.compliant.arm import CompliantArm, simulate_compliant_arm
+from core.compliant.arm import CompliantArm, link_equilibrium, simulate_compliant_arm
 from core.compliant.references import Reference
 from core.errors import InputError, ModelError
 
@@ -76,6 +76,8 @@ class Iteration:
     """From 1"""
     equilibrium: Array
     """(n, 2) rad: the input"""
+    link_equilibrium: Array
+    """(n, 2) rad: where the springs alone would hold the links, which follows the input as fast as the motors do"""
     position: Array
     """(n, 2) rad: where the links were"""
     error: Array
@@ -85,6 +87,11 @@ class Iteration:
     def worst(self) -> Array:
         """Largest error of each joint, (2,) rad."""
         return np.max(np.abs(self.error), axis=0)
+
+    @property
+    def error_norm(self) -> Array:
+        """‖q̂ − q‖₂ at each instant, Fig. 15 of the seed, (n,) rad."""
+        return np.linalg.norm(self.error, axis=1)
 
     @property
     def root_mean_square(self) -> Array:
@@ -161,10 +168,18 @@ def learn(
         if found:
             equilibrium = found[-1].equilibrium + law.gain_of(number) * found[-1].error
         try:
-            position = simulate_compliant_arm(arm, equilibrium, reference.step, start=wanted[0], rest=REST).position
+            motion = simulate_compliant_arm(arm, equilibrium, reference.step, start=wanted[0], rest=REST)
         except ModelError as error:
             raise ModelError(f"learning, iteration {number}: {error}; lower the gain") from None
-        found.append(Iteration(number=number, equilibrium=equilibrium, position=position, error=wanted - position))
+        found.append(
+            Iteration(
+                number=number,
+                equilibrium=equilibrium,
+                link_equilibrium=link_equilibrium(arm, motion),
+                position=motion.position,
+                error=wanted - motion.position,
+            )
+        )
         told(found[-1])
         if not law.tolerance < found[-1].worst.max() < LOST:
             break

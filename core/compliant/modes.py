@@ -63,7 +63,7 @@ class ReferenceName:
     title: str
     unit: str
     topic: str
-    """Of the seed's toolbox, below the joint's name"""
+    """As section 3.1 of the seed prints it, below the joint's name"""
 
 
 def reference_names(mode: Mode, actuator: CompliantActuator) -> tuple[ReferenceName, ReferenceName | None]:
@@ -82,7 +82,7 @@ def reference_names(mode: Mode, actuator: CompliantActuator) -> tuple[ReferenceN
         return first, second if actuator.preset_unit else None
     torques = mode is Mode.MOTOR_TORQUES
     title, unit = ("torque", "N·m") if torques else ("position", "rad")
-    topics = ("torque_m1_command", "torque_m2_command") if torques else ("reference_1", "reference_2")
+    topics = ("motor_1_command", "motor_2_command") if torques else ("reference_1", "reference_2")
     first = ReferenceName(title=f"Motor 1 {title}", unit=unit, topic=topics[0])
     if actuator.motors == 2:
         return first, ReferenceName(title=f"Motor 2 {title}", unit=unit, topic=topics[1])

@@ -4,9 +4,10 @@
     τ_f = K·(θ − w),  w follows θ so that |θ − w| ≤ τ̂_f/K      (8), a play operator: Dahl's model without exponent
     τ_m = k_p·e + k_i·∫e dt − k_d·θ̇,  within ±tau_max          (11), with the derivative of the measured angle
 
-`core.compliant.compiled` advances them. Equation (8) is printed with its signs such that friction would push; these are
-the passive ones. The seed's toolbox never enforces the velocity limit that it takes; here it is enforced, as are the
-position limits, at which the motor stops dead. This module loads no compiler.
+`core.compliant.compiled` advances them. The text of the seed at hand has lost its minus signs: eq. (8) reads as if
+friction pushed. With them, w = θ + τ̂_f/K if θ − w < −τ̂_f/K and w = θ − τ̂_f/K if θ − w > τ̂_f/K. The seed's toolbox
+takes a velocity limit and never enforces it; here it is enforced, as are the position limits, at which the motor stops
+dead. This module loads no compiler.
 """
 
 from __future__ import annotations

@@ -73,6 +73,105 @@ def test_steps_of_one_actuator(capsys, tmp_path):
     assert table["link, qbmove, soft"][-1] == pytest.approx(0.5 - soft["final_error"], abs=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("task", "more"),
+    [
+        ("step", []),
+        ("chirp", ["--duration", "10"]),
+        ("sine", ["--duration", "2"]),
+        ("arm", ["--duration", "2"]),
+        ("box", []),
+    ],
+)
+def test_every_task_uses_the_stiffness_that_is_asked_for(capsys, task, more):
+    said = asked(capsys, task, "--actuator", "sea", "--set", "stiffness=50", *more)
+    runs = said["responses" if task == "chirp" else "runs"]
+
+    assert {run["behaviour"] for run in runs} == {"own, 50 N·m/rad"}
+
+
+@pytest.mark.parametrize(
+    ("mode", "topics"),
+    [
+        (0, ("torque_command", "disabled")),
+        (1, ("link_command", "disabled")),
+        (2, ("reference_1", "reference_2")),
+        (3, ("equilibrium_position", "stiffness_preset")),
+        (4, ("motor_1_command", "motor_2_command")),
+        (5, ("reference_1", "reference_2")),
+        (6, ("equilibrium_position", "stiffness_preset")),
+    ],
+)
+def test_a_joint_moves_in_every_mode(capsys, tmp_path, mode, topics):
+    """Topics are those of section 3.1; --csv has the commands by them, and the published states."""
+    file = tmp_path / "motion.csv"
+    said = asked(
+        capsys, "move", "--mode", str(mode), "--first", "0.1", "--second", "0.05", "--duration", "0.5",
+        "--csv", str(file),
+    )  # fmt: skip
+    (row,) = said["joints"]
+    found = columns(file)
+
+    assert row["topics"] == [f"joint_1/{topic}" for topic in topics]
+    assert found[f"joint_1/{topics[0]}"] == [0.1] * 101
+    assert found["joint_1/link_state position"][-1] == pytest.approx(row["last_position"])
+    assert row["last_position"] != 0.0
+
+
+def test_an_array_of_joints_follows_a_file(capsys, tmp_path):
+    """Two joints in modes of their own; each moves as it does alone."""
+    file = tmp_path / "commands.csv"
+    rows = [f"{0.01 * k},{0.1 * min(k, 20) / 20},{0.2},{0.3}" for k in range(60)]
+    file.write_text("\n".join(["time,hip/reference_1,hip/reference_2,knee/equilibrium_position", *rows]))
+    both = asked(capsys, "move", "--mode", "5,6", "--references", str(file), "--figure", str(tmp_path / "a.svg"))
+    alone = asked(capsys, "move", "--first", "0.3", "--duration", "0.59")
+
+    hip, knee = both["joints"]
+    assert (hip["joint"], hip["mode"], knee["joint"], knee["mode"]) == ("hip", 5, "knee", 6)
+    assert knee["last_position"] == pytest.approx(alone["joints"][0]["last_position"], abs=2e-3)
+    assert hip["last_position"] == pytest.approx(0.15, abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("", [], "cannot be read as commands"),
+        ("time,a/reference_1\n0,1\n1,x\n", [], "could not convert"),
+        ("time,a/reference_1\n0,1\n1,2,3\n", [], "cannot be read as commands"),
+        ("time,a/reference_1\n0,1\n1,nan\n", [], "finite"),
+        ("time,a/reference_1\n0,1\n1,2\n5,3\n", [], "evenly spaced"),
+        ("a/reference_1\n1\n2\n", [], "column time"),
+        ("time,a/reference_1\n0,1\n1,2\n", [], "needs the column a/equilibrium_position"),
+        ("time,a/torque_command,a/speed\n0,1,1\n1,2,2\n", ["--mode", "0"], "takes the column a/speed"),
+        ("time,a b/torque_command\n0,1\n1,2\n", ["--mode", "0"], "without spaces"),
+        ("time,a/torque_command\n0,1\n1,2\n", ["--mode", "0,1"], "2 modes for 1 joints"),
+    ],
+)
+def test_commands_that_are_none(capsys, tmp_path, text, arguments, message):
+    file = tmp_path / "commands.csv"
+    file.write_text(text)
+    assert main(["compliant", "move", "--references", str(file), *arguments]) == 1
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) == 1
+
+
+def test_learning_with_another_load_and_the_norm_of_the_error(capsys, tmp_path):
+    """More load, more sag at first; ‖q̂ − q‖₂ is that of both joints at one instant."""
+    file, first = tmp_path / "a.csv", []
+    for load in ("0.2", "0.4"):
+        said = asked(
+            capsys, "learn", "--duration", "2", "--iterations", "1", "--load", load, "--csv", str(file)
+        )  # fmt: skip
+        found = columns(file)
+        error = np.array([np.array(found[f"wanted_{j}"]) - found[f"link of iteration 1, joint {j}"] for j in (1, 2)])
+        np.testing.assert_allclose(found["error norm of iteration 1"], np.hypot(*error), atol=1e-7)
+        assert said["iterations"][0]["largest_norm"] == pytest.approx(np.hypot(*error).max(), abs=1e-7)
+        assert "link equilibrium of iteration 1, joint 2" in found
+        first.append(said["iterations"][0]["largest_norm"])
+    assert first[1] > 1.05 * first[0]
+
+
 def test_a_chirp_is_a_frequency_response(capsys, tmp_path):
     file, picture = tmp_path / "chirp.csv", tmp_path / "chirp.png"
     found = asked(capsys, "chirp", "--duration", "20", "--csv", str(file), "--figure", str(picture))

@@ -18,6 +18,7 @@ from core.compliant.elastic import (
     AwasII,
     Bavs,
     CompliantActuator,
+    Coupled,
     ElasticTorque,
     QbMove,
     Sea,
@@ -211,3 +212,14 @@ def test_a_value_out_of_bounds_is_refused_with_the_bounds():
         AwasII(max_deflection=1.0)  # beyond 45° AwAS-II has no positive stiffness
     with pytest.raises(InputError, match="no parameter named 'k9'"):
         QbMove().with_values({"k9": 1.0})
+
+
+def test_coupled_motors_feel_each_other_and_the_link_does_not():
+    """Fig. 2C: g(θ₁, θ₂) is added to eq. (5) with opposite signs, so eq. (6) loses it; k_c = 0 is the qbMove."""
+    free, coupled = QbMove(), Coupled(coupling=2.0)
+    a, b = (each.elastic_torque(0.5, -0.1, 0.2) for each in (free, coupled))
+
+    assert float(b.link) == float(a.link)
+    assert float(b.motor_1) == pytest.approx(float(a.motor_1) - 2.0 * 0.6)
+    assert float(b.motor_2) == pytest.approx(float(a.motor_2) + 2.0 * 0.6)
+    assert coupled.references(0.3, 0.2) == free.references(0.3, 0.2)

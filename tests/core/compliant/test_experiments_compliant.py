@@ -5,13 +5,14 @@ import math
 import numpy as np
 import pytest
 
-from core.compliant.elastic import ACTUATORS, QbMove, Sea
+from core.compliant.elastic import SEED_ACTUATORS, QbMove, Sea
 from core.compliant.experiments import (
     arm_sinusoids,
     arm_steps,
     behaviours,
     box_runs,
     frequency_responses,
+    seed_behaviours,
     sinusoid_runs,
     step_responses,
 )
@@ -24,7 +25,7 @@ from core.errors import ModelError
 def steps():
     """Soft and stiff by actuator."""
     runs = step_responses()
-    return {name: [run for run in runs if run.behaviour.actuator.name == name] for name in ACTUATORS}
+    return {name: [run for run in runs if run.behaviour.actuator.name == name] for name in SEED_ACTUATORS}
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,27 @@ def responses():
     return frequency_responses()
 
 
+def test_an_actuator_without_a_preset_keeps_its_own_stiffness():
+    """200 and 400 N·m/rad are the seed's, not those of a series spring of one's own."""
+    (own,) = behaviours(Sea(stiffness=50.0))
+
+    assert (own.actuator.stiffness, own.title) == (50.0, "own, 50 N·m/rad")
+    (step,) = step_responses([Sea(stiffness=50.0)])
+    assert step.behaviour.actuator.stiffness == 50.0
+
+
+def test_the_link_equilibrium_follows_what_is_asked_for():
+    """Fig. 13: the link sags in gravity, its equilibrium tracks the sinusoid as well as the motors do."""
+    soft, _ = sinusoid_runs(duration=4.0)
+
+    sag = np.abs(soft.wanted - soft.motion.position).max()
+    assert np.abs(soft.wanted - soft.link_equilibrium).max() < 0.5 * sag
+
+
 def test_behaviours_are_those_of_section_4_1():
-    soft_and_stiff = {name: behaviours(made()) for name, made in ACTUATORS.items()}
+    soft_and_stiff = {
+        name: [each for each in seed_behaviours() if each.actuator.name == name] for name in SEED_ACTUATORS
+    }
 
     assert [each.actuator.stiffness for each in soft_and_stiff["sea"]] == [200.0, 400.0]
     assert [each.preset for each in soft_and_stiff["awas2"]] == [0.005, 0.04]
@@ -57,7 +77,7 @@ def test_sea_and_bavs_regulate_soft_and_stiff(steps, name):
         assert abs(run.final_error) < 0.01
 
 
-@pytest.mark.parametrize("name", list(ACTUATORS))
+@pytest.mark.parametrize("name", list(SEED_ACTUATORS))
 def test_a_step_ends_where_springs_and_gravity_balance(steps, name):
     """τ_e(0.8, q) = m·g·l·sin q with 0.2 kg at 0.04 m."""
     for run in steps[name]:
@@ -83,7 +103,8 @@ def test_bandwidth_grows_with_stiffness(responses):
 def test_the_response_of_a_linear_joint_is_its_transfer_function():
     """I·s²·q + d·s·q = k·(θ − q) and J·s²·θ + (D + k_d)·s·θ = k_p·(r − θ) + k·(q − θ), eqs (1), (2), (3) and (11)."""
     link, motor, pid = CompliantLink(inertia=0.1, damping=0.6, friction=0.0), Motor(), Pid()
-    for found in frequency_responses(Sea(), 0.02, (0.5, 6.0), 60.0, link=link):
+    for stiffness in (200.0, 400.0):
+        (found,) = frequency_responses(Sea(stiffness=stiffness), 0.02, (0.5, 6.0), 60.0, link=link)
         k, s = found.run.behaviour.actuator.stiffness, 2.0j * np.pi * found.frequency
         of_link = k / (link.inertia * s**2 + link.damping * s + k)
         of_motor = motor.inertia * s**2 + (motor.damping + pid.kd) * s + pid.kp + k * (1.0 - of_link)

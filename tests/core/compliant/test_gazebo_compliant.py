@@ -9,7 +9,7 @@ import yaml
 
 from core.bench import STANDARD_GRAVITY, Bench
 from core.compliant.array import JointArray, NamedJoint
-from core.compliant.elastic import ACTUATORS, AwasII, Bavs, QbMove, Sea
+from core.compliant.elastic import SEED_ACTUATORS, AwasII, Bavs, QbMove, Sea
 from core.compliant.joint import CompliantJoint, CompliantLink
 from core.compliant.modes import Mode
 from core.compliant.motor import Motor, Pid
@@ -33,7 +33,7 @@ LINK = CompliantLink.of_bench(Bench(mass=0.4, length=0.2, arm_mass=0.05, angle_o
 
 def robot(mode=Mode.PID_EQ_PRES):
     joints = []
-    for kind in ACTUATORS.values():
+    for kind in SEED_ACTUATORS.values():
         motors = (LIMITED, replace(LIMITED, inertia=0.02) if kind.motors == 2 else Motor())
         joint = CompliantJoint(actuator=kind(), link=LINK, motors=motors)
         if mode is Mode.LINK_PID:
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_back_to_the_last_digit(mode, tmp_path):
     assert found == expected
 
 
-@pytest.mark.parametrize("kind", ACTUATORS.values(), ids=ACTUATORS)
+@pytest.mark.parametrize("kind", SEED_ACTUATORS.values(), ids=SEED_ACTUATORS)
 def test_tags_are_those_the_toolbox_reads(kind):
     named = NamedJoint(name="j", joint=CompliantJoint(actuator=kind(), motors=(LIMITED, LIMITED)))
     plugin = plugin_element(named).find("plugin")
