@@ -26,6 +26,7 @@ from core.recording import CHANNELS, Recording, RunHeader
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
+from drivers.recorder.loop import Loop
 from drivers.simulated import CompliantPlant, Imperfections, SimulatedServo
 
 LIGHT, HEAVY = Bench(mass=0.2, length=0.1), Bench(mass=0.4, length=0.1)
@@ -52,7 +53,10 @@ def recorded(unit, presets, benches=(LIGHT, HEAVY), imperfections=None):
                 settings = replace(SETTINGS, actuator=unit.actuator.name, preset=preset)
                 header = RunHeader(trajectory=trajectory.name, bench=bench, settings=settings, rate=RATE)
                 sink = MemorySink()
-                result = record_inline(servo, trajectory, header, sink)
+                with pytest.MonkeyPatch.context() as patch:
+                    # No run follows; hanging out would be simulated for longer than the run.
+                    patch.setattr(Loop, "_bring_back", lambda _: None)
+                    result = record_inline(servo, trajectory, header, sink)
                 assert result.exit_status == "success", result.reason
                 runs.append(recording(f"{len(runs):03}", header, sink.rows))
     return tuple(runs)
