@@ -96,7 +96,7 @@ class Check:
     """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 1 ms"."""
     errors: Mapping[str, float]
     """Run to mean absolute position difference from the converged model [mrad]. A run is a trajectory and, after a
-    comma, what differs from the export: "sin_sin", "sin_sin, half load"."""
+    comma, what differs from the export: "sin_sin", "sin_sin, half load and gain"."""
 
     @property
     def mean_mrad(self) -> float:

@@ -24,7 +24,7 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import rollout_of_files, held_commands, measured
 from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -102,7 +102,7 @@ def check_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Che
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         return [simulate_plugin(place / f"{name}.plugin.xml", run.trajectory) for run in runs]
 
-    rollout = exact_rollout(model, folder, options, write_plugin, simulate)
+    rollout = rollout_of_files(model, folder, options, write_plugin, simulate)
     return measured(model, options, "mujoco-plugin", f"run in MuJoCo {version}", rollout)
 
 

@@ -21,7 +21,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import xml_text
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured
+from core.export.protocol import rollout_of_files, held_commands, measured
 from core.export.servo_file import servo_text, standalone_text
 from core.export.urdf import JOINT, robot_element
 from core.model import ServoModel
@@ -89,7 +89,7 @@ def check_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) ->
                 run.bench.gravity,
             )[:, 0]
 
-    rollout = exact_rollout(model, folder, options, write_pybullet, simulate)
+    rollout = rollout_of_files(model, folder, options, write_pybullet, simulate)
     try:
         return measured(model, options, "pybullet", f"run in PyBullet {version('pybullet')}", rollout)
     except (RuntimeError, ValueError) as error:
