@@ -26,8 +26,8 @@ from tests.bench.printing import line
 
 STEPS = (0.001, 0.002, 0.005)
 """[s]"""
-SHARES = (0.5, 1.0, 2.0)
-"""Of the export's load, and of its gain."""
+SHARES = (1.0, 0.5, 2.0)
+"""Of the export's load, and of its gain; its own first."""
 SERVOS = ("mx106:m6", "sts3215:m6", "erob80_50:m4")
 """A voltage law, one with a command path, and a current law."""
 BAR = 0.8
