@@ -97,8 +97,8 @@ def lead_note(timestep: float) -> str:
     """How far an engine that moves positions with the new velocity is ahead of held goals; timestep [s]."""
     return (
         "The engine moves positions with the new velocity, so a joint leads held goals by half a time step: "
-        f"{0.5e3 * timestep:.3g} mrad for each rad/s at {timestep * 1e3:g} ms, which the check contains. Shorter steps make "
-        "it smaller; 1 ms or less suits."
+        f"{0.5e3 * timestep:.3g} mrad for each rad/s at {timestep * 1e3:g} ms, which the check contains. Shorter steps "
+        "make it smaller; 1 ms or less suits."
     )
 
 
