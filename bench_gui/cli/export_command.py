@@ -156,7 +156,9 @@ def _export_model(arguments: argparse.Namespace) -> int:
                 "notes": list(result.notes),
                 "error_mrad": result.error_mrad,
                 "checked_mrad": None if checked is None else checked.mean_mrad,
-                "checked": None if checked is None else {"how": checked.statement, "mrad": dict(checked.errors)},
+                "checked": None
+                if checked is None
+                else {"how": checked.statement, "worst_mrad": checked.worst_mrad, "mrad": dict(checked.errors)},
                 "not_checked": not_checked,
             }
         )

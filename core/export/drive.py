@@ -11,21 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-
-import numpy as np
+from dataclasses import dataclass
 
 from core.actuator import ControlLaw
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import NO_LIMIT, Form, settings_in_form
-from core.export.contract import Check, ServoOptions, settings_of
-from core.export.grid import GridRun, converged_positions, default_bench
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
-from core.trajectories import PAPER_TRAJECTORIES
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,21 +113,3 @@ def as_model(drive: Drive, servo: str) -> tuple[ServoModel, ServoSettings]:
         dt=1e-4,
     )
     return model, ServoSettings(servo=servo, kp=kp, supply_voltage=NO_LIMIT)
-
-
-def check_drive(drive: Drive, model: ServoModel, options: ServoOptions, file: str) -> Check:
-    """What a drive read back from a file does on the four trajectories, simulated here by its engine's rules.
-
-    The model's mounting error of the angle is the bench's, which an export leaves out: both are simulated with it.
-    """
-    bench = options.bench or default_bench(model)
-    offset = model.values.get("q_offset", 0.0)
-    tilted = replace(bench, angle_offset=bench.angle_offset + offset)
-    settings = settings_of(model, options, "check")
-    read, read_settings = as_model(drive, model.servo)
-    errors = {}
-    for name in PAPER_TRAJECTORIES:
-        expected = converged_positions(model, GridRun(trajectory=name, bench=bench, settings=settings))
-        actual = converged_positions(read, GridRun(trajectory=name, bench=tilted, settings=read_settings))
-        errors[name] = 1e3 * float(np.abs(actual - expected).mean())
-    return Check(how=f"{file} read back and simulated here", errors=errors)

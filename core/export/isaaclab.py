@@ -67,6 +67,8 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "The actuator computes friction, control law, motor and command path as identified. The load of a joint is "
         "taken from its motion in the step before, for which it must be told the inertia that turns with the joint.",
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V.",
+        "Physics steps of up to 5 ms suit the actuator, which takes goals half a step later, as the engine moves "
+        "positions with the new velocity; the engine's own DC motor leads by half a step.",
         "Torque off is `torque_enable` 0 of the actuator; the engine's own DC motor cannot be released.",
         "The DC motor's numbers suit Isaac Lab 2.2 and later; before, it does not brake above its no-load speed. Joint "
         "friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",

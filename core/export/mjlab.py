@@ -61,6 +61,7 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; at run time they are "
         "`actuator.servo.numbers`.",
         "Each world needs joint friction of its own: add the event `friction_per_world` as below.",
+        "Physics steps of up to 5 ms suit the actuator.",
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "Torque off is `torque_enable` 0 of the actuator; velocity and effort targets are not used.",
         *bristle_notes(model, "a reset of the environment"),

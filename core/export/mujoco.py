@@ -32,7 +32,7 @@ from core.export.mujoco_xml import (
     servo_element,
     xml_text,
 )
-from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.programs import mujoco_engine
 from core.export.protocol import measured, rollout_of_files
 from core.friction import CONTACTS
@@ -154,6 +154,7 @@ def _fidelity_notes(
 def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOptions) -> list[str]:
     notes = [
         settings_note(settings),
+        lead_note(options.timestep),
         f"Torque off is actuator group {DRIVE_GROUP} switched off: the motor is an open circuit, without back-EMF.",
         "Friction relies on `solreffriction` and `solimpfriction` of the class and on the engine's `refsafe` flag, "
         "which is on unless disabled; integrator `implicitfast` suits it best.",

@@ -93,6 +93,15 @@ def fidelity(model: ServoModel, held: ServoModel, bench: Bench, settings: ServoS
     )
 
 
+def lead_note(timestep: float) -> str:
+    """How far an engine that moves positions with the new velocity is ahead of held goals; timestep [s]."""
+    return (
+        "The engine moves positions with the new velocity, so a joint leads held goals by half a time step: "
+        f"{0.5e3 * timestep:.3g} mrad for each rad/s at {timestep * 1e3:g} ms, which the check contains. Shorter steps "
+        "make it smaller; 1 ms or less suits."
+    )
+
+
 def zero_notes(model: ServoModel) -> list[str]:
     """How far the servo's own zero is from that of its joint; nothing where they are the same."""
     offset = model.values.get("q_offset", 0.0)

@@ -25,7 +25,7 @@ from core.export.drive_fit import require_gains, torque_law
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
-from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.protocol import measured, tilted
 from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
 from core.friction import CONTACTS
@@ -60,6 +60,7 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     contents = {world: xml_text(world_element(model, gz, bench, step))}
     notes = [
         *fidelity,
+        lead_note(step),
         f"By gz-sim's rules at {step * 1e3:g} ms, what is written is {1e3 * float(errors[held].mean()):.2f} mrad from "
         f"the full model on average where the servo is never released, {1e3 * float(errors[~held].mean()):.2f} mrad "
         "where it is.",

@@ -29,7 +29,7 @@ from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
-from core.export.notes import settings_note
+from core.export.notes import lead_note, settings_note
 from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
 from core.export.xml_reading import (
@@ -84,6 +84,7 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     notes = [
         *fit.notes,
         settings_note(settings),
+        lead_note(options.timestep),
         f"URDF has no armature: add {fit.drive.armature:.6g} kg·m² to the joint in your engine. To the inertia of the "
         "link it turns it may be added only where nothing else turns that link.",
         "`velocity` is the no-load speed: an engine that enforces it holds back a joint that a load drives faster.",

@@ -31,7 +31,7 @@ from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
-from core.export.notes import fit_notes, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.programs import require_unchanged
 from core.export.protocol import at_gain, by_condition, measured, tilted
 from core.export.servo_file import standalone_text
@@ -86,6 +86,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     }
     notes = [
         *fidelity,
+        lead_note(options.timestep),
         "USD 1.0 text: UsdPhysics with the schemas PhysxJointAxisAPI and PhysxDrivePerformanceEnvelopeAPI (PhysX 5.6, "
         "Isaac Sim 5.0 and later) and NewtonJointAPI. Units are metre, kilogram and degree: 1 N·m/rad is written as "
         "0.0174533 N·m/deg. Newton knows no envelope: there the torque limit does not fall with the speed.",

@@ -25,7 +25,6 @@ from core.export.c_header import (
     PRECISIONS,
     ServoOptions,
     check_c,
-    check_written,
     identifier,
     numbers_text,
     program_text,
@@ -330,7 +329,7 @@ class TestExport:
         model = load_model(*kind.split(":"))
         write_c(model, tmp_path, ServoOptions())
 
-        errors = check_c(model, tmp_path, ServoOptions(), precision)
+        errors = check_c(model, tmp_path, ServoOptions(), precision).errors
 
         assert list(errors) == ["sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"]
         assert max(errors.values()) < 0.2
@@ -341,7 +340,7 @@ class TestExport:
         model = with_contact(load_model("mx106", "m6"), contact)
         notes = export_model(model, "c", tmp_path).notes
 
-        errors = check_c(model, tmp_path, ServoOptions())
+        errors = check_c(model, tmp_path, ServoOptions()).errors
 
         assert max(errors.values()) < 0.2
         stiffness = f"a spring of {model.values['bristle_stiffness']:.4g} N·m/rad"
@@ -352,13 +351,13 @@ class TestExport:
     def test_the_check_is_of_the_precision_the_header_has(self, tmp_path, monkeypatch):
         model = load_model("mx106", "m6")
         write_c(model, tmp_path, ServoOptions())
-        monkeypatch.setattr("core.export.c_header.PAPER_TRAJECTORIES", ("up_and_down",))
+        monkeypatch.setattr("core.export.protocol.PAPER_TRAJECTORIES", ("up_and_down",))
 
-        checked = check_written(model, tmp_path, ServoOptions())
+        checked = check_c(model, tmp_path, ServoOptions())
 
-        assert checked.errors == check_c(model, tmp_path, ServoOptions(), "float")
+        assert checked.errors == check_c(model, tmp_path, ServoOptions(), "float").errors
         assert checked.mean_mrad < 0.2
-        assert "single precision at 0.1 ms" in checked.statement
+        assert "single precision with a time step of 1 ms" in checked.statement
 
     @needs_compiler
     def test_the_example_runs_and_compensation_helps(self, tmp_path):

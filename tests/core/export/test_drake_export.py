@@ -126,7 +126,7 @@ class TestFiles:
         model = build_model("mx106", "m1")
         with pytest.raises(ExportError, match="kp = -1"):
             export(tmp_path, model, kp=-1.0)
-        with pytest.raises(ExportError, match="a supply or time step of 0"):
+        with pytest.raises(ExportError, match="a time step of 0 s"):
             export(tmp_path, model, timestep=0.0)
 
     def test_without_drake_the_check_says_what_to_install(self, tmp_path, monkeypatch):

@@ -150,7 +150,7 @@ class Engine:
 
 @pytest.mark.parametrize("contact", CONTACTS)
 def test_at_five_milliseconds_it_moves_as_the_model_does(isaac, contact):
-    """Mean distance from the converged motion, chirp and release side by side: under 5 mrad."""
+    """Mean distance from the converged motion under the same held goals; a lead of half a step would be 12 mrad."""
     model = with_contact(load_model("mx106", "m6"), contact)
     bench, settings = default_bench(model), model.default_settings()
     names = ("sin_time_square", "lift_and_drop")
@@ -165,8 +165,11 @@ def test_at_five_milliseconds_it_moves_as_the_model_does(isaac, contact):
 
     for name, actual in zip(names, torch.stack(positions, 1).double().numpy(), strict=True):
         run = GridRun(trajectory=name, bench=bench, settings=settings)
-        expected = converged_positions(model, run, DT)
-        assert 1e3 * np.abs(actual[: len(expected)] - expected).mean() < 5.0
+        expected = converged_positions(model, run, DT, held=True)
+        assert (
+            1e3 * np.abs(actual[: len(expected)] - expected).mean()
+            < {"sin_time_square": 1.5, "lift_and_drop": 4.0}[name]
+        )
 
 
 def test_the_load_is_the_one_of_the_step_before(isaac):

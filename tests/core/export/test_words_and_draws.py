@@ -86,12 +86,20 @@ def test_a_readme_holds_the_last_check_of_each_export(tmp_path):
         state_check(tmp_path, MODEL, "three", "No such export.")
 
 
-def test_a_check_is_said_with_its_mean_and_each_trajectory():
-    check = Check(how="run in an engine", errors={"sin_sin": 0.5, "up_and_down": 2.5})
-    assert check.mean_mrad == pytest.approx(1.5)
+def test_a_check_is_said_with_its_conditions_its_mean_and_its_worst_run():
+    errors = {"sin_sin": 0.5, "up_and_down": 2.5, "sin_sin, half load": 1.5, "up_and_down, half load": 3.5}
+    check = Check(how="run in an engine", errors=errors)
+    assert (check.mean_mrad, check.worst_mrad) == pytest.approx((2.0, 3.5))
     assert check.statement == (
-        "Checked: run in an engine: 1.5 mrad from the identified model on average (sin_sin 0.5, up_and_down 2.5)."
+        "Checked: run in an engine, goals held over each step, as exported and at half load: 2 mrad from the "
+        "identified model on average, 3.5 mrad in the worst run (up_and_down, half load)."
     )
+    assert check.table.splitlines()[2:] == [
+        "| mean error / mrad | sin_sin | up_and_down |",
+        "| --- | --- | --- |",
+        "| as exported | 0.5 | 2.5 |",
+        "| half load | 1.5 | 3.5 |",
+    ]
 
 
 @pytest.fixture(scope="module")
