@@ -35,6 +35,7 @@ from bench_gui.cli.compliant_files import (
     write_outputs,
 )
 from bench_gui.cli.terminal import print_json, print_table
+from bench_gui.words import counted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -130,7 +131,7 @@ def _commands(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np
     if len(second) != len(modes):
         from core.errors import InputError
 
-        raise InputError(f"--second: {len(second)} commands for {len(modes)} joints")
+        raise InputError(f"--second: {len(second)} commands for {counted(len(modes), 'joint')}")
     count = round(arguments.duration / STEP) + 1
     return array, np.tile(arguments.first, (count, 1)), np.tile(second, (count, 1)), STEP
 
@@ -189,7 +190,7 @@ def _modes(modes: tuple[int, ...], count: int) -> list[Mode]:
     from core.errors import InputError
 
     if len(modes) not in (1, count):
-        raise InputError(f"--mode: {len(modes)} modes for {count} joints; give one for all or one for each")
+        raise InputError(f"--mode: {len(modes)} modes for {counted(count, 'joint')}; give one for all or one for each")
     return [Mode(mode) for mode in (modes * count if len(modes) == 1 else modes)]
 
 

@@ -167,12 +167,13 @@ class JointCurves(_TwoCharts):
             entries.append(LegendEntry(GOAL, title, theme.goal, width=1.0))
             self._curves.add(self.angle, GOAL, title, ends, factor * view.goal, pen(theme.goal), 0)
         if torque:
-            entries.append(LegendEntry(STATIC, "±F_S", theme.muted, CATALOGUE_DASH, 1.0))
+            entries.append(LegendEntry(STATIC, "± static friction", theme.muted, CATALOGUE_DASH, 1.0))
             levels = (1.0, -1.0) if view.traces[0].below.min() < 0.0 else (1.0,)
             for sign in levels:
                 drawn = pen(theme.muted, 1.0, CATALOGUE_DASH)
                 level = np.full(2, sign * view.job.law.static)
-                self._curves.add(self.below, STATIC, f"{'+' if sign > 0 else '−'}F_S", ends, level, drawn, 0)
+                named = f"{'+' if sign > 0 else '−'} static friction"
+                self._curves.add(self.below, STATIC, named, ends, level, drawn, 0)
         for z, trace in zip(range(len(view.traces), 0, -1), view.traces, strict=True):
             colour, dash = theme.model(FRICTION_COLOURS[trace.name]), FRICTION_DASHES[trace.name]
             title = FRICTION_TITLES[trace.name]

@@ -129,7 +129,7 @@ def _sawtooth_text(found: StepResponse) -> str:
         return f"Comes to {np.degrees(found.rest):.1f}° without slipping again and again."
     return (
         f"Slips {len(torques)} times, each time the torque has risen to {min(torques):.2f} … {max(torques):.2f} N·m: "
-        f"F_S is {found.law.static:g} N·m."
+        f"static friction is {found.law.static:g} N·m."
     )
 
 

@@ -91,6 +91,7 @@ def chirp_figure(responses: Sequence[FrequencyResponse]) -> Figure:
     for axes, found, colour in zip(above, responses, BEHAVIOUR_COLOURS, strict=False):
         run = found.run
         axes.plot(run.motion.time, run.wanted, color=GOAL_COLOUR, linewidth=0.4)
+        axes.plot(run.motion.time, run.link_equilibrium, color=MEASURED_COLOUR, linewidth=0.4, linestyle=":")
         axes.plot(run.motion.time, run.motion.position, color=colour, linewidth=0.8)
         axes.set_title(run.behaviour.title, fontsize=9.5, loc="left")
         axes.set_xlabel("time / s")
@@ -114,6 +115,10 @@ def sine_figure(runs: Sequence[JointRun]) -> Figure:
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.0, 1.0))
     above.plot(runs[0].motion.time, runs[0].wanted, color=GOAL_COLOUR, linewidth=0.9, label="equilibrium asked for")
     for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
+        above.plot(
+            run.motion.time, run.link_equilibrium, color=colour, linewidth=0.9, linestyle=":",
+            label=f"link equilibrium, {run.behaviour.name}",
+        )  # fmt: skip
         above.plot(run.motion.time, run.motion.position, color=colour, linewidth=1.3, label=run.behaviour.title)
         below.plot(run.motion.time, 1e3 * (run.wanted - run.motion.position), color=colour, linewidth=1.0)
     above.set_ylabel("link / rad")
@@ -124,7 +129,10 @@ def sine_figure(runs: Sequence[JointRun]) -> Figure:
 
 
 def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
-    """Both joints of an arm: steps in a horizontal plane at the left, sinusoids in a vertical one at the right."""
+    """Both joints of an arm: steps in a horizontal plane at the left, sinusoids in a vertical one at the right.
+
+    Dotted: where the motors hold the links' equilibrium, as in Figs 12 and 13.
+    """
     figure = new_figure(7.6, 4.2)
     panels = figure.subplots(2, 2, sharex="col", sharey="row")
     for column, (title, runs) in enumerate((("horizontal", steps), ("vertical", sinusoids))):
@@ -133,6 +141,7 @@ def arm_figure(steps: Sequence[ArmRun], sinusoids: Sequence[ArmRun]) -> Figure:
             asked = runs[0].motion
             axes.plot(asked.time, asked.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="asked for")
             for run, colour in zip(runs, BEHAVIOUR_COLOURS, strict=False):
+                axes.plot(run.motion.time, run.link_equilibrium[:, joint], color=colour, linewidth=0.8, linestyle=":")
                 axes.plot(
                     run.motion.time, run.motion.position[:, joint], color=colour, linewidth=1.2,
                     label=run.behaviour.name,
@@ -186,6 +195,8 @@ def learning_figure(learned: Learned) -> Figure:
             numbers, [float(each.worst[joint]) for each in learned.iterations], "o-", color=colour, markersize=4,
             linewidth=1.2, label=JOINTS[joint],
         )  # fmt: skip
+    norms = [float(each.error_norm.max()) for each in learned.iterations]
+    errors.plot(numbers, norms, "s:", color=MEASURED_COLOUR, markersize=3, linewidth=1.0, label="‖q̂ − q‖₂ of both")
     errors.axhline(learned.law.tolerance, color=GOAL_COLOUR, linewidth=0.9, linestyle=":", label="tolerance")
     _logarithmic(errors)
     errors.set_xticks(_some(numbers))
@@ -211,6 +222,9 @@ def _draw_iteration(axes: Axes, time: Any, each: Iteration, joint: int, colour: 
     axes.plot(time, each.position[:, joint], line, color=colour, linewidth=1.3, label=f"link, iteration {each.number}")
     if line == "--":
         axes.plot(time, each.equilibrium[:, joint], color=GOAL_COLOUR, linewidth=0.9, label="its input")
+        axes.plot(
+            time, each.link_equilibrium[:, joint], ":", color=GOAL_COLOUR, linewidth=1.2, label="link equilibrium"
+        )
 
 
 def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:

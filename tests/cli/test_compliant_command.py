@@ -144,7 +144,7 @@ def test_an_array_of_joints_follows_a_file(capsys, tmp_path):
         ("time,a/reference_1\n0,1\n1,2\n", [], "needs the column a/equilibrium_position"),
         ("time,a/torque_command,a/speed\n0,1,1\n1,2,2\n", ["--mode", "0"], "takes the column a/speed"),
         ("time,a b/torque_command\n0,1\n1,2\n", ["--mode", "0"], "without spaces"),
-        ("time,a/torque_command\n0,1\n1,2\n", ["--mode", "0,1"], "2 modes for 1 joints"),
+        ("time,a/torque_command\n0,1\n1,2\n", ["--mode", "0,1"], "2 modes for 1 joint;"),
     ],
 )
 def test_commands_that_are_none(capsys, tmp_path, text, arguments, message):

@@ -310,13 +310,14 @@ SOFT = Of(title="soft one", name="soft", actuator=Of(title="QB", name="qbmove"))
 def test_compliant(printed, stub, tmp_path) -> None:
     motion = Of(time=np.array([0.0, 0.5]), position=np.array([1.0, 2.0]), link_torque=np.array([3.0, 4.0]))
     one = Of(behaviour=SOFT, final_error=0.001, overshoot=0.002, settling_time=0.3, worst_error=0.004, motion=motion,
-             wanted=np.array([5.0, 6.0]))  # fmt: skip
+             wanted=np.array([5.0, 6.0]), link_equilibrium=np.array([7.0, 8.0]))  # fmt: skip
     stub("core.compliant.experiments.step_responses", [one])
     run("compliant", "step", "--csv", tmp_path / "s.csv")
     assert printed()[:2] == [["actuator", "behaviour", "final error/mrad", "overshoot/mrad", "settled after/s"],
                              ["QB", "soft one", "1", "2", "0.3"]]  # fmt: skip
     assert (tmp_path / "s.csv").read_text("utf-8").splitlines() == [
-        'time,wanted,"link, qbmove, soft","spring torque, qbmove, soft"', "0,5,1,3", "0.5,6,2,4",
+        'time,wanted,"link, qbmove, soft","link equilibrium, qbmove, soft","spring torque, qbmove, soft"',
+        "0,5,1,7,3", "0.5,6,2,8,4",
     ]  # fmt: skip
     stub("core.compliant.experiments.sinusoid_runs", [one])
     run("compliant", "sine")
@@ -328,14 +329,17 @@ def test_compliant(printed, stub, tmp_path) -> None:
     assert printed()[:2] == [["behaviour", "magnitude at 0.5 Hz", "magnitude at 6 Hz", "bandwidth/Hz"],
                              ["soft one", "0.9", "0.4", "3.25"]]  # fmt: skip
     assert (tmp_path / "c.csv").read_text("utf-8").splitlines() == [
-        'frequency,"magnitude, soft","phase, soft"', "0.5,0.9,0.1", "6,0.4,0.2",
+        'frequency,"magnitude, soft","phase, soft",time,wanted,"link, qbmove, soft","link equilibrium, qbmove, soft",'
+        '"spring torque, qbmove, soft"', "0.5,0.9,0.1,0,5,1,7,3", "6,0.4,0.2,0.5,6,2,8,4",
     ]  # fmt: skip
     pair = Of(time=np.array([0.0]), position=np.array([[1.0, 2.0]]), equilibrium=np.array([[3.0, 4.0]]))
     longer = Of(**{name: np.repeat(value, 2, 0) for name, value in vars(pair).items()})
     arm = {"behaviour": SOFT, "final_error": np.array([0.001, 0.002]), "worst": np.array([0.005, 0.006]),
            "turns": np.array([3, 4])}  # fmt: skip
-    stub("core.compliant.experiments.arm_steps", [Of(**arm, motion=pair)])
-    stub("core.compliant.experiments.arm_sinusoids", [Of(**arm, motion=longer)])
+    held, norm = np.array([[5.0, 6.0]]), np.array([7.0])
+    stub("core.compliant.experiments.arm_steps", [Of(**arm, motion=pair, link_equilibrium=held, error_norm=norm)])
+    twice = {"link_equilibrium": np.repeat(held, 2, 0), "error_norm": np.repeat(norm, 2)}
+    stub("core.compliant.experiments.arm_sinusoids", [Of(**arm, motion=longer, **twice)])
     run("compliant", "arm", "--csv", tmp_path / "a.csv")
     lines = printed()
     assert lines[:2] == [["horizontal step", "end/mrad of joint 1", "turns of joint 1", "end/mrad of joint 2",
@@ -344,7 +348,7 @@ def test_compliant(printed, stub, tmp_path) -> None:
                           ["soft one", "5", "6"]]  # fmt: skip
     heads, first, second = (tmp_path / "a.csv").read_text("utf-8").splitlines()
     assert heads.startswith('time of the step,step: wanted_1,step: wanted_2,"step: link, soft, joint 1"')
-    assert (first, second) == ("0,3,4,1,2,0,3,4,1,2", ",,,,,0,3,4,1,2")
+    assert (first, second) == ("0,3,4,1,2,5,6,7,0,3,4,1,2,5,6,7", ",,,,,,,,0,3,4,1,2,5,6,7")
     boxed = Of(behaviour=SOFT, pushed=0.001, short=0.002, motion=Of(time=[0.0], tip_force=np.array([7.0, 3.0]),
                box=[0.5]), tip=np.array([[0.1, 0.2]]), way=np.array([[0.3, 0.4]]))  # fmt: skip
     stub("core.compliant.experiments.box_runs", [boxed])
@@ -353,11 +357,16 @@ def test_compliant(printed, stub, tmp_path) -> None:
     assert printed()[1:3] == [heads,
                               ["soft one", "1", "2", "7", "3"]]  # fmt: skip
     each = Of(number=1, worst=np.array([0.001, 0.003]), root_mean_square=np.array([0.002, 0.004]),
-              equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)))  # fmt: skip
+              equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)), link_equilibrium=np.zeros((2, 2)),
+              error_norm=np.array([0.005, 0.004]))  # fmt: skip
     stub("core.compliant.learning.learn", Of(iterations=[each], best=each, converged=False, warning="too stiff"))
     run("compliant", "learn")
-    assert printed()[:3] == [["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"],
-                             ["1", "1", "2", "3", "4"], ["warning: too stiff"]]  # fmt: skip
+    heads = ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"]
+    assert printed()[:3] == [
+        [*heads, "largest ‖q̂−q‖₂/mrad"],
+        ["1", "1", "2", "3", "4", "5"],
+        ["warning: too stiff"],
+    ]
 
 
 def test_compliant_identify(printed) -> None:

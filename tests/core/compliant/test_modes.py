@@ -428,7 +428,7 @@ def test_what_cannot_be_simulated_is_said():
 def test_the_example_of_the_help_page_works_in_every_mode():
     """The page's own code, run as it stands; its actuator in a joint, an array and step by step."""
     page = (files("resources") / "help" / "compliance.md").read_text("utf-8")
-    lines = page.split("## An actuator of your own")[1].split("## Several joints")[0].splitlines()
+    lines = page.split("## An actuator of your own")[1].split("## On the bench")[0].splitlines()
     code = "\n".join(line[4:] for line in lines if line.startswith("    ") or not line)
     names = {**vars(elastic_module), **vars(joint_module), "Parameter": Parameter, "ParameterSet": ParameterSet}
     exec(code, names | (space := {"ClassVar": ClassVar, "Bench": Bench, "Mode": Mode, "np": np}), space)

@@ -136,7 +136,8 @@ def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_pro
         "import numpy as np\n"
         "import bench_gui.explore.learning_tab\n"
         "from core.compliant.learning import Iteration\n"
-        "each = Iteration(number=1, equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)), error=np.zeros((2, 2)))\n"
+        "zero = np.zeros((2, 2))\n"
+        "each = Iteration(number=1, equilibrium=zero, link_equilibrium=zero, position=zero, error=zero)\n"
         "pickle.loads(pickle.dumps(each))\n"
         "print([m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
     )

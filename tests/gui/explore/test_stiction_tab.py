@@ -113,7 +113,7 @@ def test_the_experiment_runs_when_it_comes_into_sight(tab, qtbot):
 @pytest.mark.parametrize(
     ("name", "told", "names"),
     [
-        (INTEGRAL, "F_S is 2.5", {"goal", "elastoplastic"}),
+        (INTEGRAL, "static friction is 2.5", {"goal", "elastoplastic"}),
         (HOLD, "sign() turns", {"elastoplastic", "sign()", "tanh", "Karnopp"}),
         (PULL, "slips a second", {"pulled end", "elastoplastic", "sign()"}),
     ],
