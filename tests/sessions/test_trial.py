@@ -93,7 +93,8 @@ def test_a_run_is_sealed_without_a_trial_unless_a_write_was_refused(session, hea
             run.append(rows(5, first=5))
             with monkeypatch.context() as patch:
                 patch.setattr(Part, "append", refuse)
-                pytest.raises(SessionError, run.flush)
+                with pytest.raises(SessionError):
+                    run.flush()
         part = run._part_path
         run.finish("success")
         assert tried == [part] * refused

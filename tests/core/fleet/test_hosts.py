@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,6 @@ import pytest
 from bench_gui.cli import main
 from sessions import Session
 from tests.core.fleet.small import units
-
-pytest.importorskip("distributed", reason="the extra cluster is not installed")
 
 HOSTS = {"10.77.83.1": "sbhost1", "10.77.83.2": "sbhost2"}
 PORT = 8786
@@ -38,7 +37,10 @@ def allowed() -> bool:
     return probe.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not allowed(), reason="network namespaces need root and the program ip")
+pytestmark = [
+    pytest.mark.skipif(find_spec("distributed") is None, reason="the extra cluster is not installed"),
+    pytest.mark.skipif(not allowed(), reason="network namespaces need root and the program ip"),
+]
 
 
 def ip(*words: str) -> None:
