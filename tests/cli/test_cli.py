@@ -65,7 +65,11 @@ def test_help_imports_nothing_heavy() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("evaluate", "SESSION", "--model", "xl330:m4"), ("export", "mx106:m4", "--to", "json", "-o", "FOLDER")],
+    [
+        ("evaluate", "SESSION", "--model", "xl330:m4"),
+        ("export", "mx106:m4", "--to", "json", "-o", "FOLDER"),
+        ("doctor",),
+    ],
     ids=lambda arguments: arguments[0],
 )
 def test_what_searches_nothing_does_not_wait_for_statistics(tmp_path, session, arguments) -> None:

@@ -23,7 +23,7 @@ from sessions.schema import CHANNEL_DTYPES
 from sessions.superblock import lookup3
 
 VICTIM = Path(__file__).with_name("victim.py")
-LANES, KILLS = 4, 6
+LANES, KILLS = 3, 5
 
 
 @pytest.fixture

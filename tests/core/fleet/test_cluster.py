@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+from importlib.util import find_spec
 
 import pytest
 
@@ -14,7 +15,7 @@ from core.fleet.store import FleetStore
 from core.fleet.work import Warm
 from tests.core.fleet.small import Load, numbers, plan_of
 
-distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the extra cluster is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,8 @@ def test_an_address_where_nobody_answers_is_refused_with_the_remedy(plan, monkey
 
 
 def test_workers_of_another_version_are_refused(plan, monkeypatch):
+    import distributed
+
     versions = iter(["1.0"] * 4)
     monkeypatch.setattr("core.fleet.cluster.version", lambda name: next(versions, "99.0"))
     with (

@@ -4,12 +4,13 @@ import http.client
 import os
 import socket
 import ssl
+from importlib.util import find_spec
 
 import pytest
 
 from core.fleet.cluster import cluster
 
-pytest.importorskip("distributed")
+pytestmark = pytest.mark.skipif(find_spec("distributed") is None, reason="the extra cluster is not installed")
 psutil = pytest.importorskip("psutil")
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,18 @@ from bench_gui.cli import main
 from sessions import Session
 from tests.core.fleet.small import units
 
-pytest.importorskip("distributed", reason="the extra cluster is not installed")
-
 HOSTS = {"10.77.83.1": "sbhost1", "10.77.83.2": "sbhost2"}
 PORT = 8786
+CLUSTER = """
+import sys
+from distributed import LocalCluster
+with LocalCluster(
+    n_workers=1, threads_per_worker=1, processes=False, host=sys.argv[1], scheduler_port=int(sys.argv[2]),
+    dashboard_address=None,
+):
+    sys.stdin.read()
+"""
+"""A scheduler and a worker in one process."""
 
 
 def allowed() -> bool:
@@ -28,7 +37,10 @@ def allowed() -> bool:
     return probe.returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not allowed(), reason="network namespaces need root and the program ip")
+pytestmark = [
+    pytest.mark.skipif(find_spec("distributed") is None, reason="the extra cluster is not installed"),
+    pytest.mark.skipif(not allowed(), reason="network namespaces need root and the program ip"),
+]
 
 
 def ip(*words: str) -> None:
@@ -41,7 +53,7 @@ def on(host: str, *command: str) -> list[str]:
 
 @pytest.fixture
 def hosts():
-    """Two namespaces joined by one cable; each runs a scheduler and a worker."""
+    """Two namespaces joined by one cable; in each a scheduler with a worker."""
     processes: list[subprocess.Popen] = []
     try:
         for name in HOSTS.values():
@@ -52,15 +64,8 @@ def hosts():
             ip("-n", name, "addr", "add", f"{address}/24", "dev", f"sbeth{number}")
             ip("-n", name, "link", "set", f"sbeth{number}", "up")
             ip("-n", name, "link", "set", "lo", "up")
-            scheduler = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--host", address]
-            worker = [sys.executable, "-m", "distributed.cli.dask_worker", f"tcp://{address}:{PORT}", "--nthreads", "1"]
-            for command in (
-                [*scheduler, "--port", str(PORT), "--no-dashboard"],
-                [*worker, "--no-dashboard", "--no-nanny"],
-            ):
-                processes.append(
-                    subprocess.Popen(on(name, *command), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                )
+            program = on(name, sys.executable, "-c", CLUSTER, address, str(PORT))
+            processes.append(subprocess.Popen(program, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL))
         yield HOSTS
     finally:
         for process in processes:
