@@ -7,28 +7,35 @@ target "mujoco-hook" brings M1–M6 as they are. The engine itself is only neede
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import default_bench
-from core.export.mujoco_check import check_mujoco
+from core.export.grid import GridRun, default_bench
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import (
     BRAKE_GROUP,
     DRIVE_GROUP,
     EXPRESSIBLE,
+    FINEST_STEP,
     SYNTAXES,
     actuator_classes,
+    read_setup,
     scene_element,
     servo_element,
     xml_text,
 )
 from core.export.notes import fit_notes, missing_terms, settings_note
 from core.export.programs import mujoco_engine
+from core.export.protocol import exact_rollout, measured
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -56,6 +63,30 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     settings = settings_of(model, options, "mujoco")
     _require_possible(options)
     bench = options.bench or default_bench(model)
+    missing, approximation, written = _written(model, bench, settings, options)
+    name = slug(model.title)
+    notes = [
+        *_fidelity_notes(model, missing, approximation, options),
+        *_command_notes(written, settings, options),
+    ]
+    servo_file, scene_file = f"{name}.servo.xml", f"{name}.pendulum.xml"
+    contents = _contents(model, written, bench, settings, options)
+    meanings = {
+        servo_file: "default classes of the servo's joint and actuators, for your robot",
+        scene_file: f"pendulum, {printable(bench_title(bench))}, ready to run",
+    }
+    readme = readme_section(
+        model, VERSIONS[options.syntax], meanings, notes, _usage(name, servo_file, written, options.syntax)
+    )
+    files = write_files(folder, contents, model, "mujoco", readme)
+    error = 0.0 if approximation is None else approximation.mean_mrad
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+
+
+def _written(
+    model: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
+) -> tuple[list[str], Approximation | None, ServoModel]:
+    """What MuJoCo has no place for, the approximation that replaces it, if any, and the model that is written."""
     form = Form(
         friction="m2" if options.friction == "lugre" else "m1",
         kept=EXPRESSIBLE[options.syntax],
@@ -63,29 +94,21 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     )
     missing = missing_terms(model, form)
     if form.friction == "m1" and not missing:
-        approximation, written = None, in_form(model, bench, form)
-    else:
-        approximation = approximate(model, bench, settings, form)
-        written = approximation.model
-    name = slug(model.title)
-    notes = [
-        *_fidelity_notes(model, missing, approximation, options),
-        *_command_notes(written, settings, options),
-    ]
-    servo_file, scene_file = f"{name}.servo.xml", f"{name}.pendulum.xml"
-    timestep, syntax = options.timestep, options.syntax
-    contents = {
-        servo_file: xml_text(servo_element(name, written, settings, timestep, syntax)),
-        scene_file: xml_text(scene_element(name, servo_file, model, written, bench, settings, timestep, syntax)),
+        return missing, None, in_form(model, bench, form)
+    approximation = approximate(model, bench, settings, form)
+    return missing, approximation, approximation.model
+
+
+def _contents(
+    model: ServoModel, written: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
+) -> dict[str, str]:
+    """Text of the servo's file and of the scene that includes it, by file name."""
+    name, timestep, syntax = slug(model.title), options.timestep, options.syntax
+    servo = f"{name}.servo.xml"
+    return {
+        servo: xml_text(servo_element(name, written, settings, timestep, syntax)),
+        f"{name}.pendulum.xml": xml_text(scene_element(name, servo, model, written, bench, settings, timestep, syntax)),
     }
-    meanings = {
-        servo_file: "default classes of the servo's joint and actuators, for your robot",
-        scene_file: f"pendulum, {printable(bench_title(bench))}, ready to run",
-    }
-    readme = readme_section(model, VERSIONS[syntax], meanings, notes, _usage(name, servo_file, written, syntax))
-    files = write_files(folder, contents, model, "mujoco", readme)
-    error = 0.0 if approximation is None else approximation.mean_mrad
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
 def bench_title(bench: Bench) -> str:
@@ -94,12 +117,29 @@ def bench_title(bench: Bench) -> str:
 
 
 def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Check:
-    """Run the exported scene at 0.1 ms; raises ExportError, also where the installed MuJoCo reads another syntax."""
+    """Run the exported scene in MuJoCo; raises ExportError, also where the installed one reads another syntax.
+
+    Other loads and gains are those of the same servo: its refitted values stay.
+    """
     version = str(mujoco_engine().__version__)
     installed = tuple(int(part) for part in version.split(".")[:2])
     if options.syntax == "3.7" and not (3, 7) <= installed < (3, 12):
         raise ExportError(f"syntax 3.7 is for {VERSIONS['3.7']}, and {version} is installed here: it cannot be checked")
-    return check_mujoco(model, folder, options)
+    read_setup(scene_of(folder, model))
+    settings, bench = settings_of(model, options, "mujoco"), options.bench or default_bench(model)
+    written = _written(model, bench, settings, options)[2]
+
+    def write(model: ServoModel, place: Path, asked: MujocoOptions) -> None:
+        other = settings_of(model, asked, "mujoco")
+        for file, text in _contents(model, written, asked.bench or bench, other, asked).items():
+            (place / file).write_text(text, encoding="utf-8")
+
+    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        delay = model.values.get("command_delay", 0.0)
+        return [simulate_in_mujoco(scene_of(place, model), run.trajectory, step, delay) for run in runs]
+
+    rollout = exact_rollout(model, folder, options, write, simulate)
+    return measured(model, options, "mujoco", f"run in MuJoCo {version}", rollout)
 
 
 def _require_possible(options: MujocoOptions) -> None:
@@ -130,9 +170,10 @@ def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOp
     values = model.values
     if values.get("command_delay", 0.0) > 0.0:
         notes.append(
-            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms; `nsample` suits time steps of "
-            f"{options.timestep * 1e3:g} ms and above. Releasing the motor is not delayed by the engine: do it that "
-            "much later."
+            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms. `nsample` suits time steps of "
+            f"{min(options.timestep, FINEST_STEP) * 1e3:g} ms and above; at shorter ones the engine loses the delay: "
+            "make it the delay divided by the time step, rounded up, plus 1. Releasing the motor is not delayed by "
+            "the engine: do it that much later."
         )
     if "goal_slew" in values:
         notes.append("The limit of the goal's velocity starts at goal 0, whatever the joint's angle.")

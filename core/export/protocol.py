@@ -19,7 +19,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.contract import Check, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, ServoOptions, settings_of
 from core.export.grid import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
@@ -83,7 +83,7 @@ def exact_rollout(
     model: ServoModel,
     folder: Path,
     options: Options,
-    write: Callable[[ServoModel, Path, Options], ExportResult],
+    write: Callable[[ServoModel, Path, Options], object],
     simulate: Callable[[Path, Sequence[GridRun], float], Iterable[Array]],
 ) -> Rollout:
     """Rollout of an export that writes every model as it is: the folder's files, and such of other loads and gains.

@@ -28,11 +28,11 @@ from core.export.drive import as_model, check_drive, drive_of
 from core.export.files import README, printable, slug
 from core.export.grid import GAINS, LOADS, bench_grid, default_bench, held_back_grid, loaded, mean_errors
 from core.export.mujoco import MujocoOptions
-from core.export.mujoco_check import errors_in_mujoco, scene_of, simulate_in_mujoco
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.export.notes import missing_terms
 from core.model import ServoModel, build_model, model_from_bam
-from tests.core.conftest import PENDULUM, catalogue_model
+from tests.core.conftest import PENDULUM, catalogue_model, errors_in_mujoco
 
 mujoco: Any = None
 if importlib.util.find_spec("mujoco"):
