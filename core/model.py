@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -59,7 +59,12 @@ LARGEST_FILE = 4_000_000
 """No model file is larger [bytes]."""
 
 _BAM_DEFAULTS = {"R": 2.0, "q_offset": 0.0}
-_BAM_COMMAND_PATH = {"max_velocity": "goal_slew", "error_gain_ratio": "error_gain_ratio"}
+BAM_COMMAND_PATH = {
+    "command_delay": "command_delay",
+    "max_velocity": "goal_slew",
+    "error_gain_ratio": "error_gain_ratio",
+}
+"""Keys of Rhoban/bam's parameter files to our terms of the command path."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -422,7 +427,7 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
     spec = load_servo(str(data["actuator"]))
     friction = require_friction_model(data["model"])
     given = {
-        _BAM_COMMAND_PATH.get(name, name): _number(name, value)
+        BAM_COMMAND_PATH.get(name, name): _number(name, value)
         for name, value in data.items()
         if name not in ("actuator", "model")
     }
@@ -447,14 +452,19 @@ def model_from_bam(data: Mapping[str, Any]) -> ServoModel:
     )
 
 
+def without_terms(model: ServoModel, names: Collection[str]) -> ServoModel:
+    """Return the model without some terms of its command path."""
+    return replace(model, parameters=ParameterSet([p for p in model.parameters.values() if p.name not in names]))
+
+
 def model_to_bam(model: ServoModel) -> dict[str, Any]:
     """Flat parameters as Rhoban/bam reads them; raises ModelError for a contact or a command path it does not have."""
     if model.contact != "rigid":
         raise ModelError(f"{model.title}: Rhoban/bam has no elastoplastic contact; identify with a rigid one")
-    backward = {ours: theirs for theirs, ours in _BAM_COMMAND_PATH.items()}
+    backward = {ours: theirs for theirs, ours in BAM_COMMAND_PATH.items()}
     lost = [name for name in model.command_path if name not in backward]
     if lost:
-        raise ModelError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without the command path")
+        raise ModelError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; identify without them")
     flat = {backward.get(name, name): value for name, value in model.values.items()}
     return {**flat, "model": model.friction, "actuator": model.servo}
 

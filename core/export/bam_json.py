@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
-from core.errors import ExportError, ModelError
+from core.errors import ExportError
 from core.export.contract import Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import bench_grid, default_bench, own_motion
+from core.export.grid import bench_grid, default_bench, mean_errors, own_motion
 from core.friction import CONTACTS
-from core.model import ServoModel, model_to_bam, with_contact
+from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
 
 BAM_STEP = 0.005
 """Step at which the peer simulates unless told otherwise [s]."""
@@ -22,39 +22,80 @@ _FOREIGN_NAMES = {"sts3215_7v4": "sts3215"}
 """Servos the peer knows under another name."""
 
 
+MISSING = ("leave out", "refuse")
+
+
 @dataclass(frozen=True, kw_only=True)
 class BamOptions:
-    """Nothing to choose."""
+    """What can be chosen for Rhoban/bam."""
+
+    missing: str = field(default="leave out", metadata={"choices": MISSING})
+    """Terms that the format has no key for: leave them out and state the error, or refuse the export."""
 
 
 def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportResult:
-    """Write `<name>.bam.json`; raises ExportError for command path terms the format does not have."""
-    try:
-        flat = model_to_bam(with_contact(model, "rigid"))
-    except ModelError as error:
-        raise ExportError(str(error)) from None
-    flat["actuator"] = _FOREIGN_NAMES.get(model.servo, model.servo)
+    """Write `<name>.bam.json`; raises ExportError for terms the format does not have when they are to be refused."""
+    if options.missing not in MISSING:
+        raise ExportError(f"export to bam: missing is one of {', '.join(MISSING)}, not {options.missing!r}")
+    held, lost = in_bam(model)
+    if lost and options.missing == "refuse":
+        raise ExportError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; `missing=leave out` writes the rest")
     name = f"{slug(model.title)}.bam.json"
-    error = integrator_error(model)
+    error = integrator_error(model, held)
     notes = [
-        "The format has no bounds, units, provenance, integrator or step.",
+        f"The format has no bounds, units, provenance, integrator or step. These values were identified with "
+        f"{model.integration}.",
+        *lost_notes(model, held, lost),
         "Rhoban/bam simulates with its own integrator and a rigid contact and counts the quadratic term only where the "
         f"torques oppose; at {BAM_STEP * 1e3:g} ms its motion differs from this model's by {error:.2f} mrad on average "
         "over the four trajectories, two loads and two gains.",
+        f"Law and constants, which its code holds and this file does not: {firmware(model)}.",
     ]
+    if "command_delay" in held.values:
+        notes.append("Its simulation uses `command_delay`; its actuators for mjlab and MuJoCo do not.")
     if model.control.bridge == "coast":
         notes.append("It knows no drive/coast bridge: inductance and PWM period are written but not used.")
     readme = readme_section(model, "parameter file of Rhoban/bam", {name: "flat parameters by name"}, notes)
-    contents = {name: json.dumps(flat, indent=4) + "\n"}
-    files = write_files(folder, contents, model, "bam", readme)
+    files = write_files(folder, {name: bam_text(held)}, model, "bam", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
-def integrator_error(model: ServoModel) -> float:
-    """Mean difference between the model's own motion and the one the peer computes from its parameters [mrad]."""
-    control = replace(model.control, bridge="brake")
+def in_bam(model: ServoModel) -> tuple[ServoModel, list[str]]:
+    """Return the model as far as Rhoban/bam's keys can hold it, contact included, and the terms that it loses."""
+    unknown = [name for name in model.command_path if name not in BAM_COMMAND_PATH.values()]
+    lost = [name for name in unknown if model.values[name] > 0.0]
+    return replace(without_terms(with_contact(model, "rigid"), unknown), name=model.title), lost
+
+
+def bam_text(held: ServoModel) -> str:
+    """Text of the parameter file of a model that `in_bam` returned."""
+    flat = {**model_to_bam(held), "actuator": _FOREIGN_NAMES.get(held.servo, held.servo)}
+    return json.dumps(flat, indent=4) + "\n"
+
+
+def firmware(model: ServoModel) -> str:
+    """The control law and its constants in words."""
+    control = model.control
+    unit = "A" if control.law == "current" else "duty cycle"
+    return (
+        f"{control.law} law, {control.error_gain:.8g} {unit} per rad and unit of kp, "
+        f"at most {control.output_limit:g} {unit}"
+    )
+
+
+def lost_notes(model: ServoModel, held: ServoModel, lost: list[str]) -> list[str]:
+    """What leaving terms out costs, in a sentence; nothing where nothing is lost."""
+    if not lost:
+        return []
     rigid = with_contact(model, "rigid")
-    theirs = replace(rigid, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
+    cost = 1e3 * float(mean_errors(bench_grid(default_bench(model), model.default_settings()), rigid, held).mean())
+    return [f"Left out, as there is no key for it: {', '.join(lost)}. That alone is {cost:.2f} mrad."]
+
+
+def integrator_error(model: ServoModel, held: ServoModel) -> float:
+    """Mean difference between the model's own motion and the one the peer computes from `held` [mrad]."""
+    control = replace(model.control, bridge="brake")
+    theirs = replace(held, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
     differences = []
     for run in bench_grid(default_bench(model), model.default_settings()):
         peer, own = own_motion(theirs, run), own_motion(model, run)

@@ -25,6 +25,7 @@ from core.export.mujoco_xml import (
     BRAKE_GROUP,
     DRIVE_GROUP,
     EXPRESSIBLE,
+    FINEST_STEP,
     SYNTAXES,
     actuator_classes,
     read_setup,
@@ -62,32 +63,30 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
     settings = settings_of(model, options, "mujoco")
     _require_possible(options)
     bench = options.bench or default_bench(model)
-    written, approximation, missing = _as_written(model, bench, settings, options)
+    missing, approximation, written = _written(model, bench, settings, options)
     name = slug(model.title)
     notes = [
         *_fidelity_notes(model, missing, approximation, options),
         *_command_notes(written, settings, options),
     ]
     servo_file, scene_file = f"{name}.servo.xml", f"{name}.pendulum.xml"
-    timestep, syntax = options.timestep, options.syntax
-    contents = {
-        servo_file: xml_text(servo_element(name, written, settings, timestep, syntax)),
-        scene_file: xml_text(scene_element(name, servo_file, model, written, bench, settings, timestep, syntax)),
-    }
+    contents = _contents(model, written, bench, settings, options)
     meanings = {
         servo_file: "default classes of the servo's joint and actuators, for your robot",
         scene_file: f"pendulum, {printable(bench_title(bench))}, ready to run",
     }
-    readme = readme_section(model, VERSIONS[syntax], meanings, notes, _usage(name, servo_file, written, syntax))
+    readme = readme_section(
+        model, VERSIONS[options.syntax], meanings, notes, _usage(name, servo_file, written, options.syntax)
+    )
     files = write_files(folder, contents, model, "mujoco", readme)
     error = 0.0 if approximation is None else approximation.mean_mrad
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
-def _as_written(
+def _written(
     model: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
-) -> tuple[ServoModel, Approximation | None, list[str]]:
-    """The model that is written, how it was found unless exact, and what MuJoCo has no place for."""
+) -> tuple[list[str], Approximation | None, ServoModel]:
+    """What MuJoCo has no place for, the approximation that replaces it, if any, and the model that is written."""
     form = Form(
         friction="m2" if options.friction == "lugre" else "m1",
         kept=EXPRESSIBLE[options.syntax],
@@ -95,9 +94,21 @@ def _as_written(
     )
     missing = missing_terms(model, form)
     if form.friction == "m1" and not missing:
-        return in_form(model, bench, form), None, missing
+        return missing, None, in_form(model, bench, form)
     approximation = approximate(model, bench, settings, form)
-    return approximation.model, approximation, missing
+    return missing, approximation, approximation.model
+
+
+def _contents(
+    model: ServoModel, written: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
+) -> dict[str, str]:
+    """Text of the servo's file and of the scene that includes it, by file name."""
+    name, timestep, syntax = slug(model.title), options.timestep, options.syntax
+    servo = f"{name}.servo.xml"
+    return {
+        servo: xml_text(servo_element(name, written, settings, timestep, syntax)),
+        f"{name}.pendulum.xml": xml_text(scene_element(name, servo, model, written, bench, settings, timestep, syntax)),
+    }
 
 
 def bench_title(bench: Bench) -> str:
@@ -106,28 +117,26 @@ def bench_title(bench: Bench) -> str:
 
 
 def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Check:
-    """Run the exported scene, and the written servo at other loads and gains, in MuJoCo.
+    """Run the exported scene in MuJoCo; raises ExportError, also where the installed one reads another syntax.
 
-    Raises ExportError, also where the installed MuJoCo reads another syntax.
+    Other loads and gains are those of the same servo: its refitted values stay.
     """
     version = str(mujoco_engine().__version__)
     installed = tuple(int(part) for part in version.split(".")[:2])
     if options.syntax == "3.7" and not (3, 7) <= installed < (3, 12):
         raise ExportError(f"syntax 3.7 is for {VERSIONS['3.7']}, and {version} is installed here: it cannot be checked")
-    own, bench = settings_of(model, options, "mujoco"), options.bench or default_bench(model)
-    name, delay = slug(model.title), model.values.get("command_delay", 0.0)
     read_setup(scene_of(folder, model))
+    settings, bench = settings_of(model, options, "mujoco"), options.bench or default_bench(model)
+    written = _written(model, bench, settings, options)[2]
+
+    def write(model: ServoModel, place: Path, asked: MujocoOptions) -> None:
+        other = settings_of(model, asked, "mujoco")
+        for file, text in _contents(model, written, asked.bench or bench, other, asked).items():
+            (place / file).write_text(text, encoding="utf-8")
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
+        delay = model.values.get("command_delay", 0.0)
         return [simulate_in_mujoco(scene_of(place, model), run.trajectory, step, delay) for run in runs]
-
-    def write(model: ServoModel, place: Path, at: MujocoOptions) -> None:
-        settings, load = settings_of(model, at, "mujoco"), at.bench or bench
-        written, file = _as_written(model, bench, own, options)[0], f"{name}.servo.xml"
-        servo = servo_element(name, written, settings, at.timestep, at.syntax)
-        scene = scene_element(name, file, model, written, load, settings, at.timestep, at.syntax)
-        for path, root in ((place / file, servo), (scene_of(place, model), scene)):
-            path.write_text(xml_text(root), encoding="utf-8")
 
     rollout = rollout_of_files(model, folder, options, write, simulate)
     return measured(model, options, "mujoco", f"run in MuJoCo {version}", rollout)
@@ -162,9 +171,10 @@ def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOp
     values = model.values
     if values.get("command_delay", 0.0) > 0.0:
         notes.append(
-            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms; `nsample` suits time steps of "
-            f"{options.timestep * 1e3:g} ms and above. Releasing the motor is not delayed by the engine: do it that "
-            "much later."
+            f"Commands are delayed by {values['command_delay'] * 1e3:.3g} ms. `nsample` suits time steps of "
+            f"{min(options.timestep, FINEST_STEP) * 1e3:g} ms and above; at shorter ones the engine loses the delay: "
+            "make it the delay divided by the time step, rounded up, plus 1. Releasing the motor is not delayed by "
+            "the engine: do it that much later."
         )
     if "goal_slew" in values:
         notes.append("The limit of the goal's velocity starts at goal 0, whatever the joint's angle.")

@@ -64,6 +64,11 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
         f"Fixed by this export: kp {settings.kp:g}, supply {settings.supply_voltage:g} V; both can be changed at run "
         'time, `servos.numbers["kp"]` per rad of the position error.',
         "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`.",
+        "`attach` and every `update` refuse what makes the engine another servo: RK4, friction, `refsafe`, damping or "
+        "actuation switched off, `actuatorfrcrange`, `ctrlrange` and `forcerange`, another time step than that of "
+        "`attach`, commands that are not finite, and steps taken without `update`.",
+        "What cannot be noticed: `mujoco.rollout`, MJX and MuJoCo Warp do not call the program and take goals as raw "
+        "torques. For rollouts and threads export to `mujoco-plugin`, for MuJoCo Warp to `mjlab`.",
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "Torque off is `enable` 0 in `update`; it is per joint.",
         *bristle_notes(model, "`servos.reset()`"),

@@ -24,7 +24,7 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
-from core.export.protocol import rollout_of_files, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
 from core.model import ServoModel
 from core.recording import ServoSettings

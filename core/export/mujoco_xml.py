@@ -42,6 +42,8 @@ EXPRESSIBLE = {
     "3.1": ("error_gain_ratio", "release_braking"),
 }
 """Command path terms that each has a place for."""
+FINEST_STEP = 1e-4
+"""Shortest time step that the buffer of delayed commands is long enough for, unless the scene's own is shorter [s]."""
 DRIVE_GROUP, BRAKE_GROUP = 1, 2
 """Actuator groups: switching the first off releases the motor; the second brakes a released one."""
 SETUP_TEXT = "servobench"
@@ -111,7 +113,7 @@ def _as_dcmotor(
         delay = values.get("command_delay", 0.0)
         if delay > 0.0:
             motor.set("delay", numbers(delay))
-            motor.set("nsample", str(math.ceil(delay / timestep) + 1))
+            motor.set("nsample", str(math.ceil(delay / min(timestep, FINEST_STEP)) + 1))
             motor.set("interp", "linear")
         return
     passive = {"input": "none", "controller": "0 0 0 0 0 0", "delay": "0", "nsample": "0", "saturation": "0 0 0"}

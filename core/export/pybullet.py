@@ -21,7 +21,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import xml_text
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import rollout_of_files, held_commands, measured
+from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_text, standalone_text
 from core.export.urdf import JOINT, robot_element
 from core.model import ServoModel

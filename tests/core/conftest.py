@@ -7,8 +7,12 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_servo
+from core.export.grid import GridRun, converged_positions
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
+from core.export.mujoco_xml import read_setup
 from core.model import ServoModel
-from core.recording import Recording
+from core.recording import Recording, ServoSettings
+from core.trajectories import PAPER_TRAJECTORIES
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 
@@ -25,6 +29,20 @@ def catalogue_model(servo, friction, *, bridge="brake", command_path=(), values=
         parameters=spec.parameters(friction, command_path).with_values(values or {}),
         **options,
     )
+
+
+def errors_in_mujoco(folder, model, timestep=1e-4, trajectories=PAPER_TRAJECTORIES):
+    """Mean absolute error of an exported scene against the converged model by trajectory [mrad]; timestep [s]."""
+    scene = scene_of(folder, model)
+    setup = read_setup(scene)
+    bench, own = Bench.from_json(dict(setup["bench"])), ServoSettings.from_json(setup["settings"])
+    errors = {}
+    for name in trajectories:
+        run = GridRun(trajectory=name, bench=bench, settings=own)
+        expected = converged_positions(model, run, timestep, held=True)
+        actual = simulate_in_mujoco(scene, name, timestep, model.values.get("command_delay", 0.0))
+        errors[name] = 1e3 * float(np.abs(actual - expected[: len(actual)]).mean())
+    return errors
 
 
 def settings_for(model, **changes):

@@ -37,11 +37,11 @@ from core.export.grid import (
     mean_errors,
 )
 from core.export.mujoco import MujocoOptions
-from core.export.mujoco_check import errors_in_mujoco, scene_of, simulate_in_mujoco
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.export.notes import missing_terms
 from core.model import ServoModel, build_model, model_from_bam
-from tests.core.conftest import PENDULUM, catalogue_model
+from tests.core.conftest import PENDULUM, catalogue_model, errors_in_mujoco
 
 mujoco: Any = None
 if importlib.util.find_spec("mujoco"):
@@ -219,12 +219,33 @@ class TestBam:
 
         assert json.loads(result.files[0].read_text())["actuator"] == "sts3215"
 
-    def test_terms_it_does_not_have_are_refused_with_a_remedy(self, tmp_path):
-        model = build_model("mx106", "m1", command_path=("command_delay",))
+    def test_the_three_command_terms_it_has_are_keys(self, tmp_path):
+        terms = {"command_delay": 0.021, "goal_slew": 4.9, "error_gain_ratio": 0.93}
+        model = catalogue_model("mx106", "m1", command_path=tuple(terms), values=terms)
 
-        with pytest.raises(ExportError, match=r"command_delay.*identify without the command path"):
-            export_model(model, "bam", tmp_path)
+        flat = json.loads(export_model(model, "bam", tmp_path).files[0].read_text())
+
+        assert (flat["command_delay"], flat["max_velocity"], flat["error_gain_ratio"]) == (0.021, 4.9, 0.93)
+        assert model_from_bam(flat).values == model.values
+        readme = (tmp_path / README).read_text()
+        assert "leapfrog (second order), step" in readme
+        assert "0.158 duty cycle per rad and unit of kp" in readme
+
+    def test_terms_it_does_not_have_are_left_out_with_their_error_or_refused(self, tmp_path):
+        terms = {"command_delay": 0.021, "dead_band": 0.02, "supply_sag": 0.0}
+        model = catalogue_model("mx106", "m1", command_path=tuple(terms), values=terms)
+
+        with pytest.raises(ExportError, match=r"has no dead_band; `missing=leave out`"):
+            export_model(model, "bam", tmp_path, missing="refuse")
         assert list(tmp_path.iterdir()) == []
+        result = export_model(model, "bam", tmp_path)
+
+        flat = json.loads(result.files[0].read_text())
+        assert flat["command_delay"] == 0.021
+        assert not {"dead_band", "supply_sag"} & set(flat)
+        (note,) = [note for note in result.notes if note.startswith("Left out")]
+        assert "dead_band. That alone is" in note
+        assert float(note.split("alone is ")[1].split(" mrad")[0]) > 1.0
 
 
 class TestGrid:

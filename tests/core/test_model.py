@@ -80,15 +80,18 @@ def test_bam_round_trip(servo, friction):
 def test_bam_names_and_defaults():
     """The peer's max_velocity and error_gain_ratio; q_offset 0 and R 2 Ω where a file has none."""
     data = {"actuator": "sts3215", "model": "m1", "kt": 1.2, "armature": 0.02, "friction_base": 0.05,
-            "friction_viscous": 0.04, "max_velocity": 6.0, "error_gain_ratio": 0.9}  # fmt: skip
+            "friction_viscous": 0.04, "max_velocity": 6.0, "error_gain_ratio": 0.9,
+            "command_delay": 0.021}  # fmt: skip
 
     model = ServoModel.from_json(data)
 
     assert model.values["R"] == 2.0
     assert model.values["q_offset"] == 0.0
-    assert model.command_path == ("error_gain_ratio", "goal_slew")
+    assert model.command_path == ("command_delay", "error_gain_ratio", "goal_slew")
     assert model.rows()[0, Slot.GOAL_SLEW] == 6.0
-    assert model_to_bam(model)["max_velocity"] == 6.0
+    assert {name: model_to_bam(model)[name] for name in ("command_delay", "max_velocity", "error_gain_ratio")} == {
+        "command_delay": 0.021, "max_velocity": 6.0, "error_gain_ratio": 0.9,
+    }  # fmt: skip
 
 
 def test_a_value_outside_the_catalogues_bounds_widens_them():
@@ -98,9 +101,9 @@ def test_a_value_outside_the_catalogues_bounds_widens_them():
 
 
 def test_bam_has_no_other_command_path():
-    model = build_model("mx106", "m1", command_path=("command_delay", "supply_sag"))
+    model = build_model("mx106", "m1", command_path=("command_delay", "dead_band", "supply_sag"))
 
-    with pytest.raises(ModelError, match="command_delay, supply_sag"):
+    with pytest.raises(ModelError, match="dead_band, supply_sag"):
         model_to_bam(model)
 
 

@@ -22,6 +22,9 @@ found here, at the velocity that the joint will have (its own inertia and last l
 torque and its slope: with the motor's torque and as `dof_damping`, of which the engine's solver makes the true velocity
 with contacts and all joints together. The deflection then follows from that velocity.
 
+Only `update` moves the servos. What steps the model without it (`mujoco.rollout`, MJX, MuJoCo Warp) takes controls as
+raw torques, and cannot be noticed here: the export "mujoco-plugin" is for rollouts, "mjlab" for MuJoCo Warp.
+
 Needs mujoco and numpy; numba, where it is installed, makes it some twenty times faster.
 """
 
@@ -67,6 +70,8 @@ STAGGERED = 0.5
 """Steps by which velocities stand before positions."""
 SMALLEST_BUDGET = 1e-12
 """A budget of 0 would take the joint's row out of the constraints [N·m]."""
+NEEDED = ("constraint", "frictionloss", "refsafe", "actuation", "eulerdamp", "damper", "passive")
+"""Flags of the engine that must stay enabled, as far as its version has them."""
 MEMORY = len(FIELDS)
 """A joint's row: the servo's numbers, from here on its state, and what is kept of the joint."""
 (
@@ -82,7 +87,7 @@ def attach(model: Any, data: Any, joints: Mapping[str, str | Path | Mapping[str,
 
     Each joint needs one `<motor joint="…"/>`. Armature, damping and friction of the joints become the servos'; the
     model's time step must stay what it is.
-    Raises ValueError for a joint or file that does not fit.
+    Raises ValueError for a joint, a file or an option of the model that does not fit; so does every `update`.
     """
     return Servos(model, data, joints)
 
@@ -96,6 +101,11 @@ class Servos:
         self._model, self._data = model, data
         ids = [_joint(model, name) for name in self.names]
         motors = [_motor(model, i, name) for i, name in zip(ids, self.names, strict=True)]
+        self._groups = sum(
+            {1 << int(model.actuator_group[motor]) for motor, _ in motors if 0 <= model.actuator_group[motor] < 31}
+        )
+        self._option, self._step = model.opt, model.opt.timestep
+        self._require_options()
         self._dofs = np.array([model.jnt_dofadr[i] for i in ids], dtype=np.int64)
         self._places = np.zeros((len(ids), 4), dtype=np.int64)
         self._places[:, DOF] = self._dofs
@@ -106,7 +116,7 @@ class Servos:
         self._commands = self._memory[:, GOAL:].T
         for row, servo in zip(self._rows, joints.values(), strict=True):
             row[:MEMORY] = load_servo(servo)
-        step = model.opt.timestep
+        step = self._step
         longest = self._rows[:, [DELAY, RELEASE_DELAY]].max(initial=0.0)
         self._past = np.zeros((len(ids), 2, math.ceil(longest / step + STAGGERED) + 2))
         model.dof_armature[self._dofs] = self.numbers["armature"]
@@ -165,20 +175,44 @@ class Servos:
     def update(self, goals: Any, enable: Any = 1.0) -> None:
         """Prepare the next `mj_step`: goals (joints,) [rad]; enable: 1 drives, 0 releases, one number or (joints,).
 
-        To be called before every step.
+        To be called before every step. Raises ValueError for commands that are not finite, for steps that were taken
+        without it and for options of the model that do not fit.
         """
         data = self._data
         now = data.time
+        self._require_options()
         if now < self._time:
             self.reset()
+        if now > self._time + 1.5 * self._step:
+            raise ValueError(
+                f"the simulation went from {self._time:g} s to {now:g} s without `update`: it goes before every step; "
+                "where that was meant, call `reset` (`mujoco.rollout` needs the export mujoco-plugin)"
+            )
         self._time = now
         commands = self._commands
         commands[0] = goals
         commands[1] = enable
+        if not np.isfinite(commands).all():
+            raise ValueError(f"goals and enable must be finite: {commands.tolist()}")
         if self._fresh:
             self._past[:] = commands.T[:, :, None]
             self._fresh = False
         _update(*self._fixed, data.efc_force, data.efc_id, data.ne, data.nf)
+
+    def _require_options(self) -> None:
+        """Raise ValueError for options of the model under which the engine's friction or motors are not the servos'."""
+        option = self._option
+        if option.timestep != self._step:
+            raise ValueError(f"the time step is {option.timestep:g} s, was {self._step:g} s: attach the servos again")
+        if option.integrator == _RK4:
+            raise ValueError(
+                "integrator RK4 does not suit the servos, which set torques once a step; choose implicitfast"
+            )
+        if option.disableflags & _NEEDED:
+            off = [name for name, bit in _flags().items() if option.disableflags & bit]
+            raise ValueError(f"the servos need what the model's option switches off: {', '.join(off)}")
+        if option.disableactuator & self._groups:
+            raise ValueError("`disableactuator` switches off a servo's motor; release it with `enable` 0")
 
     def step(self, goals: Any, enable: Any = 1.0, steps: int = 1) -> None:
         """Update and step the simulation, `steps` times with the same commands."""
@@ -187,12 +221,24 @@ class Servos:
             mujoco.mj_step(self._model, self._data)
 
 
+def _flags() -> dict[str, int]:
+    """Bits of the flags that must stay enabled, by name, in this version of the engine."""
+    bits = {name: getattr(mujoco.mjtDisableBit, f"mjDSBL_{name.upper()}", None) for name in NEEDED}
+    return {name: int(bit) for name, bit in bits.items() if bit is not None}
+
+
+_NEEDED = sum(_flags().values())
+_RK4 = int(mujoco.mjtIntegrator.mjINT_RK4)
+
+
 def _joint(model: Any, name: str) -> int:
     joint = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name)
     if joint < 0:
         raise ValueError(f"the model has no joint {name!r}")
     if int(model.jnt_type[joint]) not in (int(mujoco.mjtJoint.mjJNT_HINGE), int(mujoco.mjtJoint.mjJNT_SLIDE)):
         raise ValueError(f"joint {name!r} is neither a hinge nor a slide")
+    if model.jnt_actfrclimited[joint]:
+        raise ValueError(f"joint {name!r} has an actuatorfrcrange; the servo has its own limits")
     return joint
 
 

@@ -1,0 +1,61 @@
+"""A servo of MuJoCo's own parts at time steps other than the exported one: commands stay late by the same time."""
+
+import re
+
+import pytest
+
+from core.errors import ExportError
+from core.export import check_export, export_model, protocol
+from core.export.mujoco_check import scene_of, simulate_in_mujoco
+from tests.core.conftest import catalogue_model, errors_in_mujoco
+
+pytest.importorskip("mujoco", reason="MuJoCo is not installed")
+DELAY = 0.0153
+
+
+@pytest.fixture
+def one_trajectory(monkeypatch):
+    monkeypatch.setattr(protocol, "PAPER_TRAJECTORIES", ("sin_sin",))
+
+
+def late(tmp_path):
+    model = catalogue_model("mx106", "m1", command_path=("command_delay",), values={"command_delay": DELAY})
+    return model, export_model(model, "mujoco", tmp_path)
+
+
+@pytest.mark.parametrize("step", [1e-3, 2e-4])
+def test_a_delay_is_held_at_shorter_steps_than_the_exported_one(tmp_path, step):
+    """It was lost without a word where its buffer was sized for 1 ms: 28 mrad at 0.2 ms."""
+    model, _ = late(tmp_path)
+    assert errors_in_mujoco(tmp_path, model, step, ["sin_sin"])["sin_sin"] < 1.0
+
+
+def test_a_buffer_that_is_too_short_is_said_and_refused(tmp_path):
+    model, result = late(tmp_path)
+    (note,) = [note for note in result.notes if "nsample" in note]
+    assert "0.1 ms and above" in note
+    with pytest.raises(ExportError, match="a delay is lost: raise nsample"):
+        simulate_in_mujoco(scene_of(tmp_path, model), "sin_sin", 5e-5)
+    finest = export_model(model, "mujoco", tmp_path / "finest", timestep=5e-5)
+    assert any("0.05 ms and above" in note for note in finest.notes)
+
+
+@pytest.mark.usefixtures("one_trajectory")
+def test_the_check_runs_at_the_step_that_was_written(tmp_path):
+    """It ran at 0.1 ms, whatever the file's: 31.5 mrad were stated of a servo that errs by 5.5."""
+    model, _ = late(tmp_path)
+    found = check_export(model, "mujoco", tmp_path)
+    assert "with a time step of 1 ms" in found.how
+    assert len(found.errors) == 5
+    assert found.worst_mrad < 3.0
+
+
+@pytest.mark.usefixtures("one_trajectory")
+def test_the_check_reads_the_file_that_lies_there(tmp_path):
+    model, result = late(tmp_path)
+    servo = next(file for file in result.files if file.name.endswith(".servo.xml"))
+    sound = check_export(model, "mujoco", tmp_path)
+    servo.write_text(re.sub('damping="[^"]+"', 'damping="2"', servo.read_text(), count=1))
+    broken = check_export(model, "mujoco", tmp_path)
+    assert broken.errors["sin_sin"] > 10.0 * sound.errors["sin_sin"]
+    assert broken.errors["sin_sin, half load"] == sound.errors["sin_sin, half load"]
