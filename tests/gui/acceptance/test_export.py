@@ -1,13 +1,13 @@
 """Acceptance of the export: what is seen before anything is written, and what the written files do."""
 
-import numpy as np
+import shutil
+
 import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.shell.tasks import EXPORT
 from core.catalogue import load_model
-from core.export.contract import named
-from core.export.mujoco_check import errors_in_mujoco
+from core.export import check_export
 from core.export.mujoco_xml import read_setup
 from core.model import ServoModel
 
@@ -66,7 +66,8 @@ def test_model_export(person, tmp_path):
     scene = next((tmp_path / "out").glob("*.pendulum.xml"))
     assert mujoco.MjModel.from_xml_path(str(scene)).nu >= 1
     assert read_setup(scene)["settings"]["kp"] == 24.0
-    again = np.mean(list(errors_in_mujoco(tmp_path / "out", named(model, model.default_settings(24.0))).values()))
+    shutil.copytree(tmp_path / "out", tmp_path / "again")
+    again = check_export(model, "mujoco", tmp_path / "again", kp=24.0).mean_mrad
     assert again == pytest.approx(stated, rel=0.01)
     written = tmp_path / "out" / "README.md"
     assert "Checked:" not in written.read_text()
