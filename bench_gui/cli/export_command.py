@@ -30,7 +30,7 @@ MODEL_TARGETS = (
     "bam",
 )
 SESSION_TARGETS = ("csv", "bam", "h5")
-WORDS = ("syntax", "friction", "drive")
+WORDS = ("syntax", "friction", "drive", "missing")
 """Options of targets that are a word; the others are numbers."""
 
 OWN = {"bench": "--mass and --length", "name": "--name", "force": "--force"}

@@ -119,7 +119,7 @@ class Check:
         found = list(dict.fromkeys(run.partition(", ")[2] for run in self.errors))
         at = f", as exported and at {', '.join(filter(None, found))}" if len(found) > 1 else ""
         return (
-            f"Checked: {self.how}, goals held over each step{at}: {self.mean_mrad:.3g} mrad from the identified model "
+            f"Checked: {self.how}{at}: {self.mean_mrad:.3g} mrad from the identified model "
             f"on average, {self.worst_mrad:.3g} mrad in the worst run ({self.worst_run})."
         )
 

@@ -66,7 +66,7 @@ def measured(
         expected = converged_positions(model, run, step, held=True)
         count = min(len(expected), len(actual))
         errors[name] = 1e3 * float(np.abs(actual[:count] - expected[:count]).mean())
-    return Check(how=f"{how} with a time step of {step * 1e3:g} ms", errors=errors)
+    return Check(how=f"{how} with a time step of {step * 1e3:g} ms, goals held over each step", errors=errors)
 
 
 def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[str, GridRun]:

@@ -77,7 +77,8 @@ def check_webots_servo(model: ServoModel, folder: Path, options: ServoOptions) -
     kp, step = settings_of(model, options, "webots-servo").kp, options.timestep
     runs = conditions(model, options, "webots-servo")
     errors = dict(zip(runs, 1e3 * node_errors(model, node, list(runs.values()), kp, step), strict=True))
-    how = f"the node read back and simulated here by its manual's rule with a time step of {step * 1e3:g} ms"
+    how = f"the node read back and simulated here by its manual's rule with a time step of {step * 1e3:g} ms, "
+    how += "goals held over each step"
     return Check(how=how, errors={name: float(error) for name, error in errors.items()})
 
 

@@ -265,7 +265,7 @@ def test_an_import_counts_what_came_in_and_what_was_there(capsys, session, tmp_p
     two = Path(session) / "runs" / "0003_sin_sin_kp100.h5"
     three = Path(session) / "runs" / "0004_sin_sin_kp400.h5"
     assert main(["import", str(one), "-o", str(home)]) == 0
-    assert capsys.readouterr().out == f"1 runs imported into {home}, 1 in all\n"
+    assert capsys.readouterr().out == f"1 run imported into {home}, 1 in all\n"
     assert main(["import", str(two), str(three), "-o", str(home)]) == 0
     assert capsys.readouterr().out == f"2 runs imported into {home}, 3 in all\n"
     assert len(Session.open(home).runs()) == 3

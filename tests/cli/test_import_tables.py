@@ -31,7 +31,7 @@ def test_the_command_in_the_error_imports_once_its_capitals_are_replaced(tmp_pat
     (logs / "slow_m0.3.csv").write_bytes((logs / "slow_m0.2.csv").read_bytes())
     assert main(command) == 0
     printed = capsys.readouterr().out
-    assert "1 runs imported" in printed, "another mass is another condition, another name is not"
+    assert "1 run imported" in printed, "another mass is another condition, another name is not"
     assert "2 files skipped: same content as run 0002_slow_kp400" in printed
     assert main([*command, "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["skipped"]) == 4

@@ -413,7 +413,7 @@ def test_mujoco_with_an_integral_and_a_command_path(syntax, tmp_path):
     assert floats(motor.get("controller")) == pytest.approx(
         [scale * STALL * kp, scale * STALL * ki, scale * emf, 4.0, 0.77 / ki, 0.77 * SUPPLY]
     )
-    assert (motor.get("delay"), motor.get("nsample")) == ("0.0153", "5")
+    assert (motor.get("delay"), motor.get("nsample")) == ("0.0153", "154")
     assert floats(brake.get("motorconst") + " " + brake.get("resistance")) == pytest.approx([1.7, 1.7, 2.3 / 0.3])
     assert (motor.get("group"), brake.get("group")) == ("1", "2")
 

@@ -16,10 +16,10 @@ from core.export.protocol import conditions, measured
 MODEL = load_model("mx106", "m1")
 EVERY = {
     "": (1.0, 1.0),
-    "half load": (0.5, 1.0),
-    "double load": (2.0, 1.0),
-    "half gain": (1.0, 0.5),
-    "double gain": (1.0, 2.0),
+    "half load and gain": (0.5, 0.5),
+    "half load at double gain": (0.5, 2.0),
+    "double load at half gain": (2.0, 0.5),
+    "double load and gain": (2.0, 2.0),
 }
 SOME = {"": (1.0, 1.0), "double load": (2.0, 1.0), "half gain": (1.0, 0.5)}
 
@@ -62,7 +62,7 @@ def test_the_reference_holds_its_goals_at_the_step_of_the_example(every_conditio
     assert loads == {0.5, 1.0, 2.0}
     assert {run.settings.kp for run in runs} == {4.5, 9.0, 18.0}
     assert (
-        "with a time step of 4 ms, goals held over each step, as exported and at half load, double load"
+        "with a time step of 4 ms, goals held over each step, as exported and at half load and gain, half load at"
         in found.statement
     )
 

@@ -91,7 +91,7 @@ def test_a_check_is_said_with_its_conditions_its_mean_and_its_worst_run():
     check = Check(how="run in an engine", errors=errors)
     assert (check.mean_mrad, check.worst_mrad) == pytest.approx((2.0, 3.5))
     assert check.statement == (
-        "Checked: run in an engine, goals held over each step, as exported and at half load: 2 mrad from the "
+        "Checked: run in an engine, as exported and at half load: 2 mrad from the "
         "identified model on average, 3.5 mrad in the worst run (up_and_down, half load)."
     )
     assert check.table.splitlines()[2:] == [
