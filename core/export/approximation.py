@@ -72,7 +72,7 @@ class Form:
 
     def holds_friction(self, model: ServoModel) -> bool:
         """Whether the model's own budget of friction can be written as it is."""
-        return model.friction == self.friction and (model.friction == "m1" or model.values["alpha"] == self.alpha)
+        return model.friction == self.friction and model.values.get("alpha", self.alpha) == self.alpha
 
     def holds(self, model: ServoModel) -> bool:
         """Whether the model's own friction can be written as it is, its contact included."""

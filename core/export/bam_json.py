@@ -41,7 +41,7 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     if lost and options.missing == "refuse":
         raise ExportError(f"{model.title}: Rhoban/bam has no {', '.join(lost)}; `missing=leave out` writes the rest")
     name = f"{slug(model.title)}.bam.json"
-    error = integrator_error(model, held)
+    error = integrator_error(model, as_peer(held))
     notes = [
         f"The format has no bounds, units, provenance, integrator or step. These values were identified with "
         f"{model.integration}.",
@@ -92,10 +92,14 @@ def lost_notes(model: ServoModel, held: ServoModel, lost: list[str]) -> list[str
     return [f"Left out, as there is no key for it: {', '.join(lost)}. That alone is {cost:.2f} mrad."]
 
 
-def integrator_error(model: ServoModel, held: ServoModel) -> float:
-    """Mean difference between the model's own motion and the one the peer computes from `held` [mrad]."""
-    control = replace(model.control, bridge="brake")
-    theirs = replace(held, control=control, integrator="bam", dt=BAM_STEP, substeps=1, quadratic_gate="opposing")
+def as_peer(held: ServoModel, step: float = BAM_STEP, quadratic_gate: str = "opposing") -> ServoModel:
+    """Return `held` with the order of update of Rhoban/bam and of the engines that have its drive; step [s]."""
+    control = replace(held.control, bridge="brake")
+    return replace(held, control=control, integrator="bam", dt=step, substeps=1, quadratic_gate=quadratic_gate)
+
+
+def integrator_error(model: ServoModel, theirs: ServoModel) -> float:
+    """Mean difference between two models' motions, each with its own integrator and step [mrad]."""
     differences = []
     for run in bench_grid(default_bench(model), model.default_settings()):
         peer, own = own_motion(theirs, run), own_motion(model, run)

@@ -24,6 +24,7 @@ import numpy as np
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
+from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, isaaclab_text
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
@@ -50,11 +51,13 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     name = slug(model.title)
     servo, motor, example = f"{name}.servo.json", f"{name}.dcmotor.json", f"{name}.isaaclab.py"
     plain, loss = _plain(model, bench, settings)
+    bam, bam_meanings, bam_notes = _bam_files(model, bench, settings, options.timestep)
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
         motor: json.dumps({"format": "servobench-dcmotor", **dc_motor(plain, settings)}, indent=1) + "\n",
         example: _example(servo, motor, options.timestep),
+        **bam,
     }
     meanings = {
         PROGRAMS[0]: "actuator of Isaac Lab 2.3 and 3.0",
@@ -62,6 +65,7 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         servo: "numbers of this servo",
         motor: "the nearest DC motor of the engine, with Coulomb–viscous friction",
         example: "configuration of two joints",
+        **bam_meanings,
     }
     notes = [
         "The actuator computes friction, control law, motor and command path as identified. The load of a joint is "
@@ -72,12 +76,33 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "Torque off is `torque_enable` 0 of the actuator; the engine's own DC motor cannot be released.",
         "The DC motor's numbers suit Isaac Lab 2.2 and later; before, it does not brake above its no-load speed. Joint "
         "friction is a torque in Isaac Sim 5.0 and later, a coefficient before.",
+        *bam_notes,
         loss,
         *bristle_notes(model, "a reset of the environment"),
     ]
     readme = readme_section(model, "Isaac Lab", meanings, notes, _usage(servo, motor, options.timestep))
     files = write_files(folder, contents, model, "isaaclab", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def _bam_files(
+    model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """Files of the engine's own BAM drive, their meanings, and what to know of it."""
+    if model.control.law != "voltage" or settings.ki > 0.0:
+        why = "an integral gain" if settings.ki > 0.0 else "the current law"
+        return {}, {}, [f"Isaac Lab's BAM drive does not have {why}: nothing is written for it."]
+    name, held = slug(model.title), in_bam_drive(model)[0]
+    config, stage = f"{name}.bam.py", f"{name}.bam.usda"
+    contents = {
+        config: isaaclab_text(held, settings, timestep),
+        stage: drive_usda(model, held, bench, settings, timestep),
+    }
+    meanings = {
+        config: "the servo as Isaac Lab's own `BamActuatorCfg` (main, Newton 1.6 and later, MJWarp)",
+        stage: f"pendulum whose joint has that drive as USD prims with `{API}`",
+    }
+    return contents, meanings, drive_notes(model, timestep)
 
 
 def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
@@ -200,6 +225,8 @@ from servobench_isaaclab import plain_cfg, servo_cfg
 actuators = {{"arm": servo_cfg({{"elbow": "{servo}"}}, physics_dt={timestep:g}, load_inertia={{"elbow": 0.005}})}}
 actuators = {{"arm": plain_cfg("{motor}", ["elbow"])}}  # or: the engine's own DC motor
 ```
+
+Where there is a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive.
 
 Command joint position targets; leave velocity and effort targets at 0. The load's inertia should rather be too small:
 a third too much makes a joint at rest tremble. Per environment:

@@ -76,7 +76,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     servo, pendulum = f"{name}.servo.usda", f"{name}.pendulum.usda"
     contents = {
         servo: servo_text(envelope_drive_of(written, settings)),
-        pendulum: pendulum_text(servo, model, bench),
+        pendulum: pendulum_text(f"references = @./{servo}@", model, bench),
         PROGRAM: standalone_text(PROGRAM),
     }
     meanings = {
@@ -130,8 +130,14 @@ def servo_text(servo: EnvelopeDrive) -> str:
     )
 
 
-def pendulum_text(servo: str, model: ServoModel, bench: Bench) -> str:
-    """The layer of the pendulum bench, whose joint references the servo's."""
+def pendulum_text(applied: str, model: ServoModel, bench: Bench, attributes: str = "", after: str = "") -> str:
+    """The layer of the pendulum bench.
+
+    Args:
+        applied: What the joint's prim is made with: a reference to the servo's layer, or API schemas.
+        attributes: Further lines of the joint.
+        after: Prims beside the joint.
+    """
     mass, distance, inertia = pendulum_inertial(bench)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
@@ -188,7 +194,7 @@ def Xform "Pendulum" (
     }}
 
     def PhysicsRevoluteJoint "Joint" (
-        prepend references = @./{servo}@
+        prepend {applied}
     )
     {{
         rel physics:body0 = </Pendulum/Base>
@@ -196,8 +202,8 @@ def Xform "Pendulum" (
         uniform token physics:axis = "Y"
         quatf physics:localRot0 = (0, 1, 0, 0)
         quatf physics:localRot1 = (0, 1, 0, 0)
-    }}
-}}
+{attributes}    }}
+{after}}}
 """
 
 

@@ -1,0 +1,132 @@
+"""The BAM drives of Isaac Lab, Newton and mjlab: the servo's values under these engines' names."""
+
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from core.catalogue import load_model
+from core.export import bam_drive, export_model
+from core.export.bam_drive import as_drive, delay_steps, deployment_of, drive_values, in_bam_drive, motor_of
+from tests.core.conftest import catalogue_model
+
+PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """Without the simulations of errors that the notes state and the refit of the engine's DC motor."""
+    monkeypatch.setattr(bam_drive, "integrator_error", lambda *_: 1.25)
+    monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
+
+
+@pytest.mark.parametrize("friction", ["m1", "m2", "m5", "m6"])
+def test_a_motor_of_the_same_model_keeps_its_values(friction):
+    model = load_model("xl330", friction)
+    motor = motor_of(in_bam_drive(model)[0])
+
+    assert motor["model"] == friction
+    assert (motor["kt"], motor["resistance"]) == (model.values["kt"], model.values["R"])
+    assert (motor["error_gain"], motor["max_pwm"]) == (model.control.error_gain, model.control.output_limit)
+    assert {name: motor[name] for name in model.values if "friction" in name} == {
+        name: value for name, value in model.values.items() if "friction" in name
+    }
+
+
+@pytest.mark.parametrize("friction", ["m3", "m4"])
+def test_m3_and_m4_are_m5_with_equal_load_coefficients(friction):
+    values = load_model("mx106", friction).values
+    motor = motor_of(in_bam_drive(load_model("mx106", friction))[0])
+
+    assert motor["model"] == "m5"
+    assert motor["load_friction_motor"] == motor["load_friction_external"] == values["load_friction_base"]
+    stribeck = values.get("load_friction_stribeck")
+    assert motor.get("load_friction_motor_stribeck") == motor.get("load_friction_external_stribeck") == stribeck
+
+
+@pytest.mark.parametrize(("step", "steps"), [(0.005, 5), (0.007, 3), (0.001, 21), (0.021, 1)])
+def test_delays_are_steps_of_the_physics_rounded_up(step, steps):
+    """21 ms at 5 ms are 5 steps; a whole number of steps stays."""
+    held, lost = in_bam_drive(catalogue_model("mx106", "m1", command_path=tuple(PATH), values=PATH))
+
+    assert lost == []
+    assert delay_steps(held, step) == steps
+    assert as_drive(held, step).values["command_delay"] == pytest.approx(steps * step)
+
+
+def test_gain_sag_and_supply_are_mapped():
+    """The drop of sag R·τ/k_t; the gain's ratio is part of `error_gain`."""
+    model = catalogue_model("mx106", "m1", command_path=tuple(PATH), values=PATH)
+    held = in_bam_drive(model)[0]
+    deployment = deployment_of(held, model.default_settings(24.0), 0.005)
+    drop = 0.11 / model.values["kt"]
+
+    assert deployment["vin_drop_gain_range"] == (drop, drop)
+    assert (deployment["kp_fw"], deployment["vin"], deployment["max_delay"]) == (24.0, model.supply_voltage, 5)
+    assert motor_of(held)["error_gain"] == pytest.approx(0.9 * model.control.error_gain)
+    assert drive_values(held, model.default_settings(), 0.005)["sag_gain"] == drop
+
+
+@pytest.mark.usefixtures("quick")
+def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path, monkeypatch):
+    model = catalogue_model("mx106", "m4", command_path=("command_delay", "dead_band"), values={"command_delay": 0.021})
+    result = export_model(model, "isaaclab", tmp_path, timestep=0.005)
+    actuators = SimpleNamespace(BamActuatorCfg=dict, BamMotorCfg=dict)
+    monkeypatch.setitem(sys.modules, "isaaclab", SimpleNamespace(actuators=actuators))
+    monkeypatch.setitem(sys.modules, "isaaclab.actuators", actuators)
+    space = {}
+    exec(next(file for file in result.files if file.name.endswith(".bam.py")).read_text(), space)
+
+    found = space["bam_cfg"](["elbow"], vin_range=(11.0, 12.6))
+
+    assert found["motor"]["model"] == "m5"
+    assert (found["min_delay"], found["max_delay"], found["armature"]) == (5, 5, model.values["armature"])
+    assert (found["joint_names_expr"], found["vin_range"]) == (["elbow"], (11.0, 12.6))
+    notes = " ".join(result.notes)
+    assert "no place for dead band" in notes
+    assert "21 ms is 5 steps of 5 ms" in notes
+    assert "1.25 mrad from the identified model at 5 ms" in notes
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_current_law_has_no_bam_drive(tmp_path):
+    result = export_model(load_model("erob80_100", "m1"), "isaaclab", tmp_path)
+
+    assert not [file for file in result.files if ".bam." in file.name]
+    assert any("BAM drive does not have the current law" in note for note in result.notes)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("friction", "flags"), [("m1", (0, 0, 0)), ("m2", (1, 0, 0)), ("m4", (1, 1, 0)), ("m6", (1, 1, 1))]
+)
+def test_usd_carries_the_drive(tmp_path, friction, flags):
+    model = load_model("mx106", friction)
+    result = export_model(model, "isaaclab", tmp_path)
+    text = next(file for file in result.files if file.name.endswith(".bam.usda")).read_text()
+    found = dict(re.findall(r"(?:int|float) newton:(\w+) = (\S+)", text))
+
+    assert text.count('"NewtonBamDriveAPI"') == 1
+    assert "rel newton:targets = </Pendulum/Joint>" in text
+    assert tuple(int(found[name]) for name in ("stribeck", "loadDependent", "quadratic")) == flags
+    assert float(found["kt"]) == pytest.approx(model.values["kt"])
+    assert float(found["kpFw"]) == model.default_settings().kp
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.usefixtures("quick")
+def test_newton_reads_the_drive(tmp_path):
+    """A drive registered under the schema's name gets every number, in snake case."""
+    actuators = pytest.importorskip("newton.actuators", reason="newton is not installed")
+    usd = pytest.importorskip("pxr.Usd", reason="usd-core is not installed")
+    model = load_model("mx106", "m6")
+    result = export_model(model, "isaaclab", tmp_path)
+    stage = usd.Stage.Open(str(next(file for file in result.files if file.name.endswith(".bam.usda"))))
+    drive = type("Drive", (actuators.DriveBase,), {})
+    actuators.register_actuator_component(bam_drive.API, drive, actuators.ComponentKind.DRIVE)
+
+    parsed = actuators.parse_actuator_prim(stage.GetPrimAtPath("/Pendulum/Servo"))
+
+    expected = drive_values(in_bam_drive(model)[0], model.default_settings(), 0.001)
+    assert parsed.drive_kwargs == pytest.approx(expected, rel=1e-6)
