@@ -18,6 +18,7 @@ MODEL_TARGETS = (
     "isaaclab",
     "drake",
     "genesis",
+    "newton",
     "pybullet",
     "usd",
     "urdf",
