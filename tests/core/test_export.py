@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench_gui.cli import main
 from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
@@ -27,7 +28,7 @@ from core.export.contract import ServoOptions
 from core.export.drive import as_model, check_drive, drive_of
 from core.export.files import README, printable, slug
 from core.export.grid import GAINS, LOADS, bench_grid, default_bench, held_back_grid, loaded, mean_errors
-from core.export.mujoco import MujocoOptions
+from core.export.mujoco import VERSIONS, MujocoOptions, loads
 from core.export.mujoco_check import errors_in_mujoco, scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.export.notes import missing_terms
@@ -514,6 +515,39 @@ class TestSyntaxes:
         assert limit == pytest.approx(model.supply_voltage * model.control.output_limit)
         with pytest.raises(ExportError, match=r"is for MuJoCo 3\.7 to"):
             check_export(model, "mujoco", tmp_path, syntax="3.7", kp=8.0)
+
+    @pytest.mark.parametrize("syntax", VERSIONS)
+    def test_every_export_names_the_versions_that_load_it_and_what_loads_in_others(self, tmp_path, syntax):
+        notes = export_model(load_model("mx106", "m1"), "mujoco", tmp_path, syntax=syntax).notes
+
+        (note,) = (note for note in notes if note.startswith("These files are for"))
+        assert f"for {VERSIONS[syntax]}." in note
+        assert all(f"`--set syntax={other}` is for {VERSIONS[other]}" in note for other in VERSIONS if other != syntax)
+
+    def test_the_help_of_the_command_names_every_syntax(self, capsys):
+        with pytest.raises(SystemExit):
+            main(["export", "--help"])
+
+        printed = capsys.readouterr().out
+        assert all(syntax in printed for syntax in VERSIONS)
+
+    @pytest.mark.parametrize(
+        ("version", "read"), [("3.1.6", ["3.1"]), ("3.11.0", ["3.7", "3.1"]), ("4.0.0", ["3.12", "3.1"])]
+    )
+    def test_which_versions_load_which_syntax(self, version, read):
+        """As their wheels do: `tests/bench/syntaxes.py`."""
+        assert [syntax for syntax in VERSIONS if loads(syntax, version)] == read
+
+    def test_actuators_without_a_controller_have_a_voltage_of_zero(self, tmp_path):
+        """3.7 to 3.11 know no input "none": they read none of the files that had it."""
+        values = {"release_braking": 0.5, "alpha": 2.0}
+        model = catalogue_model("mx106", "m2", command_path=("release_braking",), values=values)
+
+        export_model(model, "mujoco", tmp_path, syntax="3.7", friction="lugre")
+
+        (file,) = tmp_path.glob("*.servo.xml")
+        inputs = [motor.get("input") for motor in ET.parse(file).iter("dcmotor")]
+        assert inputs == ["position", "voltage", "voltage"]
 
     def test_lugre_is_stribeck_friction_of_exponent_two(self, tmp_path):
         """Coulomb, static and Stribeck's velocity are the refit's; at 0.1 ms the error is about the stated one."""
