@@ -4,7 +4,7 @@ Nothing is approximated. The actuator (`core/export/standalone/servobench_mjlab.
 law, motor and command path in PyTorch and sets the engine's own joint friction before each step.
 
 Beside it are parameters for Rhoban/bam's own actuator, with the error that it and its step bring
-(`core.export.bam_drive`).
+(`core.export.reference_drive`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.bam_drive import STEP, as_reference_drive, refusal
+from core.export.reference_drive import STEP, as_reference_drive, refusal
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
