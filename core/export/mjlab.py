@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.reference_drive import STEP, as_reference_drive, refusal
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco_xml import pendulum_element, read_setup, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
+from core.export.reference_drive import STEP, as_reference_drive, refusal
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel, model_to_bam
