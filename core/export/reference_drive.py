@@ -126,7 +126,7 @@ def _as_reference_drive(text: str, bench: Bench, settings: ServoSettings) -> Ref
     start = _reduced(model)
     runs, others = _Runs(model, bench_grid(bench, settings)), _Runs(model, held_back_grid(bench, settings))
     plain = _moved(start, runs, others)
-    carried = _moved(_carried(start, runs), runs, others) if plain.errors.mean() > WORTH_CARRYING else None
+    carried = _moved(carried_over(start, runs.errors), runs, others) if plain.errors.mean() > WORTH_CARRYING else None
     better = carried is not None and carried.held_back_error < plain.held_back_error
     return ReferenceDrive(
         plain=plain,
@@ -147,10 +147,10 @@ def reference_motion(
     delay_steps: int = 0,
     current_limit: float = math.inf,
 ) -> Array:
-    """Positions before each step [rad], (candidates, runs, steps), from rest at 0.
+    """Positions before each step [rad], (runs, steps), from rest at 0.
 
     Args:
-        rows: Kernel rows on their benches, (candidates, runs, ROW).
+        rows: Kernel rows on their benches, (runs, ROW).
         supply: [V], (runs,).
         goals: Held over each step [rad], (runs, steps).
         driven: 1 where the motor is driven, 0 where it is an open circuit, (runs, steps).
@@ -158,7 +158,7 @@ def reference_motion(
         delay_steps: By which goals come late.
         current_limit: To which the firmware's duty cycle tries to hold the current [A].
     """
-    positions = np.empty((*rows.shape[:2], goals.shape[1]))
+    positions = np.empty(goals.shape)
     _kernel()(rows, supply, goals, driven, step, delay_steps, current_limit, positions)
     return positions
 
@@ -181,28 +181,27 @@ def _kernel() -> Callable[..., None]:
     def motion(rows, supply, goals, driven, step, delay_steps, current_limit, positions):
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
-        for i in range(rows.shape[0]):
-            for j in range(rows.shape[1]):
-                p = rows[i, j]
-                inertia, viscous = p[inertia_slot] + p[armature], p[kv]
-                per_speed = p[kt_slot] ** 2 / p[r_slot]
-                limit = supply[j] * p[kt_slot] / p[r_slot]
-                q, v, motor, load = 0.0, 0.0, 0.0, -p[gravity] * math.sin(p[offset])
-                for k in range(goals.shape[1]):
-                    positions[i, j, k] = q
-                    asked = p[gain] * (goals[j, max(k - delay_steps, 0)] - q)
-                    middle, span = p[kt_slot] * v / supply[j], p[r_slot] * current_limit / supply[j]
-                    duty = clip(middle + clip(asked - middle, span), p[limit_slot])
-                    sliding, at_rest = dry_friction(
-                        motor, load, p[kc], p[km], p[ke], p[kcs], p[kms], p[kes], p[kmq], p[keq], 0.0
-                    )
-                    budget = sliding + at_rest * math.exp(-((abs(v) / p[vs]) ** p[alpha]))
-                    motor = clip(driven[j, k] * (limit * duty - per_speed * v), limit)
-                    load = -p[gravity] * math.sin(q + p[offset])
-                    free = motor + load - viscous * v
-                    friction = clip(-SOLVER_SHARE * (SOLVER_RATE * inertia * v + free), budget)
-                    v += step * (free + friction) / (inertia + step * viscous)
-                    q += step * v
+        for j in range(len(rows)):
+            p = rows[j]
+            inertia, viscous = p[inertia_slot] + p[armature], p[kv]
+            per_speed = p[kt_slot] ** 2 / p[r_slot]
+            limit = supply[j] * p[kt_slot] / p[r_slot]
+            q, v, motor, load = 0.0, 0.0, 0.0, -p[gravity] * math.sin(p[offset])
+            for k in range(goals.shape[1]):
+                positions[j, k] = q
+                asked = p[gain] * (goals[j, max(k - delay_steps, 0)] - q)
+                middle, span = p[kt_slot] * v / supply[j], p[r_slot] * current_limit / supply[j]
+                duty = clip(middle + clip(asked - middle, span), p[limit_slot])
+                sliding, at_rest = dry_friction(
+                    motor, load, p[kc], p[km], p[ke], p[kcs], p[kms], p[kes], p[kmq], p[keq], 0.0
+                )
+                budget = sliding + at_rest * math.exp(-((abs(v) / p[vs]) ** p[alpha]))
+                motor = clip(driven[j, k] * (limit * duty - per_speed * v), limit)
+                load = -p[gravity] * math.sin(q + p[offset])
+                free = motor + load - viscous * v
+                friction = clip(-SOLVER_SHARE * (SOLVER_RATE * inertia * v + free), budget)
+                v += step * (free + friction) / (inertia + step * viscous)
+                q += step * v
 
     return kept_on_disk(motion, error_model="numpy", nogil=True)
 
@@ -221,16 +220,17 @@ class _Runs:
         self._runs = runs
         self._expected = [converged_positions(model, run, STEP, held=True) for run in runs]
 
-    def errors(self, model: ServoModel, matrix: Array | None = None) -> list[Array]:
-        """Position errors [rad] of each run, (candidates, steps); matrix: candidates of the free parameters."""
+    def errors(self, model: ServoModel) -> list[Array]:
+        """Position errors [rad] of each run, (steps,) each."""
         setups = [setup_row(model.control, run.bench, run.settings, STEP) for run in self._runs]
-        bound = np.array([[bind(row, setup) for setup in setups] for row in model.rows(matrix)])
-        _, bound[..., Slot.OUTPUT_LIMIT], limit = self._firmware
+        row = model.rows()[0]
+        bound = np.array([bind(row, setup) for setup in setups])
+        _, bound[:, Slot.OUTPUT_LIMIT], limit = self._firmware
         found = reference_motion(
             bound, self._supply, self._goals, self._driven, STEP, delay_steps=self._delay, current_limit=limit
         )
         counts = [min(steps, len(path)) for steps, path in zip(self._steps, self._expected, strict=True)]
-        return [found[:, i, :n] - self._expected[i][:n] for i, n in enumerate(counts)]
+        return [found[i, :n] - self._expected[i][:n] for i, n in enumerate(counts)]
 
 
 def _reduced(model: ServoModel) -> ServoModel:
@@ -254,31 +254,35 @@ def _moved(model: ServoModel, runs: _Runs, others: _Runs) -> Moved:
     return Moved(model=model, errors=errors, held_back_error=float(held_back.mean()))
 
 
-def _carried(start: ServoModel, runs: _Runs) -> ServoModel:
-    """The model whose motion in the drive is closest to the target's, by Gauss–Newton steps over logarithms."""
+def carried_over(start: ServoModel, errors: Callable[[ServoModel], list[Array]]) -> ServoModel:
+    """Return the model of the smallest errors, by Gauss–Newton steps over the logarithms of friction and motor values.
+
+    Args:
+        start: The identified values.
+        errors: Position errors of runs [rad] that an order of update with a model's values makes.
+    """
     # With it comes half a second, which most exports need not wait for.
     from scipy.optimize import least_squares
 
-    moved = [name for name in (*FRICTION_TERMS[start.friction], *MOTOR) if start.values[name] > 0.0]
-    free = [replace(p, frozen=p.name not in moved) for p in start.parameters.values()]
-    model = start.with_parameters(ParameterSet(free))
-    names = [p.name for p in model.parameters.free]
-    origin = model.parameters.vector()
+    names = [name for name in (*FRICTION_TERMS[start.friction], *MOTOR) if start.values[name] > 0.0]
+    origin = np.array([start.values[name] for name in names])
 
-    def residuals(shifts: Array) -> Array:
-        """(candidates, residuals)"""
-        return np.concatenate([*runs.errors(model, origin * np.exp(shifts)), PRIOR * shifts], axis=1)
+    def moved(shift: Array) -> ServoModel:
+        values = dict(zip(names, (origin * np.exp(shift)).tolist(), strict=True))
+        return start.with_parameters(start.parameters.with_values(values))
+
+    def residuals(shift: Array) -> Array:
+        return np.concatenate([*errors(moved(shift)), PRIOR * shift])
 
     def jacobian(shift: Array) -> Array:
-        found = residuals(shift + SHIFT * np.vstack((np.zeros(len(shift)), np.eye(len(shift)))))
-        return ((found[1:] - found[0]) / SHIFT).T
+        here = residuals(shift)
+        return np.stack([residuals(shift + SHIFT * way) - here for way in np.eye(len(shift))], axis=1) / SHIFT
 
     found = least_squares(
-        lambda shift: residuals(shift[None])[0],
+        residuals,
         np.zeros(len(names)),
         jacobian,  # pyright: ignore[reportArgumentType]
         (-RANGE, RANGE),
         max_nfev=12,
     )
-    values = dict(zip(names, (origin * np.exp(found.x)).tolist(), strict=True))
-    return start.with_parameters(start.parameters.with_values(values))
+    return moved(found.x)

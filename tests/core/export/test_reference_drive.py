@@ -77,11 +77,11 @@ def test_the_order_of_update_is_mujocos(friction):
     goals, driven = path.goal(time), path.torque_enable(time).astype(float)
     row = model.bound_row(BENCH, model.default_settings(), STEP)
 
-    found = reference_motion(row[None, None], np.array([model.supply_voltage]), goals[None], driven[None], STEP)
+    found = reference_motion(row[None], np.array([model.supply_voltage]), goals[None], driven[None], STEP)
 
     expected = in_mujoco(model, goals, driven)
     assert np.ptp(expected) > 0.5
-    assert np.abs(found[0, 0] - expected).mean() < 2e-5
+    assert np.abs(found[0] - expected).mean() < 2e-5
 
 
 def test_a_current_limit_is_the_firmwares_attempt():
@@ -92,7 +92,7 @@ def test_a_current_limit_is_the_firmwares_attempt():
     supply = np.array([model.supply_voltage])
 
     free, limited = (
-        reference_motion(row[None, None], supply, goals, driven, STEP, current_limit=limit)[0, 0, -1]
+        reference_motion(row[None], supply, goals, driven, STEP, current_limit=limit)[0, -1]
         for limit in (np.inf, 0.1)
     )
 
