@@ -92,8 +92,7 @@ def test_a_current_limit_is_the_firmwares_attempt():
     supply = np.array([model.supply_voltage])
 
     free, limited = (
-        reference_motion(row[None], supply, goals, driven, STEP, current_limit=limit)[0, -1]
-        for limit in (np.inf, 0.1)
+        reference_motion(row[None], supply, goals, driven, STEP, current_limit=limit)[0, -1] for limit in (np.inf, 0.1)
     )
 
     assert free > 1.3
