@@ -54,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=_setting,
         metavar="NAME=VALUE",
         help="another option of the target: ki, damping, supply_voltage (V), timestep (s), and what --to TARGET tells "
-        "when asked for an unknown one; may be repeated",
+        "when asked for an unknown one; may be repeated. Of mujoco: syntax 3.12 (MuJoCo 3.12 and later; default), 3.7 "
+        "(3.7 to 3.11, mjlab 1.6) or 3.1 (3.1 and later, MJX), and friction coulomb (default) or lugre",
     )
     parser.add_argument("--mass", type=positive_float, metavar="KG", help="of the example's pendulum; with --length")
     parser.add_argument("--length", type=positive_float, metavar="M", help="of the example's pendulum; with --mass")

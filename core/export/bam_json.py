@@ -1,19 +1,29 @@
-"""Export to the flat parameter files of Rhoban/bam, with the error that its fixed integrator brings."""
+"""Export to the flat parameter files of Rhoban/bam, with the error that its fixed integrator brings.
+
+Beside the identified values are values carried over to that integrator at its step, which absorb part of the error.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.errors import ExportError
 from core.export.contract import Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import bench_grid, default_bench, mean_errors, own_motion
+from core.export.grid import GridRun, bench_grid, default_bench, held_back_grid, mean_errors, own_motion
+from core.export.reference_drive import WORTH_CARRYING, carried_over
 from core.friction import CONTACTS
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
+from core.simulation import Motion
+
+Array = NDArray[np.float64]
 
 BAM_STEP = 0.005
 """Step at which the peer simulates unless told otherwise [s]."""
@@ -55,8 +65,19 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
         notes.append("Its simulation uses `command_delay`; its actuators for mjlab and MuJoCo do not.")
     if model.control.bridge == "coast":
         notes.append("It knows no drive/coast bridge: inductance and PWM period are written but not used.")
-    readme = readme_section(model, "parameter file of Rhoban/bam", {name: "flat parameters by name"}, notes)
-    files = write_files(folder, {name: bam_text(held)}, model, "bam", readme)
+    contents, meanings = {name: bam_text(held)}, {name: "flat parameters by name"}
+    carried = carried_to_bam(model, held)
+    if carried is not None:
+        step = f"{BAM_STEP * 1e3:g}"
+        other = name.replace(".json", f"-{step}ms.json")
+        contents[other] = bam_text(carried)
+        meanings[other] = f"values carried over to Rhoban/bam's integrator at {step} ms, for nothing else"
+        notes.append(
+            f"With the values of `{other}`, carried over to that integrator and step, it differs by "
+            f"{integrator_error(model, as_peer(carried)):.2f} mrad."
+        )
+    readme = readme_section(model, "parameter file of Rhoban/bam", meanings, notes)
+    files = write_files(folder, contents, model, "bam", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
 
 
@@ -100,11 +121,47 @@ def as_peer(held: ServoModel, step: float = BAM_STEP, quadratic_gate: str = "opp
 
 def integrator_error(model: ServoModel, theirs: ServoModel) -> float:
     """Mean difference between two models' motions, each with its own integrator and step [mrad]."""
-    differences = []
-    for run in bench_grid(default_bench(model), model.default_settings()):
-        peer, own = own_motion(theirs, run), own_motion(model, run)
-        differences.append(np.abs(peer.position - np.interp(peer.time, own.time, own.position)).mean())
-    return 1e3 * float(np.mean(differences))
+    return 1e3 * _mean(_apart(theirs, _own_motions(model, bench_grid(default_bench(model), model.default_settings()))))
+
+
+def carried_to_bam(model: ServoModel, held: ServoModel) -> ServoModel | None:
+    """Return `held` with the values whose motion at the peer's integrator and step is closest to the model's own.
+
+    None where those of `held` are as good: within `WORTH_CARRYING`, or nearer at a load and gain of no fit. Takes a
+    second, and is remembered.
+    """
+    texts = [replace(one, name="", provenance={}).to_json_text() for one in (model, held)]
+    found = _carried_to_bam(*texts)
+    return None if found is None else replace(found, name=held.name)
+
+
+@lru_cache(maxsize=16)
+def _carried_to_bam(text: str, held_text: str) -> ServoModel | None:
+    model, held = ServoModel.from_json_text(text), ServoModel.from_json_text(held_text)
+    bench, settings = default_bench(model), model.default_settings()
+    runs, others = (_own_motions(model, grid(bench, settings)) for grid in (bench_grid, held_back_grid))
+    if _mean(_apart(as_peer(held), runs)) <= WORTH_CARRYING:
+        return None
+    carried = carried_over(held, lambda candidate: _apart(as_peer(candidate), runs))
+    better = _mean(_apart(as_peer(carried), others)) < _mean(_apart(as_peer(held), others))
+    return carried if better else None
+
+
+def _own_motions(model: ServoModel, runs: Sequence[GridRun]) -> list[tuple[GridRun, Motion]]:
+    return [(run, own_motion(model, run)) for run in runs]
+
+
+def _apart(theirs: ServoModel, runs: Sequence[tuple[GridRun, Motion]]) -> list[Array]:
+    """Distance of a model's own motion from others, run by run [rad]."""
+    errors = []
+    for run, motion in runs:
+        peer = own_motion(theirs, run)
+        errors.append(peer.position - np.interp(peer.time, motion.time, motion.position))
+    return errors
+
+
+def _mean(errors: Sequence[Array]) -> float:
+    return float(np.mean([np.abs(run).mean() for run in errors]))
 
 
 EXPORTER = Exporter(

@@ -2,6 +2,9 @@
 
 Nothing is approximated. The actuator (`core/export/standalone/servobench_mjlab.py`, which explains itself) computes
 law, motor and command path in PyTorch and sets the engine's own joint friction before each step.
+
+Beside it are parameters for Rhoban/bam's own actuator, with the error that it and its step bring
+(`core.export.reference_drive`).
 """
 
 from __future__ import annotations
@@ -26,9 +29,10 @@ from core.export.mujoco_xml import pendulum_element, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import measured, rollout_of_files
+from core.export.reference_drive import STEP, as_reference_drive, refusal
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
-from core.model import ServoModel
+from core.model import ServoModel, model_to_bam
 from core.recording import ServoSettings
 from core.trajectories import Trajectory, make_trajectory
 
@@ -49,12 +53,15 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         pendulum: xml_text(pendulum_entity(name, model, bench, settings, options.timestep)),
         example: _example(servo, pendulum, options.timestep),
     }
+    bam, bam_meanings, bam_notes, bam_usage = _for_bam(name, model, bench, settings)
+    contents |= bam
     meanings = {
         PROGRAMS[0]: "actuator of mjlab 1.6 on mujoco_warp 3.11",
         PROGRAMS[1]: "the servo itself, which the actuator uses; needs torch",
         servo: "numbers of this servo",
         pendulum: "pendulum without an actuator, as an entity of mjlab",
         example: "runs four pendulums side by side",
+        **bam_meanings,
     }
     notes = [
         "The engine computes in single precision, and friction knows the load of the step before.",
@@ -65,10 +72,73 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "Torque off is `torque_enable` 0 of the actuator; velocity and effort targets are not used.",
         *bristle_notes(model, "a reset of the environment"),
+        *bam_notes,
     ]
-    readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo))
+    readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo) + bam_usage)
     files = write_files(folder, contents, model, "mjlab", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+
+
+def _for_bam(
+    name: str, model: ServoModel, bench: Bench, settings: ServoSettings
+) -> tuple[dict[str, str], dict[str, str], list[str], str]:
+    """Parameter files for Rhoban/bam's actuator, their meanings, what to know of it, and how it is used."""
+    why_not = refusal(model)
+    if why_not:
+        return {}, {}, [f"Rhoban/bam's actuator for mjlab (`bam.mjlab`) cannot be this servo: {why_not}."], ""
+    found = as_reference_drive(model, bench, settings)
+    step = f"{STEP * 1e3:g} ms"
+    file, carried_file = f"{name}.mjlab-bam.json", f"{name}.mjlab-bam-{STEP * 1e3:g}ms.json"
+    plain = {file: _bam_text(found.plain.model)}
+    meanings = {file: "the identified values for Rhoban/bam's actuator"}
+    said = f"{found.plain.mean_mrad:.2f} mrad on average, {found.plain.worst_mrad:.2f} mrad in the worst run"
+    notes = []
+    if found.carried is not None:
+        plain[carried_file] = _bam_text(found.carried.model)
+        meanings[carried_file] = f"values carried over to its order of update and steps of {step}, for no others"
+        said += (
+            f"; with the values carried over to that step (`{carried_file}`), {found.carried.mean_mrad:.2f} and "
+            f"{found.carried.worst_mrad:.2f} mrad, {1e3 * found.carried.held_back_error:.2f} mrad at a load and gain "
+            f"that the fit has not seen ({1e3 * found.plain.held_back_error:.2f} mrad with the identified ones)"
+        )
+    lost = f" It has no place for {', '.join(found.lost)}." if found.lost else ""
+    notes.append(
+        f"Rhoban/bam's own actuator for mjlab (`bam.mjlab`) at steps of {step}, simulated here by its order of update, "
+        f"is from the identified model, over the four trajectories, two loads and two gains: {said}.{lost} It cannot "
+        "be released."
+    )
+    delay = model.values.get("command_delay", 0.0)
+    if delay > 0.0:
+        notes.append(
+            f"Its delay is {found.delay_steps} steps, {delay * 1e3:.3g} ms rounded up at {step}; it takes none from "
+            "its file."
+        )
+    late = found.delay_steps
+    delays = f"\n    delay_min_lag={late},\n    delay_max_lag={late}," if late else ""
+    usage = f"""
+Rhoban/bam's own actuator in place of the above, at steps of {step}, with MuJoCo's integrator `euler`
+(`pip install "better-actuator-models[mjlab]"`, release 1.0.2, for Python 3.12 and mjlab 1.3):
+
+```python
+from bam.mjlab import BamActuatorCfg, bam_init
+
+actuator = BamActuatorCfg(
+    target_names_expr=("elbow",),
+    json_path="{file if found.carried is None else carried_file}",
+    kp_fw={found.gain:.6g},
+    vin={settings.supply_voltage:g},{delays}
+)
+events = {{"friction": EventTermCfg(func=bam_init, mode="startup")}}
+```
+"""
+    return plain, meanings, notes, usage
+
+
+def _bam_text(model: ServoModel) -> str:
+    """The file of Rhoban/bam; its gain ratio is part of `kp_fw`."""
+    flat = model_to_bam(model)
+    flat.pop("error_gain_ratio", None)
+    return json.dumps(flat, indent=4) + "\n"
 
 
 def pendulum_entity(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.approximation import Approximation, Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
@@ -41,7 +41,12 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 
 FRICTIONS = ("coulomb", "lugre")
-VERSIONS = {"3.12": "MuJoCo 3.12 and later", "3.7": "MuJoCo 3.7 to 3.11", "3.1": "MuJoCo 3.1 to 3.6"}
+VERSIONS = {
+    "3.12": "MuJoCo 3.12 and later",
+    "3.7": "MuJoCo 3.7 to 3.11, which mjlab 1.6 uses",
+    "3.1": "MuJoCo 3.1 and later, and MJX",
+}
+"""What reads each syntax; no other version does (`tests/bench/syntaxes.py`)."""
 LUGRE_NOTE = (
     "LuGre friction needs time steps of 1 ms or less: at 5 ms its bristles are stiffer than the step allows. It gives "
     "way by a milliradian before it slides, and stays on when the motor is released."
@@ -53,7 +58,7 @@ class MujocoOptions(ServoOptions):
     """What can be chosen for MuJoCo."""
 
     syntax: str = field(default="3.12", metadata={"choices": SYNTAXES})
-    """Oldest version of MuJoCo that shall read the files."""
+    """Oldest version of MuJoCo that reads the files; see `VERSIONS`."""
     friction: str = field(default="coulomb", metadata={"choices": FRICTIONS})
     """"coulomb": a constraint, for any time step; "lugre": bristles with the Stribeck effect, for 1 ms and less."""
 
@@ -121,10 +126,13 @@ def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Ch
 
     Other loads and gains are those of the same servo: its refitted values stay.
     """
-    version = str(mujoco_engine().__version__)
-    installed = tuple(int(part) for part in version.split(".")[:2])
-    if options.syntax == "3.7" and not (3, 7) <= installed < (3, 12):
-        raise ExportError(f"syntax 3.7 is for {VERSIONS['3.7']}, and {version} is installed here: it cannot be checked")
+    version, syntax = str(mujoco_engine().__version__), options.syntax
+    if not loads(syntax, version):
+        fitting = next(key for key in SYNTAXES if loads(key, version))
+        raise NotChecked(
+            f"syntax {syntax} is for {VERSIONS[syntax]}, and {version} is installed here, which reads "
+            f"`--set syntax={fitting}`"
+        )
     read_setup(scene_of(folder, model))
     settings, bench = settings_of(model, options, "mujoco"), options.bench or default_bench(model)
     written = _written(model, bench, settings, options)[2]
@@ -140,6 +148,13 @@ def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Ch
 
     rollout = rollout_of_files(model, folder, options, write, simulate)
     return measured(model, options, "mujoco", f"run in MuJoCo {version}", rollout)
+
+
+def loads(syntax: str, version: str) -> bool:
+    """Whether a version of MuJoCo, e.g. "3.11.0", reads files of a syntax."""
+    number = tuple(int(part) for part in version.split(".")[:2])
+    first = tuple(int(part) for part in syntax.split("."))
+    return first <= number and (syntax != "3.7" or number < (3, 12))
 
 
 def _require_possible(options: MujocoOptions) -> None:
@@ -161,7 +176,9 @@ def _fidelity_notes(
 
 
 def _command_notes(model: ServoModel, settings: ServoSettings, options: MujocoOptions) -> list[str]:
+    others = "; ".join(f"`--set syntax={key}` is for {what}" for key, what in VERSIONS.items() if key != options.syntax)
     notes = [
+        f"These files are for {VERSIONS[options.syntax]}. {others}.",
         settings_note(settings),
         lead_note(options.timestep),
         f"Torque off is actuator group {DRIVE_GROUP} switched off: the motor is an open circuit, without back-EMF.",

@@ -7,9 +7,10 @@ torque and compensates the back-EMF, τ = kp'·(u − q) − kd'·q̇ and U = cl
     current law:  kp' = k_t·kp       kd' = k_t·damping·√kp   Vmax = U   torque ±k_t·I_heat    are eqs (14, 15).
 
 "3.7" (3.7 to 3.11): the same actuator with gains in volts and no compensation, U = clip(kp·U·(u − q) − kd·q̇, ±Vmax).
+Those that only brake or rub have a voltage for a control there, which stays 0.
 
-"3.1" (3.1 to 3.6): two `general` actuators, one with the torque limit, one for the back-EMF, which no limit bounds: the
-voltage law exactly. The current law is without its limit by the supply voltage.
+"3.1" (3.1 and later; MJX, which has no `dcmotor`): two `general` actuators, one with the torque limit, one for the
+back-EMF, which no limit bounds: the voltage law exactly. The current law is without its limit by the supply voltage.
 
 Friction is a constraint in MuJoCo. Its reference acceleration is −2·q̇/(time constant); with the shortest time
 constant the engine allows, twice its time step, that is the stopping torque of eq. (4), and with an impedance of 0.9999
@@ -116,7 +117,14 @@ def _as_dcmotor(
             motor.set("nsample", str(math.ceil(delay / min(timestep, FINEST_STEP)) + 1))
             motor.set("interp", "linear")
         return
-    passive = {"input": "none", "controller": "0 0 0 0 0 0", "delay": "0", "nsample": "0", "saturation": "0 0 0"}
+    # Before 3.12 an actuator has a control whatever it does; 0 V leave a winding to its back-EMF.
+    passive = {
+        "input": "none" if syntax == "3.12" else "voltage",
+        "controller": "0 0 0 0 0 0",
+        "delay": "0",
+        "nsample": "0",
+        "saturation": "0 0 0",
+    }
     if ending == "-brake":
         constant, of_winding, group = kt, resistance / values["release_braking"], BRAKE_GROUP
     else:

@@ -54,8 +54,8 @@ def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         "with the joint.",
         settings_note(settings),
         "Torque off is `control.torque_off` 1, for each degree of freedom (Newton 1.8).",
-        "Time steps of up to 5 ms. Commands given for a step act half a step later on average, as with a servo that reads "
-        "them in between.",
+        "Time steps of up to 5 ms. Commands given for a step act half a step later on average, as with a servo that "
+        "reads them in between.",
         "The engine computes in single precision. CUDA graphs and gradients do not go through the drive.",
         *bristle_notes(model, "a reset of the actuator's state"),
     ]

@@ -17,12 +17,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench_gui.cli import main
 from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
 from core.errors import ExportError
 from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
+from core.export.bam_json import BAM_STEP, as_peer, integrator_error
 from core.export.drive import as_model, drive_of
 from core.export.files import README, printable, slug
 from core.export.grid import (
@@ -35,8 +37,9 @@ from core.export.grid import (
     held_back_grid,
     loaded,
     mean_errors,
+    own_motion,
 )
-from core.export.mujoco import MujocoOptions
+from core.export.mujoco import VERSIONS, MujocoOptions, loads
 from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.export.notes import missing_terms
@@ -73,6 +76,12 @@ hostile_names = st.one_of(
 
 def named(name, friction="m1"):
     return replace(build_model("mx106", friction), name=name)
+
+
+def at_the_peers(model, run):
+    """Positions every 5 ms, simulated with the model's own integrator [rad]."""
+    motion = own_motion(model, run)
+    return np.interp(BAM_STEP * np.arange(1000), motion.time, motion.position)
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +222,32 @@ class TestBam:
         assert result.error_mrad is not None
         assert 1.0 < result.error_mrad < 30.0
         assert f"{result.error_mrad:.2f} mrad" in (tmp_path / README).read_text()
+
+    def test_values_carried_over_to_the_peers_integrator_lie_beside(self, tmp_path):
+        """At its 5 ms they halve the error, of motions that the fit has not seen, too; both errors are stated."""
+        model = load_model("xl330", "m6")
+
+        result = export_model(model, "bam", tmp_path)
+
+        plain, carried = (
+            replace(model_from_bam(json.loads(next(tmp_path.glob(f"*{end}")).read_text())), dt=BAM_STEP)
+            for end in (".bam.json", ".bam-5ms.json")
+        )
+        assert plain.values == model.values
+        held_back = held_back_grid(default_bench(model), model.default_settings())
+        before, after = (
+            np.mean([np.abs(at_the_peers(written, run) - at_the_peers(model, run)).mean() for run in held_back])
+            for written in (plain, carried)
+        )
+        assert after < 0.6 * before
+        assert integrator_error(model, as_peer(carried)) < 0.6 * integrator_error(model, as_peer(model))
+        for error in (integrator_error(model, as_peer(model)), integrator_error(model, as_peer(carried))):
+            assert any(f"{error:.2f} mrad" in note for note in result.notes)
+
+    def test_values_of_the_peers_integrator_are_not_carried_over(self, tmp_path):
+        export_model(load_model("mx106", "m6-published"), "bam", tmp_path)
+
+        assert not list(tmp_path.glob("*bam-5ms*"))
 
     def test_the_peers_name_of_a_servo(self, tmp_path):
         result = export_model(load_model("sts3215_7v4", "m1"), "bam", tmp_path)
@@ -544,6 +579,39 @@ class TestSyntaxes:
         assert limit == pytest.approx(model.supply_voltage * model.control.output_limit)
         with pytest.raises(ExportError, match=r"is for MuJoCo 3\.7 to"):
             check_export(model, "mujoco", tmp_path, syntax="3.7", kp=8.0)
+
+    @pytest.mark.parametrize("syntax", VERSIONS)
+    def test_every_export_names_the_versions_that_load_it_and_what_loads_in_others(self, tmp_path, syntax):
+        notes = export_model(load_model("mx106", "m1"), "mujoco", tmp_path, syntax=syntax).notes
+
+        (note,) = (note for note in notes if note.startswith("These files are for"))
+        assert f"for {VERSIONS[syntax]}." in note
+        assert all(f"`--set syntax={other}` is for {VERSIONS[other]}" in note for other in VERSIONS if other != syntax)
+
+    def test_the_help_of_the_command_names_every_syntax(self, capsys):
+        with pytest.raises(SystemExit):
+            main(["export", "--help"])
+
+        printed = capsys.readouterr().out
+        assert all(syntax in printed for syntax in VERSIONS)
+
+    @pytest.mark.parametrize(
+        ("version", "read"), [("3.1.6", ["3.1"]), ("3.11.0", ["3.7", "3.1"]), ("4.0.0", ["3.12", "3.1"])]
+    )
+    def test_which_versions_load_which_syntax(self, version, read):
+        """As their wheels do: `tests/bench/syntaxes.py`."""
+        assert [syntax for syntax in VERSIONS if loads(syntax, version)] == read
+
+    def test_actuators_without_a_controller_have_a_voltage_of_zero(self, tmp_path):
+        """3.7 to 3.11 know no input "none": they read none of the files that had it."""
+        values = {"release_braking": 0.5, "alpha": 2.0}
+        model = catalogue_model("mx106", "m2", command_path=("release_braking",), values=values)
+
+        export_model(model, "mujoco", tmp_path, syntax="3.7", friction="lugre")
+
+        (file,) = tmp_path.glob("*.servo.xml")
+        inputs = [motor.get("input") for motor in ET.parse(file).iter("dcmotor")]
+        assert inputs == ["position", "voltage", "voltage"]
 
     def test_lugre_is_stribeck_friction_of_exponent_two(self, tmp_path):
         """Coulomb, static and Stribeck's velocity are the refit's; at 0.1 ms the error is about the stated one."""
