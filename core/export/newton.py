@@ -22,7 +22,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import bristle_notes, settings_note
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import exact_rollout, held_commands, measured, tilted
+from core.export.protocol import held_commands, measured, rollout_of_files, tilted
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel
@@ -74,7 +74,7 @@ def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:
         return simulate_in_newton(place / file, [tilted(run, model) for run in runs], step)
 
-    rollout = exact_rollout(model, folder, options, write_newton, simulate)
+    rollout = rollout_of_files(model, folder, options, write_newton, simulate)
     try:
         how = f"run in Newton {version('newton')}, Featherstone's solver on the processor,"
         return measured(model, options, "newton", how, rollout)
