@@ -17,7 +17,7 @@ PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}
 @pytest.fixture
 def quick(monkeypatch):
     """Without the simulations of errors that the notes state and the refit of the engine's DC motor."""
-    monkeypatch.setattr(bam_drive, "integrator_error", lambda *_: 1.25)
+    monkeypatch.setattr(bam_drive, "order_errors", lambda *_: (1.25, 3.5))
     monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
 
 
