@@ -59,8 +59,8 @@ def write_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Exp
     }
     notes = [
         settings_note(settings),
-        "Time steps of up to 5 ms with integrator `Euler`, `implicit` or `implicitfast`, on the processor: MJX and "
-        "MuJoCo Warp have no plugins.",
+        "Builds with MuJoCo 3.7 and later. Time steps of up to 5 ms with integrator `Euler`, `implicit` or "
+        "`implicitfast`, on the processor: MJX and MuJoCo Warp have no plugins.",
         "Commands given for a step act half a step later on average, as with a servo that reads them in between.",
         "What the servo keeps is in the state of the simulation: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
         "with several threads work as ever.",
