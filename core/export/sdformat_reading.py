@@ -36,7 +36,7 @@ from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 
-VERSION = "1.9"
+VERSION, EARLIER_VERSION = "1.9", "1.12"
 JOINT, MODEL = "servo", "servo_bench"
 CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 NO_ARMATURE = 1e-9
@@ -189,7 +189,7 @@ _WORLD = Rule(
         "model": ("*", _MODEL),
     },
 )
-SDF = Rule(required={"version": one_of(VERSION)}, children={"world": ("1", _WORLD)})
+SDF = Rule(required={"version": one_of(VERSION, EARLIER_VERSION)}, children={"world": ("1", _WORLD)})
 """What a world of ours may hold: SDFormat 1.9 and the plugin's parameters. Elements that the format fills in itself
 (atmosphere, scene, magnetic field) are left to it."""
 
