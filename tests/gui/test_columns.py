@@ -187,7 +187,7 @@ def test_folds_stand_below_what_was_held_out():
     assert by_heading(columns, rows[0]) == {"Held out [mrad]": WITHOUT.name, "0.5 kg": "41.0", "1 kg": "53.0"}
     assert by_heading(columns, rows[1]) == {"Held out [mrad]": f"{WITH.name}  ★", "0.5 kg": "11.0", "1 kg": "13.0"}
     assert [column.tip for column in columns[1:]] == [
-        "1 runs held out, fitted to 2 runs",
+        "1 run held out, fitted to 2 runs",
         "2 runs held out, fitted to 1 run",
     ]
 
