@@ -14,7 +14,7 @@ GOAL_COLOUR: str = _CURVES["goal"]
 DRIVE_COLOUR: str = _CURVES["drive"]
 BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 BAR_COLOUR: str = _CURVES["drive"]
-"""Of bars whose models are named on the axis."""
+"""Colour of bars whose models are named on the axis."""
 MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, _CURVES["models"], strict=True))
 
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 STEP = 5e-3
 """Time between commands that are no file's [s]."""
 LARGEST_FILE = 1 << 26
-"""Of commands [B]."""
+"""Largest file of commands [B]."""
 UNEVEN = 1e-3
 """Share of its step by which the times of a file may be off an even grid."""
 

@@ -35,7 +35,7 @@ WORDS = ("syntax", "friction", "drive", "missing")
 """Options of targets that are a word; the others are numbers."""
 
 OWN = {"bench": "--mass and --length", "name": "--name", "force": "--force"}
-"""What arguments of their own choose."""
+"""Options that have an argument of their own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -71,11 +71,11 @@ class Form:
         return PLAIN if self.plain_drive else MOTOR
 
     def holds_friction(self, model: ServoModel) -> bool:
-        """Whether the model's own budget of friction can be written as it is."""
+        """True if the model's own budget of friction can be written as it is."""
         return model.friction == self.friction and model.values.get("alpha", self.alpha) == self.alpha
 
     def holds(self, model: ServoModel) -> bool:
-        """Whether the model's own friction can be written as it is, its contact included."""
+        """True if the model's own friction can be written as it is, its contact included."""
         return model.contact == "rigid" and self.holds_friction(model)
 
 

@@ -101,7 +101,7 @@ def order_errors(model: ServoModel, theirs: ServoModel, step: float) -> tuple[fl
 
 
 def drive_notes(model: ServoModel, timestep: float) -> list[str]:
-    """What a BAM drive of the model is: what it lacks and its cost, its delay, law, order and step."""
+    """Sentences on a BAM drive of the model: what it lacks and the cost, its delay, law, order and step."""
     held, lost = in_bam_drive(model)
     notes = [
         f"The BAM drive's law and constants: {firmware(model)}. The values were identified with {model.integration}."
