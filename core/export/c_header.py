@@ -142,7 +142,7 @@ def compiler() -> str:
         found = shutil.which(name)
         if found:
             return found
-    raise NotChecked(f"checking a C export needs a C compiler; none of {', '.join(COMPILERS)} is installed")
+    raise NotChecked(f"it needs a C compiler; none of {', '.join(COMPILERS)} is installed")
 
 
 def _contents(model: ServoModel, options: ServoOptions) -> dict[str, str]:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
+from core.export.c_header import compiler
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
@@ -124,8 +125,9 @@ def simulate_plugin(scene: Path, trajectory: str) -> NDArray[np.float64]:
 
 
 def load_plugin() -> None:
-    """Build and load the plugin in this process, once; raises ExportError where there is no C compiler."""
+    """Build and load the plugin in this process, once; raises NotChecked where there is no C compiler, ExportError."""
     mujoco_engine()
+    compiler()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as place:
         try:
             program("servobench_mujoco_plugin").load(place)

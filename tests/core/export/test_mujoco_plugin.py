@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from core.catalogue import load_model
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.c_header import COMPILERS
 from core.export.mujoco_plugin import PLUGIN, PluginOptions, check_plugin, load_plugin, write_plugin
 from core.export.programs import program
@@ -140,7 +140,15 @@ def test_another_time_step_is_refused(scene):
         mujoco.mj_step(model, data)
 
 
-def test_without_a_compiler_it_says_so(tmp_path, monkeypatch):
+def test_without_a_compiler_the_check_is_left_out(tmp_path, monkeypatch):
+    model = build_model("mx106", "m1")
+    write_plugin(model, tmp_path, PluginOptions())
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(NotChecked, match="needs a C compiler"):
+        check_plugin(model, tmp_path, PluginOptions())
+
+
+def test_without_a_compiler_the_program_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("CC", "no-such-compiler")
     with pytest.raises(ValueError, match="needs a C compiler"):
         program("servobench_mujoco_plugin").build(tmp_path)
