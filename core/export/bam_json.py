@@ -37,7 +37,7 @@ MISSING = ("leave out", "refuse")
 
 @dataclass(frozen=True, kw_only=True)
 class BamOptions:
-    """What can be chosen for Rhoban/bam."""
+    """Options of the export to Rhoban/bam."""
 
     missing: str = field(default="leave out", metadata={"choices": MISSING})
     """Terms that the format has no key for: leave them out and state the error, or refuse the export."""
@@ -105,7 +105,7 @@ def firmware(model: ServoModel) -> str:
 
 
 def lost_notes(model: ServoModel, held: ServoModel, lost: list[str]) -> list[str]:
-    """What leaving terms out costs, in a sentence; nothing where nothing is lost."""
+    """A sentence on the cost of terms that are left out; nothing where nothing is lost."""
     if not lost:
         return []
     rigid = with_contact(model, "rigid")

@@ -46,7 +46,7 @@ VERSIONS = {
     "3.7": "MuJoCo 3.7 to 3.11, which mjlab 1.6 uses",
     "3.1": "MuJoCo 3.1 and later, and MJX",
 }
-"""What reads each syntax; no other version does (`tests/bench/syntaxes.py`)."""
+"""Versions that read each syntax; no other version does (`tests/bench/syntaxes.py`)."""
 LUGRE_NOTE = (
     "LuGre friction needs time steps of 1 ms or less: at 5 ms its bristles are stiffer than the step allows. It gives "
     "way by a milliradian before it slides, and stays on when the motor is released."
@@ -91,7 +91,7 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
 def _written(
     model: ServoModel, bench: Bench, settings: ServoSettings, options: MujocoOptions
 ) -> tuple[list[str], Approximation | None, ServoModel]:
-    """What MuJoCo has no place for, the approximation that replaces it, if any, and the model that is written."""
+    """Terms MuJoCo has no place for, the approximation that replaces them, if any, and the model that is written."""
     form = Form(
         friction="m2" if options.friction == "lugre" else "m1",
         kept=EXPRESSIBLE[options.syntax],
@@ -151,7 +151,7 @@ def check_written(model: ServoModel, folder: Path, options: MujocoOptions) -> Ch
 
 
 def loads(syntax: str, version: str) -> bool:
-    """Whether a version of MuJoCo, e.g. "3.11.0", reads files of a syntax."""
+    """True if a version of MuJoCo, e.g. "3.11.0", reads files of a syntax."""
     number = tuple(int(part) for part in version.split(".")[:2])
     first = tuple(int(part) for part in syntax.split("."))
     return first <= number and (syntax != "3.7" or number < (3, 12))

@@ -39,7 +39,7 @@ SMALLEST_BUDGET = 1e-12
 
 @dataclass(frozen=True, kw_only=True)
 class PluginOptions(ServoOptions):
-    """What can be chosen for MuJoCo's plugin."""
+    """Options of the export to MuJoCo's plugin."""
 
 
 def write_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> ExportResult:

@@ -33,7 +33,7 @@ LONGEST_STEP = 0.005
 
 @dataclass(frozen=True, kw_only=True)
 class PyBulletOptions(ServoOptions):
-    """What can be chosen for PyBullet."""
+    """Options of the export to PyBullet."""
 
 
 def write_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> ExportResult:
