@@ -28,7 +28,8 @@ def serve():
         for line in lines:
             word, *numbers = line.decode().split()
             if word == "P":
-                state.update(position=float(numbers[0]), on=1)
+                # No more than a servo could turn between two looks of a machine that is busy.
+                state.update(position=0.1 * float(numbers[0]), on=1)
             elif word == "T":
                 state.update(on=1)
             elif word == "OFF":

@@ -68,9 +68,9 @@ def test_what_is_opened_and_closed_is_gone(person, many):
         assert after.widgets == before.widgets, act
         # Python may look at one object of Qt more or less; what leaks leaks each time.
         assert after.wrappers - before.wrappers < TIMES, act
-        # Qt's pool keeps a thread more or less.
+        # Qt's pool keeps a thread more or less, and with it a handle.
         assert after.threads - before.threads < TIMES, act
-        assert after.handles <= before.handles, act
+        assert after.handles - before.handles < TIMES, act
         before = after
 
 

@@ -232,8 +232,7 @@ def test_the_twin_follows_the_motion_it_is_the_model_of(person):
     assert "(assumed)" in record.twin_text.text()
     assert not record.twin_words.isVisible()
     curves = record.plots.curves
-    person.until(lambda: len(curves["twin"].getData()[0]) > 0)
-    assert curves["twin"].getData()[0][-1] == pytest.approx(6.0, abs=0.02)
+    person.until(lambda: max(curves["twin"].getData()[0], default=0.0) > 5.98)
     assert curves["upper"].getData()[1][-1] > curves["lower"].getData()[1][-1] + 0.1
 
 

@@ -41,9 +41,18 @@ def emulator() -> Iterator[EmulatorProcess]:
 
 
 @pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The SDK waits for 102 instead of 34 ms: this machine may have other things to do."""
-    monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", 50)
+def patience(emulator: EmulatorProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK gives an answer up when its time is over, but not before all that the emulator sends is read."""
+    is_over = sdk.PortHandler.isPacketTimeout
+
+    def is_over_and_read(port) -> bool:
+        if not is_over(port):
+            return False
+        for _ in range(20):  # rounds of its loop, longer together than a return delay
+            emulator.say("help")
+        return port.getBytesAvailable() == 0
+
+    monkeypatch.setattr(sdk.PortHandler, "isPacketTimeout", is_over_and_read)
 
 
 @pytest.fixture
@@ -194,7 +203,9 @@ def test_every_rate_of_the_sdk(emulator, port, one, two, rate):
         ("duplicate", sdk.COMM_SUCCESS),
     ],
 )
-def test_faults_of_answers(emulator, port, one, two, fault, result):
+def test_faults_of_answers(emulator, port, one, two, fault, result, monkeypatch):
+    if result == sdk.COMM_SUCCESS:
+        monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", FOREVER)
     emulator.say(fault)
     assert two.read2ByteTxRx(port, XL330, 0)[1] == result
     drain(port)
@@ -269,7 +280,8 @@ def test_the_sdks_unstuffed_packets_are_dropped(port, two):
     two.write1ByteTxRx(port, XM430, 11, 3)
 
 
-def test_unplugging(tmp_path, two):
+def test_unplugging(tmp_path, two, monkeypatch):
+    monkeypatch.setattr(sdk.port_handler, "LATENCY_TIMER", FOREVER)
     link = str(tmp_path / "adapter")
     with EmulatorProcess(DynamixelEmulation(link=link)) as emulator:
         port = sdk.PortHandler(link)
