@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from core.bench import Bench
@@ -128,6 +129,8 @@ def drive_text(drive: Drive) -> str:
 
 def controller_text(drive: Drive, timestep: float) -> str:
     """ros2_control parameters: a `pid_controller` on the effort interface; timestep of its updates [s]."""
+    # To YAML 1.1, Python's 5e-05 is a text.
+    gains = {JOINT: {"p": float(drive.stiffness), "i": 0.0, "d": float(drive.damping)}}
     return f"""\
 controller_manager:
   ros__parameters:
@@ -140,8 +143,7 @@ servo_controller:
     command_interface: effort
     reference_and_state_interfaces: [position, velocity]
     gains:
-      {JOINT}: {{p: {float(drive.stiffness)!r}, i: 0.0, d: {float(drive.damping)!r}}}
-"""
+      {yaml.safe_dump(gains, sort_keys=False, default_flow_style=None, width=math.inf)}"""
 
 
 def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
