@@ -285,7 +285,7 @@ class ExportView(TaskPage):
         self.check_button.setToolTip(
             f"{engine} is not installed here: pip install '{target.install}'"
             if target is not None and not there
-            else f"Simulate the four trajectories with the files{' in ' + engine if engine else ''} and compare the motion"
+            else f"Simulate the four trajectories with the files{' in ' + engine if engine else ''}, compare motions"
         )
 
     # What came of it.
