@@ -101,9 +101,9 @@ def require_written(folder: Path, contents: Mapping[str, str]) -> None:
         try:
             found = (folder / name).read_bytes()
         except OSError as error:
-            raise ExportError(f"{folder / name}: cannot be read: {error}") from None
+            raise ExportError(f"{folder / name}: cannot be read: {error}; export first") from None
         if found != _encoded(text):
-            raise ExportError(f"{folder / name} is not what was exported; export again")
+            raise ExportError(f"{folder / name} is not what this model with these options gives; export again")
 
 
 def state_check(folder: Path, model: ServoModel, target: str, statement: str) -> None:

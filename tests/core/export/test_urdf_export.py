@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from core.catalogue import load_model
@@ -103,7 +103,7 @@ class TestNumbers:
 
 
 class TestFiles:
-    @settings(max_examples=25)
+    @settings(max_examples=25, phases=[Phase.generate])  # Shrinking takes minutes.
     @given(drives, st.floats(-3.0, 3.0))
     def test_every_number_of_a_drive_is_read_by_others(self, drive, offset):
         robot = xml_text(robot_element("drawn", drive, PENDULUM, offset))
