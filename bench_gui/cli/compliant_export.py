@@ -1,6 +1,6 @@
 """Writes compliant joints for Gazebo: a URDF with the plugins of the paper's toolbox and its manager's configuration.
 
-Every joint moves a pendulum of the given load. The files are read back before they count as written.
+Every joint moves a pendulum of the given load.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="read the files back, in their engine where it is installed, and state the error",
+        help="run the files in their engine where it is installed, or by its rules here, and state the error",
     )
     parser.add_argument("-o", "--output", required=True, metavar="DIR")
     parser.add_argument(

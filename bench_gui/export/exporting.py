@@ -97,7 +97,7 @@ class Exporting(QObject):
         )
 
     def check(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
-        """Read what was, or would be, written back and compare its motion; `checked` follows.
+        """Compare the motion of what was, or would be, written with the model's; `checked` follows.
 
         The README of files that are there says it from then on.
         """

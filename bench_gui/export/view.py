@@ -79,7 +79,7 @@ class ExportView(TaskPage):
         self.settings.addStretch(1)
         self.export_button: QPushButton = button("Export", "Write the files", self._export, "primary")
         self.export_button.setMinimumHeight(26)
-        self.check_button: QPushButton = button("Check", "Read the files back and simulate with them", self._check)
+        self.check_button: QPushButton = button("Check", "Simulate the four trajectories with the files", self._check)
         self.actions_column.addWidget(self.check_button)
         self.actions_column.addWidget(self.export_button)
         self._build_picture()
@@ -285,8 +285,7 @@ class ExportView(TaskPage):
         self.check_button.setToolTip(
             f"{engine} is not installed here: pip install '{target.install}'"
             if target is not None and not there
-            else f"Read the files back{' into ' + engine if engine else ''}, simulate the four trajectories with them "
-            "and compare the motion"
+            else f"Simulate the four trajectories with the files{' in ' + engine if engine else ''}, compare motions"
         )
 
     # What came of it.

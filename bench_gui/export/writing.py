@@ -32,7 +32,7 @@ class ExportTarget:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Options that are one of some words, the first being the default."""
     checkable: bool = False
-    """Whether what was written can be read back and simulated."""
+    """Whether what was written can be run or simulated here."""
     engine: str = ""
     """Name of the program that does it; empty: it is done here by the target's rules."""
     engine_there: bool = False
@@ -54,7 +54,7 @@ class Exported:
 
 @dataclass(frozen=True)
 class Checked:
-    """What written files do, read back."""
+    """Motion of written files against the model's."""
 
     statement: str
     """One sentence, which the files' README now says too."""
@@ -109,7 +109,7 @@ def preview(model: ServoModel, target: str, options: Mapping[str, Any]) -> Expor
 
 
 def check(model: ServoModel, target: str, options: Mapping[str, Any]) -> Checked:
-    """Export, read the files back, run the four trajectories with them in their engine or by its rules.
+    """Export, and run the four trajectories in the target's engine or by its rules.
 
     Raises ExportError.
     """

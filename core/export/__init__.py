@@ -116,7 +116,7 @@ def export_model(
 def check_export(
     model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, **options: Any
 ) -> Check:
-    """Read an export's files back, hold their motion against the model's, and add what came out to the README.
+    """Hold the motion of an export's files against the model's, and add what came out to the README.
 
     name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
     ExportError when the files are not an export; NotChecked when no engine here runs them.

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.files import printable, readme_section, require_written, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
 from core.export.protocol import held_commands, measured, rollout_of_files
@@ -117,8 +117,7 @@ def check_c(model: ServoModel, folder: Path, options: ServoOptions, precision: s
     Raises ExportError when there is no compiler, or the folder does not hold what an export with these options writes:
     nothing else is compiled and run.
     """
-    for name, text in _contents(model, options).items():
-        _require_written(folder / name, text)
+    require_written(folder, _contents(model, options))
 
     def simulate(place: Path, runs: Sequence[GridRun], step: float) -> list[NDArray[np.float64]]:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as library:
@@ -154,15 +153,6 @@ def _contents(model: ServoModel, options: ServoOptions) -> dict[str, str]:
         numbers_file: numbers_text(model, settings),
         program_file: program_text(model, bench, settings, options.timestep),
     }
-
-
-def _require_written(file: Path, text: str) -> None:
-    try:
-        found = file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExportError(f"{file}: cannot be read: {error}; export to c first") from None
-    if found != text:
-        raise ExportError(f"{file} is not what this model with these options gives; export to c again")
 
 
 class _Pendulum:

@@ -90,7 +90,7 @@ class ExportResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """What written files do, read back: in their engine, or simulated here by that engine's rules."""
+    """Motion of an export against the model's: run in its engine, or simulated here by that engine's rules."""
 
     how: str
     """Where and how the motion was computed, e.g. "run in MuJoCo 4.0.0 with a time step of 1 ms"."""
@@ -147,12 +147,12 @@ class Exporter:
     """Frozen dataclass of what can be chosen, every field with a default."""
     write: Callable[[ServoModel, Path, Any], ExportResult]
     check: Callable[[ServoModel, Path, Any], Check] | None = None
-    """Reads the files of `write` back and holds their motion against the model's (`core.export.protocol`), with the
-    same options; raises ExportError. None: no engine runs the file, it is of an identification tool."""
+    """Holds the motion of what `write` wrote against the model's (`core.export.protocol`), with the same options;
+    raises ExportError. None: no engine runs the file, it is of an identification tool."""
     contacts: tuple[str, ...] = ("rigid",)
     """Contacts that the target can hold, see `core.friction.CONTACTS`; other models are written with a rigid one."""
     engine: str = ""
-    """Name of the program `check` runs; empty when the files are read back and simulated here."""
+    """Name of the program `check` runs; empty when the export is simulated here by the target's rules."""
     package: str = ""
     """Import name that running it needs; empty when nothing is needed."""
     install: str = ""

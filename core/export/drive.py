@@ -3,8 +3,8 @@
     drive torque = clip(kp·(goal − q) − kd·q̇, ±limit)       joint torque = −viscous·q̇ − friction
 
 The voltage law of seed 004, eqs (12, 13), is of this kind, as long as it does not saturate; the
-current law, eqs (14, 15), is without its limit by the supply voltage. A file that holds such a drive is read back into
-one, and `as_model` makes the model that the engine simulates: what was written is checked, not what was meant.
+current law, eqs (14, 15), is without its limit by the supply voltage. `as_model` makes the model that an engine with
+such a drive simulates.
 """
 
 from __future__ import annotations

@@ -95,6 +95,17 @@ def require_kept(path: Path, data: bytes) -> None:
         )
 
 
+def require_written(folder: Path, contents: Mapping[str, str]) -> None:
+    """Raise ExportError unless each file in a folder holds its text as it would be written."""
+    for name, text in contents.items():
+        try:
+            found = (folder / name).read_bytes()
+        except OSError as error:
+            raise ExportError(f"{folder / name}: cannot be read: {error}; export first") from None
+        if found != _encoded(text):
+            raise ExportError(f"{folder / name} is not what this model with these options gives; export again")
+
+
 def state_check(folder: Path, model: ServoModel, target: str, statement: str) -> None:
     """Add what a check found to the section of an export, in place of an earlier check; raises ExportError."""
     readme, key = folder / README, f"{slug(model.title)}.{target}"

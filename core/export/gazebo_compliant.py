@@ -1,8 +1,8 @@
 """Compliant joints as URDF for Gazebo with the plugins of seed 003 (NMMI/ROS-Gazebo-compliant-actuators-plugin).
 
 A robot becomes a URDF with one pendulum a joint, each with its plugin and all its tags, and the configuration of the
-toolbox's Plugin Manager node. Numbers are written to the last digit and read back by `read_plugins`; the toolbox's own
-templates cannot be read as they stand (shell comments inside XML, 1.21*pow(10,-6) for a number).
+toolbox's Plugin Manager node. Numbers are written to the last digit. The toolbox's own templates are no XML as they
+stand (shell comments, 1.21*pow(10,-6) for a number).
 
 What the toolbox does otherwise than `core.compliant.joint` is said in a comment of the file: it never enforces maxVel,
 it subscribes to the external torque without applying it, and in modes 4–6 it moves the AwAS-II's adjuster by a motor
@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import yaml
@@ -22,12 +21,11 @@ from core.atomic import write_atomically
 from core.bench import STANDARD_GRAVITY
 from core.compliant.array import JointArray, NamedJoint
 from core.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
-from core.compliant.joint import CompliantJoint, CompliantLink, safe_step
+from core.compliant.joint import safe_step
 from core.compliant.modes import Mode
-from core.compliant.motor import Motor, Pid
+from core.compliant.motor import Pid
 from core.errors import ExportError
 from core.export.files import slug
-from core.export.xml_reading import Rule, is_boolean, is_name, is_number, one_of, read_xml, value_of
 
 URDF, MANAGER = "{}.urdf", "{}_manager.yaml"
 """Names of the files, of the robot's name."""
@@ -155,7 +153,7 @@ def manager_configuration(array: JointArray, period: float = MANAGER_PERIOD) -> 
 
 
 def write_gazebo(folder: Path, array: JointArray) -> list[Path]:
-    """Write URDF and manager configuration of a robot, and read the plugins back; returns the files.
+    """Write URDF and manager configuration of a robot; returns the files.
 
     Raises ExportError when an actuator cannot be written or the folder not be written to.
     """
@@ -170,58 +168,7 @@ def write_gazebo(folder: Path, array: JointArray) -> list[Path]:
             write_atomically(path, text.encode("utf-8"))
     except OSError as error:
         raise ExportError(f"{folder}: the robot cannot be written there: {error}") from None
-    read_plugins(next(iter(files)))
     return list(files)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadPlugin:
-    """What a plugin's tags say. A link is no part of them."""
-
-    joint: str
-    mode: Mode
-    actuator: CompliantActuator
-    motors: tuple[Motor, ...]
-    """As many as the type has tags for"""
-    pids: tuple[Pid, ...]
-    """Of the motors; in mode 1 the first is the link's"""
-
-    def of(self, link: CompliantLink) -> NamedJoint:
-        """The joint that moves a link. What the type has no tags for is at its defaults."""
-        joint = CompliantJoint(actuator=self.actuator, link=link, motors=(self.motors[0], (*self.motors, Motor())[1]))
-        if self.mode is Mode.LINK_PID:
-            joint = replace(joint, link_pid=self.pids[0])
-        else:
-            joint = replace(joint, pids=(self.pids[0], (*self.pids, Pid())[1]))
-        return NamedJoint(name=self.joint, joint=joint, mode=self.mode)
-
-
-def read_plugins(path: Path) -> list[ReadPlugin]:
-    """Plugins of a URDF of ours, in order; raises ExportError on anything that no plugin has a tag for."""
-    robot = read_xml(path, "robot", _ROBOT)
-    return [_read(element.find("plugin")) for element in robot.findall("gazebo")]
-
-
-def _read(plugin: ET.Element | None) -> ReadPlugin:
-    assert plugin is not None
-    kind = next(kind for kind, file in PLUGINS.items() if file == plugin.get("filename"))
-    marks = _marks_of(kind)
-    given = {child.tag: child.text or "" for child in plugin}
-    foreign = [tag for tag in given if tag not in _tags_of(kind)]
-    if foreign:
-        raise ExportError(f"{plugin.get('name')}: {kind.title} has no tag {', '.join(foreign)}")
-    mode = Mode(int(value_of(plugin, "operation_mode")))
-    default = Pid() if mode is not Mode.LINK_PID else CompliantJoint().link_pid
-    motors, pids = [], []
-    for mark in marks:
-        numbers = {name: float(given[tag]) for t, name in MOTOR_TAGS.items() if (tag := f"mot_{mark}{t}") in given}
-        motors.append(Motor(**numbers))
-        gains = {name: float(given[tag]) for t, name in PID_TAGS.items() if (tag := f"ctrl_{mark}{t}") in given}
-        pids.append(Pid(**{**vars(default), **gains}))
-    springs = {name: float(given[tag]) for tag, name in SPRING_TAGS[kind].items() if tag in given}
-    return ReadPlugin(
-        joint=value_of(plugin, "joint"), mode=mode, actuator=kind(**springs), motors=tuple(motors), pids=tuple(pids)
-    )
 
 
 def _pendulum(named: NamedJoint, place: float) -> list[ET.Element]:
@@ -252,22 +199,8 @@ def _pids_in(named: NamedJoint) -> tuple[Pid, Pid]:
 
 
 def _marks(actuator: CompliantActuator) -> tuple[str, ...]:
-    return _marks_of(type(actuator))
-
-
-def _marks_of(kind: type[CompliantActuator]) -> tuple[str, ...]:
     """What stands before a motor's tags: nothing where there is one motor."""
-    return ("1_", "2_") if kind.motors == 2 else ("",)
-
-
-def _tags_of(kind: type[CompliantActuator]) -> set[str]:
-    numbered = {
-        f"{part}_{mark}{tag}"
-        for part, tags in (("mot", MOTOR_TAGS), ("ctrl", PID_TAGS))
-        for mark in _marks_of(kind)
-        for tag in tags
-    }
-    return {"joint", "operation_mode", "pub_eltau", "pub_state", "sub_ext_tau", *SPRING_TAGS[kind], *numbered}
+    return ("1_", "2_") if actuator.motors == 2 else ("",)
 
 
 def _add(parent: ET.Element, tag: str, text: str) -> None:
@@ -276,63 +209,3 @@ def _add(parent: ET.Element, tag: str, text: str) -> None:
 
 def _number(value: float) -> str:
     return repr(float(value))
-
-
-def _number_tags() -> dict[str, tuple[str, Rule]]:
-    tags = set().union(*(_tags_of(kind) for kind in PLUGINS)) - {"joint", "operation_mode"}
-    flags = {"pub_eltau", "pub_state", "sub_ext_tau"}
-    return {tag: ("1", Rule(text=is_boolean)) if tag in flags else ("?", Rule(text=is_number)) for tag in sorted(tags)}
-
-
-_PLUGIN = Rule(
-    required={"name": is_name, "filename": one_of(*PLUGINS.values())},
-    children={
-        "joint": ("1", Rule(text=is_name)),
-        "operation_mode": ("1", Rule(text=one_of(*(str(int(mode)) for mode in Mode)))),
-        **_number_tags(),
-    },
-)
-
-
-def _of_numbers(*names: str) -> Rule:
-    return Rule(required=dict.fromkeys(names, is_number))
-
-
-_PLACE = Rule(required={"xyz": is_name, "rpy": is_name})
-_ROBOT = Rule(
-    required={"name": is_name},
-    children={
-        "link": (
-            "+",
-            Rule(
-                required={"name": is_name},
-                children={
-                    "inertial": (
-                        "?",
-                        Rule(
-                            children={
-                                "origin": ("1", _PLACE),
-                                "mass": ("1", _of_numbers("value")),
-                                "inertia": ("1", _of_numbers("ixx", "iyy", "izz", "ixy", "ixz", "iyz")),
-                            }
-                        ),
-                    )
-                },
-            ),
-        ),
-        "joint": (
-            "*",
-            Rule(
-                required={"name": is_name, "type": one_of("continuous")},
-                children={
-                    "origin": ("1", _PLACE),
-                    "parent": ("1", Rule(required={"link": is_name})),
-                    "child": ("1", Rule(required={"link": is_name})),
-                    "axis": ("1", Rule(required={"xyz": is_name})),
-                    "dynamics": ("1", _of_numbers("damping", "friction")),
-                },
-            ),
-        ),
-        "gazebo": ("*", Rule(children={"plugin": ("1", _PLUGIN)})),
-    },
-)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from core.errors import ExportError, NotChecked
+from core.errors import NotChecked
+from core.export.files import require_written
 from core.export.servo_file import STANDALONE, standalone_text
 
 
@@ -40,12 +41,6 @@ def program(name: str) -> Any:
         sys.path.remove(str(STANDALONE))
 
 
-def require_unchanged(folder: Path, files: Sequence[str]) -> None:
+def require_unchanged(folder: Path, files: Iterable[str]) -> None:
     """Raise ExportError unless the programs in a folder are those that are run here."""
-    for file in files:
-        try:
-            found = (folder / file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ExportError(f"{folder / file}: cannot be read: {error}") from None
-        if found != standalone_text(file):
-            raise ExportError(f"{folder / file} is not the program that was exported; export again")
+    require_written(folder, {file: standalone_text(file) for file in files})

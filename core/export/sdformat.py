@@ -21,20 +21,24 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.drive import Drive, as_model
 from core.export.drive_fit import require_gains, torque_law
-from core.export.files import readme_section, slug, write_files
+from core.export.files import readme_section, require_written, slug, write_files
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
-from core.export.protocol import measured, tilted
-from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
+from core.export.protocol import at_gain, measured, tilted
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 
+VERSION = "1.9"
+JOINT, MODEL = "servo", "servo_bench"
+CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 FORM = Form(kept=("error_gain_ratio",))
 STOP = 2.0 * math.pi
 """Where the example's joint ends, beyond any trajectory [rad]."""
@@ -51,7 +55,7 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     require_gains(settings, "gz-sim")
     bench = options.bench or default_bench(model)
     written, fidelity = _written(model, bench, settings)
-    gz = gz_servo(written, settings)
+    gz = gz_drive(written, settings)
     runs, step = bench_grid(bench, settings), options.timestep
     errors = _errors(model, gz, runs, settings.kp, step)
     held = np.array([_never_released(run) for run in runs])
@@ -78,20 +82,31 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=1e3 * float(errors.mean()))
 
 
-def gz_servo(written: ServoModel, settings: ServoSettings) -> GzServo:
-    """A servo with friction M1 in gz-sim's terms."""
+def gz_drive(written: ServoModel, settings: ServoSettings) -> Drive:
+    """A servo with friction M1 in gz-sim's terms: all that the speed takes away is `viscous`."""
     law, values = torque_law(written, settings), written.values
-    return GzServo(
-        p_gain=law.stiffness,
-        d_gain=0.0,
-        limit=law.limit,
-        damping=values["friction_viscous"] + law.velocity_gain + law.back_emf,
+    return Drive(
+        stiffness=law.stiffness,
+        damping=0.0,
+        torque_limit=law.limit,
+        no_load_speed=law.no_load_speed,
         friction=values["friction_base"],
+        viscous=values["friction_viscous"] + law.velocity_gain + law.back_emf,
         armature=values["armature"],
     )
 
 
-def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> ET.Element:
+def simulate_gz(gz: Drive, servo: str, run: GridRun, step: float) -> Array:
+    """Positions by gz-sim's rules on a run, one before each step [s]; servo: a catalogue name.
+
+    A released servo is a controller whose force is 0.
+    """
+    model, settings = as_model(gz, servo)
+    path = make_trajectory(run.trajectory)
+    return simulate_trajectory(replace(model, integrator="algorithm1"), path, run.bench, settings, step).position
+
+
+def world_element(model: ServoModel, gz: Drive, bench: Bench, step: float) -> ET.Element:
     """The world with the pendulum; angle 0 hangs along −z, the joint turns about −y."""
     root = ET.Element("sdf", version=VERSION)
     world = ET.SubElement(root, "world", name="servo_bench_world")
@@ -125,17 +140,19 @@ def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> 
 
 
 def check_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Simulate the world of an export by gz-sim's rules at its step; raises ExportError."""
-    gz, pendulum, world_step = read_world(folder / f"{slug(model.title)}.pendulum.sdf")
+    """Simulate the numbers of an unchanged world here by gz-sim's rules; raises ExportError for a changed one."""
     own, bench = settings_of(model, options, "sdformat"), options.bench or default_bench(model)
+    gz = gz_drive(_written(model, bench, own)[0], own)
+    world = world_element(model, gz, bench, options.timestep)
+    require_written(folder, {f"{slug(model.title)}.pendulum.sdf": xml_text(world)})
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
         for run in runs:
-            there = replace(run, bench=pendulum) if run.bench == bench else tilted(run, model)
-            yield simulate_gz(gz, model.servo, there, run.settings.kp / own.kp, step)
+            now = at_gain(gz, model, run.settings.kp / own.kp)
+            yield simulate_gz(now, model.servo, tilted(run, model), step)
 
-    how = "the world read back and simulated here by gz-sim's rules"
-    return measured(model, options, "sdformat", how, rollout, step=world_step)
+    how = "the written numbers simulated here by gz-sim's rules (gz-sim did not run)"
+    return measured(model, options, "sdformat", how, rollout)
 
 
 def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[ServoModel, list[str]]:
@@ -148,11 +165,12 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
     return approximation.model, fit_notes(model, approximation, "gz-sim", missing)
 
 
-def _errors(model: ServoModel, gz: GzServo, runs: list[GridRun], kp: float, step: float) -> Array:
+def _errors(model: ServoModel, gz: Drive, runs: list[GridRun], kp: float, step: float) -> Array:
     """Mean absolute position error of each run [rad]."""
     errors = np.empty(len(runs))
     for i, run in enumerate(runs):
-        actual = simulate_gz(gz, model.servo, tilted(run, model), run.settings.kp / kp, step)
+        now = at_gain(gz, model, run.settings.kp / kp)
+        actual = simulate_gz(now, model.servo, tilted(run, model), step)
         errors[i] = np.abs(actual - converged_positions(model, run, step, held=True)).mean()
     return errors
 
@@ -162,7 +180,7 @@ def _never_released(run: GridRun) -> bool:
     return bool(trajectory.torque_enable(np.linspace(0.0, trajectory.duration, 1000)).all())
 
 
-def _pendulum_link(model: ServoModel, gz: GzServo, bench: Bench) -> ET.Element:
+def _pendulum_link(model: ServoModel, gz: Drive, bench: Bench) -> ET.Element:
     mass, distance, inertia = pendulum_inertial(bench)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
@@ -180,17 +198,17 @@ def _pendulum_link(model: ServoModel, gz: GzServo, bench: Bench) -> ET.Element:
     return link
 
 
-def _limit(gz: GzServo, lower: float, upper: float) -> ET.Element:
+def _limit(gz: Drive, lower: float, upper: float) -> ET.Element:
     limit = ET.Element("limit")
-    for name, value in (("lower", lower), ("upper", upper), ("effort", gz.limit)):
+    for name, value in (("lower", lower), ("upper", upper), ("effort", gz.torque_limit)):
         ET.SubElement(limit, name).text = numbers(value)
     return limit
 
 
-def _dynamics(gz: GzServo) -> ET.Element:
+def _dynamics(gz: Drive) -> ET.Element:
     dynamics = ET.Element("dynamics")
     for name, value in (
-        ("damping", gz.damping),
+        ("damping", gz.viscous),
         ("friction", gz.friction),
         ("spring_reference", 0.0),
         ("spring_stiffness", 0.0),
@@ -199,21 +217,21 @@ def _dynamics(gz: GzServo) -> ET.Element:
     return dynamics
 
 
-def _plugin(gz: GzServo, joint: str) -> ET.Element:
+def _plugin(gz: Drive, joint: str) -> ET.Element:
     plugin = ET.Element("plugin", filename=CONTROLLER[0], name=CONTROLLER[1])
     ET.SubElement(plugin, "joint_name").text = joint
     for name, value in (
-        ("p_gain", gz.p_gain),
+        ("p_gain", gz.stiffness),
         ("i_gain", 0.0),
-        ("d_gain", gz.d_gain),
-        ("cmd_max", gz.limit),
-        ("cmd_min", -gz.limit),
+        ("d_gain", 0.0),
+        ("cmd_max", gz.torque_limit),
+        ("cmd_min", -gz.torque_limit),
     ):
         ET.SubElement(plugin, name).text = numbers(value)
     return plugin
 
 
-def _usage(world: str, gz: GzServo) -> str:
+def _usage(world: str, gz: Drive) -> str:
     parts = [_limit(gz, -math.pi, math.pi), _dynamics(gz), _plugin(gz, "elbow")]
     for part in parts:
         ET.indent(part)

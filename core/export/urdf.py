@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from core.bench import Bench
@@ -32,18 +33,6 @@ from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import lead_note, settings_note
 from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
-from core.export.xml_reading import (
-    LARGEST_FILE,
-    Rule,
-    is_name,
-    is_not_negative,
-    is_number,
-    is_positive,
-    is_vector,
-    number_of,
-    one_of,
-    read_xml,
-)
 from core.friction import CONTACTS
 from core.model import ServoModel
 
@@ -140,6 +129,8 @@ def drive_text(drive: Drive) -> str:
 
 def controller_text(drive: Drive, timestep: float) -> str:
     """ros2_control parameters: a `pid_controller` on the effort interface; timestep of its updates [s]."""
+    # To YAML 1.1, Python's 5e-05 is a text.
+    gains = {JOINT: {"p": float(drive.stiffness), "i": 0.0, "d": float(drive.damping)}}
     return f"""\
 controller_manager:
   ros__parameters:
@@ -152,130 +143,27 @@ servo_controller:
     command_interface: effort
     reference_and_state_interfaces: [position, velocity]
     gains:
-      {JOINT}: {{p: {float(drive.stiffness)!r}, i: 0.0, d: {float(drive.damping)!r}}}
-"""
-
-
-_ORIGIN = Rule(optional={"xyz": is_vector, "rpy": is_vector})
-_NAMED = Rule(required={"name": is_name})
-_LINK = Rule(required={"link": is_name})
-_GEOMETRY = Rule(
-    choice=True,
-    children={
-        "sphere": ("?", Rule(required={"radius": is_positive})),
-        "cylinder": ("?", Rule(required={"radius": is_positive, "length": is_positive})),
-        "box": ("?", Rule(required={"size": is_vector})),
-    },
-)
-_INERTIAL = Rule(
-    children={
-        "origin": ("?", _ORIGIN),
-        "mass": ("1", Rule(required={"value": is_not_negative})),
-        "inertia": ("1", Rule(required=dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), is_number))),
-    }
-)
-_TEXT = Rule(text=is_name)
-ROBOT = Rule(
-    required={"name": is_name},
-    optional={"version": one_of("1.0")},
-    children={
-        "link": (
-            "+",
-            Rule(
-                required={"name": is_name},
-                children={
-                    "inertial": ("?", _INERTIAL),
-                    "visual": (
-                        "*",
-                        Rule(
-                            optional={"name": is_name},
-                            children={"origin": ("?", _ORIGIN), "geometry": ("1", _GEOMETRY)},
-                        ),
-                    ),
-                },
-            ),
-        ),
-        "joint": (
-            "*",
-            Rule(
-                required={"name": is_name, "type": one_of("revolute")},
-                children={
-                    "origin": ("?", _ORIGIN),
-                    "parent": ("1", _LINK),
-                    "child": ("1", _LINK),
-                    "axis": ("?", Rule(required={"xyz": is_vector})),
-                    "limit": (
-                        "1",
-                        Rule(
-                            required={"effort": is_not_negative, "velocity": is_not_negative},
-                            optional={"lower": is_number, "upper": is_number},
-                        ),
-                    ),
-                    "dynamics": ("?", Rule(optional={"damping": is_not_negative, "friction": is_not_negative})),
-                },
-            ),
-        ),
-        "transmission": (
-            "*",
-            Rule(
-                required={"name": is_name},
-                children={
-                    "type": ("1", _TEXT),
-                    "joint": ("+", Rule(required={"name": is_name}, children={"hardwareInterface": ("+", _TEXT)})),
-                    "actuator": (
-                        "+",
-                        Rule(
-                            required={"name": is_name},
-                            children={"mechanicalReduction": ("?", Rule(text=is_positive))},
-                        ),
-                    ),
-                },
-            ),
-        ),
-    },
-)
-"""What a robot of ours may hold: `robot` version 1.0, links with inertials and simple visuals, revolute joints, and
-transmissions."""
-
-
-def read_drive(folder: Path, name: str) -> Drive:
-    """The drive of an export, read back from its URDF and its JSON, which must agree; raises ExportError."""
-    path, drive_path = folder / f"{name}.pendulum.urdf", folder / f"{name}.drive.json"
-    joint = read_xml(path, "robot", ROBOT).find("joint")
-    if joint is None:
-        raise ExportError(f"{path}: there is no joint in it")
-    try:
-        if drive_path.stat().st_size > LARGEST_FILE:
-            raise ValueError("too large")
-        data = json.loads(drive_path.read_text(encoding="utf-8"))
-        drive = Drive(**_drive_numbers(data))
-    except (OSError, ValueError, RecursionError) as error:
-        raise ExportError(f"{drive_path}: cannot be read as a drive: {error}") from None
-    written = {
-        "torque_limit": number_of(joint, "limit@effort"),
-        "no_load_speed": number_of(joint, "limit@velocity"),
-        "viscous": number_of(joint, "dynamics@damping"),
-        "friction": number_of(joint, "dynamics@friction"),
-    }
-    differing = [field for field, value in written.items() if value != getattr(drive, field)]
-    if differing:
-        raise ExportError(f"{path} and {drive_path} differ in {', '.join(differing)}; export again")
-    return drive
+      {yaml.safe_dump(gains, sort_keys=False, default_flow_style=None, width=math.inf)}"""
 
 
 def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the pendulum in MuJoCo with the drive of its JSON; raises ExportError."""
     name, version = slug(model.title), mujoco_engine().__version__
-    drive, robot = read_drive(folder, name), folder / f"{name}.pendulum.urdf"
+    try:
+        written = (folder / f"{name}.pendulum.urdf").read_text("utf-8")
+        numbers = json.loads((folder / f"{name}.drive.json").read_text("utf-8"))
+        drive = Drive(**{field: numbers[field]["value"] for field in DRIVE_UNITS})
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ExportError(f"{folder}: holds no URDF export of {name}: {error}") from None
     own, bench = settings_of(model, options, "urdf"), options.bench or default_bench(model)
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterator[NDArray[np.float64]]:
         for run in runs:
             moved = tilted(run, model).bench
-            text = robot_element(name, drive, moved, moved.angle_offset) if run.bench != bench else None
-            scene = robot.read_text("utf-8") if text is None else xml_text(text)
+            other = run.bench != bench
+            robot = xml_text(robot_element(name, drive, moved, moved.angle_offset)) if other else written
             now = at_gain(drive, model, run.settings.kp / own.kp)
-            yield simulate_urdf(scene, now, run.trajectory, run.bench.gravity, step)
+            yield simulate_urdf(robot, now, run.trajectory, run.bench.gravity, step)
 
     return measured(
         model, options, "urdf", f"compiled and run in MuJoCo {version}, with the drive of the JSON", rollout
@@ -318,22 +206,6 @@ def _joint_numbers(joint: ET.Element, drive: Drive) -> None:
         velocity=numbers(drive.no_load_speed),
     )
     ET.SubElement(joint, "dynamics", damping=numbers(drive.viscous), friction=numbers(drive.friction))
-
-
-def _drive_numbers(data: Any) -> dict[str, float]:
-    if not isinstance(data, dict) or data.get("format") != DRIVE_FORMAT or data.get("version") != 1:
-        raise ValueError(f"not a {DRIVE_FORMAT} of version 1")
-    unknown = sorted(set(data) - {"format", "version", *DRIVE_UNITS})
-    if unknown:
-        raise ValueError(f"it has {', '.join(map(repr, unknown))}")
-    found = {}
-    for name, unit in DRIVE_UNITS.items():
-        entry = data.get(name)
-        value = entry.get("value") if isinstance(entry, dict) else None
-        if not isinstance(entry, dict) or entry.get("unit") != unit or not isinstance(value, float):
-            raise ValueError(f"{name} is not a number in {unit}")
-        found[name] = value
-    return found
 
 
 def _usage(drive: Drive) -> str:

@@ -5,7 +5,8 @@ and armature of its joint. USD measures angles in degrees: what is per radian he
 
 Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI, which Newton reads. PhysX has a
 static and a dynamic friction; both are the same Coulomb friction here, refitted to the model's own motion for M2–M6. A
-check runs the pendulum in PhysX where it is installed, and reads the layers back where it is not.
+check runs the pendulum in PhysX where it is installed; where it is not, it simulates the written numbers by PhysX's
+rules.
 """
 
 from __future__ import annotations
@@ -27,17 +28,16 @@ from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.files import printable, readme_section, require_written, slug, write_files
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
-from core.export.programs import require_unchanged
 from core.export.protocol import at_gain, by_condition, measured, tilted
 from core.export.servo_file import standalone_text
-from core.export.usd_reading import read_layer
 from core.friction import CONTACTS
 from core.model import ServoModel
+from core.recording import ServoSettings
 
 FORM = Form(kept=("error_gain_ratio",))
 PROGRAM = "servobench_physx.py"
@@ -64,21 +64,9 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     if settings.ki > 0.0:
         raise ExportError("export to usd: PhysX's drive has no integral gain; leave ki at 0")
     bench = options.bench or default_bench(model)
-    missing = missing_terms(model, FORM)
-    if missing:
-        approximation = approximate(model, bench, settings, FORM)
-        written, error = approximation.model, approximation.mean_mrad
-        fidelity = fit_notes(model, approximation, "PhysX", missing)
-    else:
-        written, error = in_form(model, bench, FORM), 0.0
-        fidelity = ["A motor that brakes at its limit brakes less in PhysX than it can."]
-    name = slug(model.title)
-    servo, pendulum = f"{name}.servo.usda", f"{name}.pendulum.usda"
-    contents = {
-        servo: servo_text(envelope_drive_of(written, settings)),
-        pendulum: pendulum_text(f"references = @./{servo}@", model, bench),
-        PROGRAM: standalone_text(PROGRAM),
-    }
+    drive, error, fidelity = _written(model, bench, settings)
+    contents = _contents(model, bench, drive)
+    servo, pendulum, _ = contents
     meanings = {
         servo: "drive, friction and armature of the servo's joint, to be referenced by a joint of your robot",
         pendulum: f"articulation of one joint, {printable(bench_title(bench))}, with a scene around it",
@@ -98,6 +86,27 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     readme = readme_section(model, "USD for PhysX, Isaac Sim and Newton", meanings, notes, _usage(servo, pendulum))
     files = write_files(folder, contents, model, "usd", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+
+
+def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[EnvelopeDrive, float, list[str]]:
+    """The drive in a model's place, its error [mrad], and the notes about it."""
+    missing = missing_terms(model, FORM)
+    if not missing:
+        braking = "A motor that brakes at its limit brakes less in PhysX than it can."
+        return envelope_drive_of(in_form(model, bench, FORM), settings), 0.0, [braking]
+    found = approximate(model, bench, settings, FORM)
+    return envelope_drive_of(found.model, settings), found.mean_mrad, fit_notes(model, found, "PhysX", missing)
+
+
+def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str, str]:
+    """Texts of the servo's layer, the pendulum's and the program, by file name."""
+    name = slug(model.title)
+    servo = f"{name}.servo.usda"
+    return {
+        servo: servo_text(drive),
+        f"{name}.pendulum.usda": pendulum_text(f"references = @./{servo}@", model, bench),
+        PROGRAM: standalone_text(PROGRAM),
+    }
 
 
 def attributes(servo: EnvelopeDrive) -> dict[str, float]:
@@ -207,72 +216,33 @@ def Xform "Pendulum" (
 """
 
 
-def read_servo(path: Path) -> EnvelopeDrive:
-    """The servo that a layer holds; raises ExportError for a layer that breaks its schemas or contradicts itself."""
-    prim = read_layer(path).get("/Servo")
-    if prim is None or prim.apis != SERVO_APIS or prim.attributes.get(f"{DRIVE}type") != "force":
-        raise ExportError(f"{path}: no force drive of a servo in it")
-    value = {name: prim.number(name) for name in prim.attributes if name != f"{DRIVE}type"}
-    wrong = [f"{name} = {number:g}" for name, number in value.items() if number < 0.0]
-    wrong += [f"{name} = {value[name]:g}" for name in (f"{DRIVE}stiffness", f"{DRIVE}maxForce") if value[name] == 0.0]
-    static, dynamic = value[f"{AXIS}staticFrictionEffort"], value[f"{AXIS}dynamicFrictionEffort"]
-    if static < dynamic:
-        wrong.append(f"a static friction of {static:g} N·m below the dynamic one of {dynamic:g}")
-    for newton, physx in (("armature", "armature"), ("friction", "dynamicFrictionEffort"), ("damping", _VISCOUS)):
-        if value[f"{NEWTON}{newton}"] != value[f"{AXIS}{physx}"]:
-            wrong.append(f"{NEWTON}{newton} is not {AXIS}{physx}")
-    speed, gradient = value.get(f"{ENVELOPE}maxActuatorVelocity", 0.0), value[f"{ENVELOPE}speedEffortGradient"]
-    if (speed > 0.0) != (gradient > 0.0):
-        wrong.append("an envelope with one of largest speed and gradient")
-    if wrong:
-        raise ExportError(f"{path}: not possible: {', '.join(wrong)}")
-    return EnvelopeDrive(
-        stiffness=value[f"{DRIVE}stiffness"] / PER_DEGREE,
-        damping=value[f"{DRIVE}damping"] / PER_DEGREE,
-        largest_torque=value[f"{DRIVE}maxForce"],
-        resistance=value[f"{ENVELOPE}velocityDependentResistance"] / PER_DEGREE,
-        gradient=gradient * PER_DEGREE,
-        largest_speed=speed * PER_DEGREE,
-        friction=dynamic,
-        viscous=value[f"{AXIS}{_VISCOUS}"] / PER_DEGREE,
-        armature=value[f"{AXIS}armature"],
-    )
-
-
 def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
-    """Run the pendulum in PhysX where it is installed; read the servo back and simulate it here where it is not.
+    """Run the pendulum in PhysX where it is installed; simulate its numbers by PhysX's rules where it is not.
 
-    Raises ExportError when the folder holds no export of the model.
+    Raises ExportError unless the folder's files are those of the export.
     """
-    name = slug(model.title)
-    layer, pendulum = folder / f"{name}.servo.usda", folder / f"{name}.pendulum.usda"
-    servo = read_servo(layer)
-    joint = read_layer(pendulum).get("/Pendulum/Joint")
-    if joint is None or joint.reference != f"./{layer.name}":
-        raise ExportError(f"{pendulum}: no joint of the servo {layer.name} in it")
-    own, engine = settings_of(model, options, "usd"), all(map(importlib.util.find_spec, ENGINE_PACKAGES))
+    own, bench = settings_of(model, options, "usd"), options.bench or default_bench(model)
+    drive, *_ = _written(model, bench, own)
+    require_written(folder, _contents(model, bench, drive))
+    engine = all(map(importlib.util.find_spec, ENGINE_PACKAGES))
     if engine:
-        require_unchanged(folder, (PROGRAM,))
         how = f"run in PhysX (ovphysx {version('ovphysx')})"
     else:
-        how = f"{layer.name} read back and simulated here (PhysX is not installed)"
+        how = "the written numbers simulated here by PhysX's rules (PhysX is not installed)"
 
     def under_one(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
-        now = at_gain(servo, model, runs[0].settings.kp / own.kp)
+        now = at_gain(drive, model, runs[0].settings.kp / own.kp)
         if not engine:
-            read, settings = as_model(now, model.servo)
+            driven, settings = as_model(now, model.servo)
             there = [replace(tilted(run, model), settings=settings) for run in runs]
-            return [converged_positions(read, run, step, held=True) for run in there]
+            return [converged_positions(driven, run, step, held=True) for run in there]
         with TemporaryDirectory() as place:
-            for file, text in ((layer, servo_text(now)), (pendulum, pendulum_text(layer.name, model, runs[0].bench))):
-                (Path(place) / file.name).write_text(text, encoding="utf-8")
-            scene = Path(place) / pendulum.name
+            _, scene, *_ = write_files(Path(place), _contents(model, runs[0].bench, now), model, "usd", "")
             return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
 
     return measured(model, options, "usd", how, by_condition(under_one))
 
 
-_VISCOUS = "viscousFrictionCoefficient"
 _UNITS = """\
     kilogramsPerUnit = 1
     metersPerUnit = 1
@@ -281,7 +251,7 @@ _UNITS = """\
 
 
 def _number(value: float) -> str:
-    """A number as USD's single precision reads it back."""
+    """A number as USD's single precision holds it."""
     return str(np.float32(value))
 
 

@@ -23,14 +23,10 @@ import sessions.part
 from bench_gui.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
-from core.compliant.array import JointArray, NamedJoint
-from core.compliant.elastic import ACTUATORS, QbMove
+from core.compliant.elastic import ACTUATORS
 from core.compliant.files import CompliantUnit, unit_to_json
-from core.compliant.joint import CompliantJoint, CompliantLink
-from core.compliant.modes import Mode
 from core.errors import ExportError
 from core.export import export_model
-from core.export.gazebo_compliant import robot_urdf
 from core.export.genesis import DRIVE_NUMBERS
 from core.export.genesis import drive_text as genesis_text
 from core.identification.coverage.report import coverage
@@ -164,12 +160,9 @@ def _models(folder: Path) -> None:
         _put("compliant_unit", name, json.dumps(unit_to_json(CompliantUnit(actuator=ACTUATORS[name]()))))
     model = load_model("mx106", "m1")
     exported = {
-        "urdf": {"urdf": "*.urdf", "urdf_drive": "*.drive.json"},
-        "sdformat": {"sdformat": "*.sdf"},
         "webots": {"vrml_world": "*.wbt", "servo_numbers": "*.json"},
         "webots-servo": {"vrml_servo": "*.wrl"},
         "choreonoid": {"choreonoid_body": "*.body", "choreonoid_friction": "*.yaml"},
-        "usd": {"usd_layer": "*servo.usda"},
         "mujoco": {"mujoco_setup": "*.xml"},
     }
     for target, wanted in exported.items():
@@ -186,9 +179,6 @@ def _models(folder: Path) -> None:
 
     numbers = dict.fromkeys(DRIVE_NUMBERS, 0.5)
     _put("genesis_drive", "sound", genesis_text(numbers))
-    link = CompliantLink.of_bench(Bench(mass=0.2, length=0.04), damping=0.06, friction=0.02)
-    named = NamedJoint(name="joint", joint=CompliantJoint(actuator=QbMove(), link=link), mode=Mode(6))
-    _put("urdf_plugins", "sound", robot_urdf(JointArray(name="robot", joints=(named,))))
 
 
 def _place(parser: str) -> Path:

@@ -429,7 +429,7 @@ class TestExport:
 
     def test_a_check_says_what_is_missing(self, tmp_path, monkeypatch):
         model = load_model("mx106", "m1")
-        with pytest.raises(ExportError, match="export to c first"):
+        with pytest.raises(ExportError, match="export first"):
             check_c(model, tmp_path, ServoOptions())
         write_c(model, tmp_path, ServoOptions())
         with pytest.raises(ExportError, match="float, double"):

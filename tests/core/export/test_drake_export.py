@@ -157,7 +157,7 @@ class TestInDrake:
         with pytest.raises(ExportError, match="Drake does not take the export"):
             check_drake(model, tmp_path, DrakeOptions())
         (tmp_path / drake.PROGRAMS[0]).write_text("print(1)\n")
-        with pytest.raises(ExportError, match="not the program that was exported"):
+        with pytest.raises(ExportError, match="is not what this model with these options gives"):
             check_drake(model, tmp_path, DrakeOptions())
 
     def test_what_friction_holds_does_not_creep(self, tmp_path):

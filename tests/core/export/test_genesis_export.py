@@ -192,5 +192,5 @@ class TestInGenesis:
         with pytest.raises(ExportError, match="Genesis did not run it: ValueError"):
             check_genesis(model, tmp_path, options)
         (tmp_path / genesis.PROGRAM).write_text("print(1)\n")
-        with pytest.raises(ExportError, match="not the program that was exported"):
+        with pytest.raises(ExportError, match="is not what this model with these options gives"):
             check_genesis(model, tmp_path, options)

@@ -319,5 +319,5 @@ def test_the_check_runs_the_exported_servo_and_refuses_another(tmp_path):
     assert set(check.errors) == {"sin_time_square", "sin_sin", "up_and_down", "lift_and_drop"}
     assert 0.0 < check.mean_mrad < 3.0
     (tmp_path / PROGRAMS[1]).write_text("pass")
-    with pytest.raises(ExportError, match="not the program that was exported"):
+    with pytest.raises(ExportError, match="is not what this model with these options gives"):
         EXPORTER.check(model, tmp_path, ServoOptions())

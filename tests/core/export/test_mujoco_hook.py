@@ -522,7 +522,7 @@ class TestExport:
         export_model(model, "mujoco-hook", tmp_path, bench=BENCH)
         (tmp_path / PROGRAMS[0]).write_text("import os")
 
-        with pytest.raises(ExportError, match="not the program that was exported"):
+        with pytest.raises(ExportError, match="is not what this model with these options gives"):
             check_export(model, "mujoco-hook", tmp_path, bench=BENCH)
 
     def test_the_example_runs_beside_its_files(self, written):

@@ -158,5 +158,5 @@ def test_a_changed_program_is_refused(tmp_path):
     model = build_model("mx106", "m1")
     write_plugin(model, tmp_path, PluginOptions())
     (tmp_path / "servobench_mujoco_plugin.c").write_text("int main(void) { return 1; }\n")
-    with pytest.raises(ExportError, match="not the program that was exported"):
+    with pytest.raises(ExportError, match="is not what this model with these options gives"):
         check_plugin(model, tmp_path, PluginOptions())

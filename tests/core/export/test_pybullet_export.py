@@ -149,5 +149,5 @@ def test_a_changed_program_is_refused(pybullet, tmp_path):
     model = build_model("mx106", "m1")
     write_pybullet(model, tmp_path, PyBulletOptions())
     (tmp_path / target.PROGRAMS[0]).write_text("print(1)\n")
-    with pytest.raises(ExportError, match="not the program that was exported"):
+    with pytest.raises(ExportError, match="is not what this model with these options gives"):
         check_pybullet(model, tmp_path, PyBulletOptions())

@@ -1,12 +1,14 @@
-"""URDF: a valid robot file with the numbers of the drive, run in MuJoCo; a reader that lets nothing unknown pass."""
+"""URDF: a valid robot file with the numbers of the drive, run in MuJoCo."""
 
 import importlib.util
 import json
-import xml.etree.ElementTree as ET
+import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+import yaml
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
 from core.catalogue import load_model
 from core.errors import ExportError
@@ -16,9 +18,9 @@ from core.export.drive import Drive
 from core.export.drive_fit import fit_drive, torque_law
 from core.export.files import README, slug
 from core.export.grid import default_bench
+from core.export.mujoco_xml import xml_text
 from core.export.notes import missing_terms
-from core.export.urdf import JOINT, ROBOT, check_urdf, controller_text, read_drive, robot_element, write_urdf
-from core.export.xml_reading import LARGEST_FILE, number_of, read_xml
+from core.export.urdf import DRIVE_UNITS, JOINT, check_urdf, controller_text, drive_text, robot_element, write_urdf
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 
@@ -27,6 +29,13 @@ needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, re
 DRIVE = Drive(
     stiffness=20.0, damping=0.5, torque_limit=3.0, no_load_speed=6.0, friction=0.2, viscous=0.05, armature=0.01
 )
+drives = st.fixed_dictionaries({name: st.floats(1e-6, 1e6) for name in DRIVE_UNITS}).map(lambda n: Drive(**n))
+
+
+def in_ros(robot):
+    """A robot's text as ROS' parser has it."""
+    parser = pytest.importorskip("urdf_parser_py.urdf", reason="urdf_parser_py is not installed")
+    return parser.URDF.from_xml_string(robot.partition("?>")[2] or robot)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +74,8 @@ class TestNumbers:
         """kp' = k_t·kp, kd' = k_t·damping·√kp, limit k_t·I_max; friction, armature and viscous friction untouched."""
         model, folder, result = exported
         values, kp = model.values, model.default_settings().kp
-        drive = read_drive(folder, slug(model.title))
+        data = json.loads((folder / f"{slug(model.title)}.drive.json").read_text("utf-8"))
+        drive = Drive(**{name: data[name]["value"] for name in DRIVE_UNITS})
 
         assert drive.stiffness == pytest.approx(values["kt"] * kp * values.get("error_gain_ratio", 1.0))
         assert drive.damping == pytest.approx(values["kt"] * model.control.damping * kp**0.5)
@@ -93,35 +103,38 @@ class TestNumbers:
 
 
 class TestFiles:
-    def test_the_joint_has_the_formats_fields(self, exported):
+    @settings(max_examples=25, phases=[Phase.generate])  # Shrinking takes minutes.
+    @given(drives, st.floats(-3.0, 3.0))
+    def test_every_number_of_a_drive_is_read_by_others(self, drive, offset):
+        robot = xml_text(robot_element("drawn", drive, PENDULUM, offset))
+        (joint,), (_, link) = in_ros(robot).joints, in_ros(robot).links
+        data = json.loads(drive_text(drive))
+        gains = yaml.safe_load(controller_text(drive, 0.001))["servo_controller"]["ros__parameters"]["gains"][JOINT]
+
+        assert (joint.limit.effort, joint.limit.velocity) == (drive.torque_limit, drive.no_load_speed)
+        assert (joint.dynamics.damping, joint.dynamics.friction) == (drive.viscous, drive.friction)
+        x, _, z = link.inertial.origin.xyz
+        assert math.atan2(x, -z) == pytest.approx(offset)
+        assert {name: data[name]["value"] for name in DRIVE_UNITS} == {n: getattr(drive, n) for n in DRIVE_UNITS}
+        assert {name: data[name]["unit"] for name in DRIVE_UNITS} == DRIVE_UNITS
+        assert gains == {"p": drive.stiffness, "i": 0.0, "d": drive.damping}
+
+    def test_the_transmission_is_of_effort(self, exported):
         model, folder, _ = exported
-        drive = read_drive(folder, slug(model.title))
-        joint = read_xml(folder / f"{slug(model.title)}.pendulum.urdf", "robot", ROBOT).find("joint")
-
-        assert joint is not None
-        assert number_of(joint, "limit@effort") == drive.torque_limit
-        assert number_of(joint, "limit@velocity") == drive.no_load_speed
-        assert number_of(joint, "dynamics@damping") == drive.viscous
-        assert number_of(joint, "dynamics@friction") == drive.friction
-
-    def test_a_ros_parser_takes_it(self, exported):
-        parser = pytest.importorskip("urdf_parser_py.urdf", reason="urdf_parser_py is not installed")
-        model, folder, _ = exported
-
-        robot = parser.URDF.from_xml_file(str(folder / f"{slug(model.title)}.pendulum.urdf"))
+        robot = in_ros((folder / f"{slug(model.title)}.pendulum.urdf").read_text("utf-8"))
 
         assert [link.name for link in robot.links] == ["world", "pendulum"]
-        assert robot.joint_map[JOINT].dynamics.friction == model.values["friction_base"]
-        assert robot.transmissions[0].actuators[0].mechanicalReduction == 1
+        (transmission,) = robot.transmissions
+        assert transmission.joints[0].name == JOINT
+        assert transmission.joints[0].hardwareInterfaces == ["hardware_interface/EffortJointInterface"]
+        assert transmission.actuators[0].mechanicalReduction == 1
 
     def test_the_controllers_parameters(self):
-        yaml = pytest.importorskip("yaml")
         servo = yaml.safe_load(controller_text(DRIVE, 0.002))["servo_controller"]["ros__parameters"]
 
         assert servo["dof_names"] == [JOINT]
         assert servo["command_interface"] == "effort"
         assert servo["reference_and_state_interfaces"] == ["position", "velocity"]
-        assert servo["gains"][JOINT] == {"p": 20.0, "i": 0.0, "d": 0.5}
         assert "update_rate: 500\n" in controller_text(DRIVE, 0.002)
 
     def test_the_readme_says_what_urdf_lacks(self, exported):
@@ -135,73 +148,44 @@ class TestFiles:
 
     @settings(max_examples=40)
     @given(hostile_names)
-    def test_no_name_breaks_the_robot(self, tmp_path_factory, name):
-        path = tmp_path_factory.mktemp("names") / "robot.urdf"
-        path.write_bytes(ET.tostring(robot_element(slug(name), DRIVE, PENDULUM, 0.1)))
+    def test_no_name_breaks_the_robot(self, name):
+        robot = in_ros(xml_text(robot_element(slug(name), DRIVE, PENDULUM, 0.1)))
 
-        robot = read_xml(path, "robot", ROBOT)
-
-        assert robot.get("name") == slug(name)
-        assert {joint.get("name") for joint in robot.iter("joint")} == {JOINT}
-
-
-class TestReading:
-    @pytest.mark.parametrize(
-        ("old", "new", "complaint"),
-        [
-            ("<limit ", "<limits ", "<limits>"),
-            ('effort="', 'efort="', "efort"),
-            ('damping="', 'damping="x', "not of the format's type"),
-            ('type="revolute"', 'type="hinge"', "hinge"),
-            ("<mechanicalReduction>1", "<mechanicalReduction>many", "many"),
-            ('name="servo" type', 'name="servo" colour="red" type', "colour"),
-            ("</robot>", "", "cannot be read as XML"),
-            ("<robot ", '<!DOCTYPE robot [<!ENTITY a "b">]><robot ', "document type"),
-            ("<robot ", "<robots ", "mismatched tag"),
-        ],
-    )
-    def test_what_the_format_does_not_have(self, exported, tmp_path, old, new, complaint):
-        model, folder, _ = exported
-        text = (folder / f"{slug(model.title)}.pendulum.urdf").read_text("utf-8")
-        assert old in text
-        (tmp_path / "a.urdf").write_text(text.replace(old, new, 1), "utf-8")
-
-        with pytest.raises(ExportError, match=complaint):
-            read_xml(tmp_path / "a.urdf", "robot", ROBOT)
-
-    def test_files_that_differ_or_are_no_drive(self, exported, tmp_path):
-        model, folder, _ = exported
-        name = slug(model.title)
-        for ending in ("pendulum.urdf", "drive.json"):
-            (tmp_path / f"{name}.{ending}").write_bytes((folder / f"{name}.{ending}").read_bytes())
-        path = tmp_path / f"{name}.drive.json"
-        data = json.loads(path.read_text("utf-8"))
-
-        for changed, complaint in (
-            ({"viscous": {"value": 7.0, "unit": "N·m·s/rad"}}, "differ in viscous"),
-            ({"viscous": {"value": 7.0, "unit": "N·m·s/deg"}}, "not a number in"),
-            ({"armature": {"value": -1.0, "unit": "kg·m²"}}, "armature"),
-            ({"colour": "red"}, "colour"),
-            ({"version": 2}, "version 1"),
-        ):
-            path.write_text(json.dumps({**data, **changed}), "utf-8")
-            with pytest.raises(ExportError, match=complaint):
-                read_drive(tmp_path, name)
-        path.write_text(" " * (LARGEST_FILE + 1))
-        with pytest.raises(ExportError, match="too large"):
-            read_drive(tmp_path, name)
-
-    def test_a_folder_without_an_export(self, tmp_path):
-        with pytest.raises(ExportError, match="cannot be read"):
-            check_urdf(load_model("mx106", "m1"), tmp_path, ServoOptions())
+        assert robot.name == slug(name)
+        assert list(robot.joint_map) == [JOINT]
 
 
 @needs_mujoco
-def test_mujoco_moves_the_robot_as_the_model_moves(exported):
-    """What remains is the engine's step of 0.1 ms, half of which it leads by."""
-    model, folder, _ = exported
+class TestCheck:
+    @pytest.mark.parametrize(
+        ("ending", "old", "new", "complaint"),
+        [
+            ("drive.json", '"value"', '"worth"', "holds no URDF export .*'value'"),
+            ("drive.json", '"armature"', '"armour"', "holds no URDF export .*'armature'"),
+            ("drive.json", "{", "", "holds no URDF export"),
+            ("drive.json", '"value": ', '"value": -', "a drive with .* is not possible"),
+            ("pendulum.urdf", "</robot>", "", "MuJoCo does not take the robot"),
+        ],
+    )
+    def test_damaged_files_are_refused(self, exported, tmp_path, ending, old, new, complaint):
+        model, folder, _ = exported
+        for file in folder.iterdir():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+        damaged = tmp_path / f"{slug(model.title)}.{ending}"
+        damaged.write_text(damaged.read_text("utf-8").replace(old, new), "utf-8")
 
-    found = check_urdf(model, folder, ServoOptions(timestep=1e-4))
+        with pytest.raises(ExportError, match=complaint):
+            check_urdf(model, tmp_path, ServoOptions())
 
-    assert "MuJoCo" in found.how
-    assert found.mean_mrad < 0.2
+    def test_a_folder_without_an_export(self, tmp_path):
+        with pytest.raises(ExportError, match="holds no URDF export"):
+            check_urdf(load_model("mx106", "m1"), tmp_path, ServoOptions())
+
+    def test_mujoco_moves_the_robot_as_the_model_moves(self, exported):
+        """What remains is the engine's step of 0.1 ms, half of which it leads by."""
+        model, folder, _ = exported
+
+        found = check_urdf(model, folder, ServoOptions(timestep=1e-4))
+
+        assert "MuJoCo" in found.how
+        assert found.mean_mrad < 0.2

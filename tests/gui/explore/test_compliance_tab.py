@@ -15,10 +15,11 @@ from bench_gui.explore.compliance_tab import ComplianceTab
 from bench_gui.explore.compliance_work import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS
+from core.compliant.array import JointArray, NamedJoint
 from core.compliant.elastic import ACTUATORS, AwasII, QbMove, Sea
 from core.compliant.joint import CompliantJoint
 from core.compliant.modes import Mode
-from core.export.gazebo_compliant import read_plugins
+from core.export.gazebo_compliant import robot_urdf
 
 LONG = 240_000
 
@@ -233,8 +234,10 @@ def test_the_joint_is_written_for_gazebo(qtbot, tab, tmp_path, monkeypatch):
     with qtbot.waitSignal(tab._controller.message, timeout=LONG) as said:
         tab.ask_gazebo()
     assert said.args[0] == "info", said.args
-    (read,) = read_plugins(tmp_path / "gazebo" / "qbmove_bench.urdf")
-    assert read.of(tab.form.job().joint.link).joint == tab.form.job().joint
+    job = tab.form.job()
+    named = NamedJoint(name="joint", joint=job.joint, mode=job.mode)
+    written = (tmp_path / "gazebo" / "qbmove_bench.urdf").read_text("utf-8")
+    assert written == robot_urdf(JointArray(name="qbmove_bench", joints=(named,)))
 
 
 def test_curves_and_motion_are_exported_as_drawn(qtbot, tab):
