@@ -34,7 +34,7 @@ class Judged:
     colour: str
     errors: Mapping[str, float]
     pale: float = 0.0
-    """How pale its bars are, so that models of one colour differ."""
+    """Share of paper in its bars, so that models of one colour differ."""
 
 
 def conditions_of(run: Any) -> dict[str, Value]:

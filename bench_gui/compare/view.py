@@ -68,7 +68,7 @@ class CompareView(TaskPage):
         self.plots.set_unit(controller.angle_unit)
         self.errors_tab = ErrorsTab(comparison)
         self.errors = self.errors_tab.table
-        self.models_tab = ModelsTab(comparison)
+        self.models_tab = ModelsTab(comparison, controller.shelf)
         self.diagram = DiagramPlot()
         self.arm = ArmTab(controller)
         self._build_tools()
@@ -90,6 +90,7 @@ class CompareView(TaskPage):
         self.errors_tab.run_wanted.connect(self.show_run)
         self.arm.started.connect(lambda: self.tabs.choose(ARM))
         controller.shelf.changed.connect(self._offer)
+        controller.shelf.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._mark)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)

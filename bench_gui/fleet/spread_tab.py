@@ -277,10 +277,9 @@ class SpreadTab(QWidget):
         self.bars.setVisible(judged is not None and bool(judged.errors))
         if judged is None or theme is None or self._model is None or not judged.errors:
             return
-        colour = theme.model(self._model.friction)
         values = tuple(MRAD * error for error in judged.errors.values())
         self.bars.show_panel(
-            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), colour, values),))
+            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), theme.drive, values),))
         )
 
     def _enable(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bench_gui.palette import MODEL_COLOURS
+from bench_gui.palette import BAR_COLOUR
 from bench_gui.report.cautions import warnings_of
 from bench_gui.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
 from bench_gui.report.examined import Examination
@@ -49,7 +49,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "best": best,
         "servo": best.model.spec,
         "titles": FRICTION_TITLES,
-        "colours": MODEL_COLOURS,
+        "bar_colour": BAR_COLOUR,
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),
