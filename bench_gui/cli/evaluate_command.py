@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation

@@ -35,6 +35,7 @@ from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, bu
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 from core.friction import FRICTION_TITLES
+from core.words import counted
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
@@ -399,7 +400,7 @@ class CompareView(TaskPage):
         elif tab == OVERLAY and comparison.waiting:
             text = "Simulating…"
         elif judging:
-            text = f"{known} of {all_of_them} errors known"
+            text = f"{known} of {counted(all_of_them, 'error')} known"
         left_out = "" if tab == ARM else self._controller.library.left_out(comparison.runs)
         used = self._controller.library.selection(comparison.runs).brief if left_out else ""
         self.note.setText(" · ".join(filter(None, (text, used))))

@@ -30,6 +30,7 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.worker import Worker
+from core.words import counted
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),
@@ -312,7 +313,7 @@ class SpreadTab(QWidget):
         self.bar.hide()
         folder = as_person_writes(written.files[0].parent)
         count = len(written.files)
-        text = f"{TITLES[written.target]}: {count} file{'s' if count > 1 else ''} in {folder}"
+        text = f"{TITLES[written.target]}: {counted(count, 'file')} in {folder}"
         self.written.setText(f"{text}. Its README.md says how to use them." if count > 1 else text)
         self.written.setToolTip("\n".join(f"•  {note}" for note in written.notes))
         self._controller.message.emit("info", text)

@@ -326,7 +326,7 @@ def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypat
     assert row[1:3] == ["1", "2"]
     assert float(row[3]) == pytest.approx(2.0, abs=0.005)
     assert float(row[6]) == pytest.approx(float(row[5]) / float(row[3]), rel=0.01)
-    assert "Marked are 2 points placed by hand." in parsed.words
+    assert "Marked: 2 points placed by hand." in parsed.words
 
 
 def test_the_search_is_read_from_its_study(result, found) -> None:
