@@ -245,6 +245,7 @@ class Tour:
         self.save("fleet")
         for tab, name in ((PARAMETERS, "parameters"), (TRANSFER, "transfer"), (SPREAD, "spread")):
             view.tabs.choose(tab)
+            self.until(lambda tab=tab: tab != SPREAD or view.spread.bars.isVisible(), "mean model judged")
             self.run_for(2.0)
             self.save(f"fleet_{name}")
 
