@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -43,6 +44,7 @@ COLUMNS = (
     Column("Catalogue", "Value of the servo's model in the catalogue", number=True),
 )
 WIDTHS = (86, 100, 84, 126, 158, 116, 96, 92)
+BUTTONS_IN_ROW = 4
 MOST_JUDGED = 60
 """Units up to which the mean model is judged without being asked: each model is simulated on each unit's runs."""
 BARS, LOW = 260, 190
@@ -118,10 +120,10 @@ class SpreadTab(QWidget):
         head.addWidget(label("DOMAIN RANDOMISATION", "heading"))
         head.addStretch(1)
         column.addLayout(head)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        grid = QGridLayout()
+        grid.setSpacing(6)
         self.buttons: dict[str, QPushButton] = {}
-        for target, title in TITLES.items():
+        for place, (target, title) in enumerate(TITLES.items()):
             what = (
                 "Values, spreads, covariance and model as one file"
                 if target == "json"
@@ -130,14 +132,13 @@ class SpreadTab(QWidget):
             made = button(f"{title}…", what, lambda target=target: self.ask_folder(target))
             made.setAccessibleName(f"Export the spread for {title}")
             self.buttons[target] = made
-            row.addWidget(made)
+            grid.addWidget(made, *divmod(place, BUTTONS_IN_ROW))
         self.draws: QSpinBox = whole("Specimens", "How many servos to draw", 1000, 2, 100_000)
         self.draws.setSingleStep(100)
         self.draws.setFixedWidth(84)
         head.addWidget(caption_of(self.draws, "Specimens"))
         head.addWidget(self.draws)
-        row.addStretch(1)
-        column.addLayout(row)
+        column.addLayout(grid)
         self.bar = describe(QProgressBar(), "Progress of the export", "How far the export is")
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
