@@ -312,7 +312,7 @@ def _fit(
     def steps(point: Array) -> tuple[Array, int]:
         spent = 0
 
-        def counted(candidates: Array) -> Array:
+        def spending(candidates: Array) -> Array:
             nonlocal spent
             spent += len(candidates)
             return losses(candidates)
@@ -322,9 +322,9 @@ def _fit(
             spent += 2 * len(at) + 1
             return equations(at)
 
-        if not np.isfinite(counted(point[None])[0]):
+        if not np.isfinite(spending(point[None])[0]):
             return point, spent
-        found, _ = descend(point, bounds, counted, with_count, EFFORT)
+        found, _ = descend(point, bounds, spending, with_count, EFFORT)
         return found, spent
 
     found = search(
