@@ -37,6 +37,7 @@ from bench_gui.work.plot_files import save_plot
 from bench_gui.work.worker import Workers
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
+from core.words import counted
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoIdentity, ServoState
@@ -184,7 +185,9 @@ class Controller(QObject):
         own = [run for run in chosen if run.servo == servo]
         if len(own) < len(chosen):
             left = len(chosen) - len(own)
-            self.message.emit("warning", f"{left} of {len(chosen)} runs are of another servo than {servo}: left out")
+            self.message.emit(
+                "warning", f"{left} of {counted(len(chosen), 'run')} left out: of another servo than {servo}"
+            )
         sample = sample_of(own, settings.sample)
         if len(sample) < len(own):
             self.message.emit("info", f"a sample of {len(sample)} of {len(own)} runs is used, every condition in it")

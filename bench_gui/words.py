@@ -1,6 +1,5 @@
-"""Counts and symbols as a person reads them, in window, report and command line; without Qt.
+"""Symbols as a person reads them, in window, report and command line; without Qt.
 
-counted(1, "run")            "1 run"
 printed("K_m^q")             "K<sub>m</sub><sup>q</sup>"
 with_symbols("K_m^q is 0")   "K<sub>m</sub><sup>q</sup> is 0"
 mathtext("K_m^q")            "$K_m^q$"
@@ -14,11 +13,6 @@ from collections.abc import Sequence
 from functools import cache
 
 _PART = re.compile(r"([_^])(\w+?)(?=[_^]|\b)")
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a count with its noun, e.g. "1 run", "3 runs"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def printed(symbols: str) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import InputError
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -119,7 +120,7 @@ class Recording:
                 raise InputError(f"recording {self.id}: channel {name} is missing")
         n = len(self.channels["time"])
         if n < 2:
-            raise InputError(f"recording {self.id}: {n} samples are too few, at least 2 are needed")
+            raise InputError(f"recording {self.id}: {counted(n, 'sample')} only, at least 2 are needed")
         for name, values in self.channels.items():
             if values.shape != (n,):
                 raise InputError(f"recording {self.id}: channel {name} has shape {values.shape}, not ({n},)")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from core.atomic import put_in_place
 from core.recording import REQUIRED_CHANNELS
+from core.words import counted
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import RunFacts
 from sessions.part import ASIDE, image
@@ -41,7 +42,7 @@ def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:
     usable &= time > before
     count = int(np.count_nonzero(usable))
     if count < 2:
-        raise EmptyRunError(f"run {facts.id}: it ended after {count} usable samples, at least 2 are needed")
+        raise EmptyRunError(f"run {facts.id}: it ended after {counted(count, 'usable sample')}, at least 2 are needed")
     channels = {name: rows[name][usable] for name in CHANNEL_DTYPES}
     write_run(path, replace(facts, rows_dropped=len(rows) - count), channels)
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from core.identification.split import Divisible, equal_runs
 from core.recording import STATUS_WORDS
+from core.words import counted
 from sessions.annotations import Annotation
 from sessions.errors import shown
 from sessions.locks import number_of
@@ -112,7 +113,7 @@ class Selection:
     def _count(self) -> str:
         total = self.total
         used = f"{len(self.runs)} of " if total > len(self.runs) else "all " if total > 1 else ""
-        return f"{used}{total} run{'' if total == 1 else 's'}"
+        return f"{used}{counted(total, 'run')}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; runs that were merely not chosen are counted."""
@@ -202,7 +203,7 @@ def damage_text(damaged: Mapping[str, str], total: int) -> str:
     more = f"; and {len(reasons) - MOST_DAMAGED} more" if len(reasons) > MOST_DAMAGED else ""
     verb = "is" if len(reasons) == 1 else "are"
     return (
-        f"{len(reasons)} of {total} run{'' if total == 1 else 's'} cannot be read and {verb} left out: "
+        f"{len(reasons)} of {counted(total, 'run')} cannot be read and {verb} left out: "
         f"{'; '.join(reasons[:MOST_DAMAGED])}{more}"
     )
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.arm.links import ArmLinks
@@ -184,7 +184,7 @@ def _simulate(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"file": str(file), "samples": len(motion.time), "joints": [m.title for m in truth]})
     else:
-        print(f"{len(motion.time)} samples of {truth[0].title} and {truth[1].title} written to {file}")
+        print(f"{counted(len(motion.time), 'sample')} of {truth[0].title} and {truth[1].title} written to {file}")
     return 0
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bench_gui.cli.arguments import add_sample, add_session, add_tag, comma_list, positive_float, positive_int
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path

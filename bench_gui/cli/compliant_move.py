@@ -35,7 +35,7 @@ from bench_gui.cli.compliant_files import (
     write_outputs,
 )
 from bench_gui.cli.terminal import print_json, print_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     import numpy as np

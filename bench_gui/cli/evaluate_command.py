@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, comma_list, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
@@ -99,7 +99,7 @@ def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> di
 
 def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
     from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
-    from bench_gui.palette import MODEL_COLOURS
+    from bench_gui.palette import BAR_COLOUR, MODEL_COLOURS
     from bench_gui.plots.contents import PlotContents
     from bench_gui.work.plot_files import save_plot
     from core.identification.grouping import grid_of, heading
@@ -108,7 +108,8 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
     by = arguments.by or []
     title = f"{Path(arguments.session).stem}, {counted(len(recordings), 'run')}, {model.title}"
     conditions = {recording.id: recording.conditions() for recording in recordings}
-    judged = Judged(model.title, MODEL_COLOURS[model.friction], {run.id: run.mae for run in result.runs})
+    colour = BAR_COLOUR if by else MODEL_COLOURS[model.friction]
+    judged = Judged(model.title, colour, {run.id: run.mae for run in result.runs})
     if len(by) == 2:
         panels: tuple[Any, ...] = (heat_panel(grid_of(conditions, by[0], by[1]), judged),)
     elif by:

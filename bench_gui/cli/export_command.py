@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
-from bench_gui.words import counted
+from core.words import counted
 
 MODEL_TARGETS = (
     "mujoco-hook",

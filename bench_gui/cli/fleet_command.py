@@ -15,6 +15,7 @@ from bench_gui.cli.arguments import (
     session_place,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, milliradians, print_json, print_table
+from core.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,8 +165,8 @@ def _say_effort(plan: FleetPlan, step: object, quiet: bool) -> None:
         return
     known = step.done - step.computed
     print(
-        f"{plan.tasks} fits of {len(plan.units)} units: {step.computed} tasks computed in {duration(step.seconds)}, "
-        f"{known} were there already"
+        f"{counted(plan.tasks, 'fit')} of {counted(len(plan.units), 'unit')}: {counted(step.computed, 'task')} "
+        f"computed in {duration(step.seconds)}, {known} already there"
     )
 
 

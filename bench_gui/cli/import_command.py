@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_bench, add_several, bench_from, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json
+from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.recording import RecordedRun, RecordingPlan
@@ -104,7 +105,8 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"runs": [result.to_json() for result in results], "done": done, "total": total})
     else:
         _list(results)
-        print(f"{done} of {total} runs of the plan are recorded" + ("" if state.complete else "; call again to go on"))
+        then = "" if state.complete else "; call again to go on"
+        print(f"{done} of {counted(total, 'run')} of the plan recorded{then}")
     return 0 if state.complete else 1
 
 

@@ -9,6 +9,7 @@ import argparse
 
 from bench_gui.cli.arguments import add_bench, add_model, add_simulation, bench_from, model_from, positive_float
 from bench_gui.cli.terminal import add_json, print_json
+from core.words import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -57,5 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(summary)
     else:
-        print(f"{summary['samples']} samples of {model.title} ({model.integrator}) written to {path}")
+        print(f"{counted(summary['samples'], 'sample')} of {model.title} ({model.integrator}) written to {path}")
     return 0

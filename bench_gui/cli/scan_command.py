@@ -7,6 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
+from core.words import counted
 
 if TYPE_CHECKING:
     from drivers.scan import Found, ScanStep
@@ -54,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_table(["address", "servo", ""], [[one.address, one.title, one.detail] for one in found])
         return 0
     print(
-        f"no servo answered ({tried.count} attempts); check power, cable and ID, or try `bench doctor`; "
+        f"no servo answered ({counted(tried.count, 'attempt')}); check power, cable and ID, or try `bench doctor`; "
         "`bench emulate dynamixel` makes one",
         file=sys.stderr,
     )

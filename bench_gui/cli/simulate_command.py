@@ -6,7 +6,7 @@ import argparse
 
 from bench_gui.cli.arguments import add_model, add_recordings, add_simulation, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json
-from bench_gui.words import counted
+from core.words import counted
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

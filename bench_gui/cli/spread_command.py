@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.fleet.spreading import FILE, JSON, TITLES
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.export.randomisation import Randomisation
@@ -121,7 +121,7 @@ def _print_written(files: list[Path], written: list[Randomisation]) -> None:
     for file in files:
         print(file)
     for result in written:
-        print(f"{result.files[-1].parent}: {len(result.files)} files, {result.target}")
+        print(f"{result.files[-1].parent}: {counted(len(result.files), 'file')}, {result.target}")
         for name, (low, high) in result.native.ranges.items():
             print(f"  {name} {low:.4g} … {high:.4g}, {100.0 * result.native.inside(name):.0f} % of the units inside")
     if written:

@@ -33,6 +33,7 @@ from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, describe, 
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
 from core.errors import ServoBenchError
+from core.words import counted
 
 STEPS = 1000
 ABOUT = (
@@ -249,7 +250,7 @@ class ArmTab(QWidget):
         elif running.problem:
             text = f"{running.problem[:1].upper()}{running.problem[1:]}"
         elif running.stopped:
-            text = f"Stopped; {count} case{'s' if count != 1 else ''} had been compared." if count else "Stopped."
+            text = f"Stopped; {counted(count, 'case')} had been compared." if count else "Stopped."
         self.status.setText(text)
         self.status.setVisible(bool(text))
         restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")

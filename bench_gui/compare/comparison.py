@@ -11,10 +11,10 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.compare.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
 from bench_gui.session.library import Library
-from bench_gui.words import counted
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.recording import Recording

@@ -17,6 +17,7 @@ from bench_gui.plots.contents import TablePanel
 from bench_gui.theme import Theme
 from bench_gui.units import FIGURE_DASH, milliradians
 from core.identification.grouping import Group
+from core.words import counted
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -140,4 +141,4 @@ class ErrorTable(QAbstractTableModel):
 
 
 def _runs(group: Group) -> str:
-    return f"{len(group.runs)} run{'s' if len(group.runs) != 1 else ''}"
+    return counted(len(group.runs), "run")

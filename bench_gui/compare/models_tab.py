@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import html
 
+import numpy as np
 from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.compare.bars import BarChart
 from bench_gui.compare.comparison import Comparison
-from bench_gui.compare.models import CATALOGUE, FILE, IDENTIFIED
+from bench_gui.compare.models import IDENTIFIED, ModelShelf
 from bench_gui.compare.tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
 from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
@@ -17,8 +18,8 @@ from bench_gui.widgets.fields import Section, choice, label
 from core.identification.grouping import Group, heading
 
 SPLIT = "split"
-PALE = {IDENTIFIED: 0.0, FILE: 0.4, CATALOGUE: 0.7}
-"""The colour says which model, how pale it is where it came from."""
+PALEST, DARKEST = 0.8, 0.45
+"""Share of paper in the first and the last bar of a group; the bench's model has none."""
 GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
     ("all runs", ()),
     ("fit, held out", SPLIT),
@@ -32,9 +33,9 @@ GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
 class ModelsTab(QWidget):
     """Shows what the comparison knows; asks for nothing."""
 
-    def __init__(self, comparison: Comparison) -> None:
+    def __init__(self, comparison: Comparison, shelf: ModelShelf) -> None:
         super().__init__()
-        self._comparison = comparison
+        self._comparison, self._shelf = comparison, shelf
         self._theme: Theme | None = None
         self.chart = BarChart()
         column = QVBoxLayout(self)
@@ -65,9 +66,10 @@ class ModelsTab(QWidget):
         groups, bottom = self._grouped()
         self.note.setVisible(not groups)
         self.note.setText("" if groups else "Nobody knows what these runs were used for: identify models from them.")
+        entries, current = self._comparison.entries, self._shelf.current
         models = [
-            Judged(e.title, self._theme.model(e.model.friction), self._comparison.book.of(e), PALE[e.origin])
-            for e in self._comparison.entries
+            Judged(e.title, self._theme.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
+            for e, pale in zip(entries, np.linspace(PALEST, DARKEST, len(entries)).tolist(), strict=True)
         ]
         self.chart.show_panel(bar_panel(groups, models, bottom))
         plot = self._theme.plot

@@ -12,6 +12,7 @@ import numpy as np
 from bench_gui.plots.contents import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from bench_gui.plots.dashes import IDENTIFIED_DASH
 from core.identification.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.model import ServoModel
@@ -34,7 +35,7 @@ class Judged:
     colour: str
     errors: Mapping[str, float]
     pale: float = 0.0
-    """How pale its bars are, so that models of one colour differ."""
+    """Share of paper in its bars, so that models of one colour differ."""
 
 
 def conditions_of(run: Any) -> dict[str, Value]:
@@ -66,7 +67,7 @@ def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[st
 
 def bar_panel(groups: Sequence[tuple[str, Group]], models: Sequence[Judged], bottom: str) -> BarPanel:
     """Mean errors as bars, models side by side in each group, as Fig. 5 of seed 004."""
-    names = tuple(f"{name}\n{_count(group)}" for name, group in groups)
+    names = tuple(f"{name}\n{counted(len(group.runs), 'run')}" for name, group in groups)
     return BarPanel(
         left=ERROR,
         bottom=bottom,
@@ -130,10 +131,6 @@ def _around(values: Array) -> tuple[float, float]:
 
 def _mrad(error: float | None) -> float:
     return math.nan if error is None else error * MRAD
-
-
-def _count(group: Group) -> str:
-    return f"{len(group.runs)} run{'s' if len(group.runs) != 1 else ''}"
 
 
 def _short(value: Value) -> str:

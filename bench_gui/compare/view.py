@@ -35,6 +35,7 @@ from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, bu
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 from core.friction import FRICTION_TITLES
+from core.words import counted
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
@@ -68,7 +69,7 @@ class CompareView(TaskPage):
         self.plots.set_unit(controller.angle_unit)
         self.errors_tab = ErrorsTab(comparison)
         self.errors = self.errors_tab.table
-        self.models_tab = ModelsTab(comparison)
+        self.models_tab = ModelsTab(comparison, controller.shelf)
         self.diagram = DiagramPlot()
         self.arm = ArmTab(controller)
         self._build_tools()
@@ -90,6 +91,7 @@ class CompareView(TaskPage):
         self.errors_tab.run_wanted.connect(self.show_run)
         self.arm.started.connect(lambda: self.tabs.choose(ARM))
         controller.shelf.changed.connect(self._offer)
+        controller.shelf.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._mark)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)
@@ -398,7 +400,7 @@ class CompareView(TaskPage):
         elif tab == OVERLAY and comparison.waiting:
             text = "Simulating…"
         elif judging:
-            text = f"{known} of {all_of_them} errors known"
+            text = f"{known} of {counted(all_of_them, 'error')} known"
         left_out = "" if tab == ARM else self._controller.library.left_out(comparison.runs)
         used = self._controller.library.selection(comparison.runs).brief if left_out else ""
         self.note.setText(" · ".join(filter(None, (text, used))))

@@ -29,6 +29,7 @@ from bench_gui.widgets.fields import (
 )
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
+from core.words import counted
 from drivers.recorder import Phase
 from drivers.recorder.messages import Configured
 from drivers.servo import ServoState
@@ -369,7 +370,7 @@ class ServoCard(QFrame):
             refusal[:1].upper() + refusal[1:] if refusal else "Show what is different, then write it"
         )
         self.discard_button.setEnabled(count > 0 and not writing)
-        text = f"● {count} unwritten change{'s' if count != 1 else ''}" if count else ""
+        text = f"● {counted(count, 'unwritten change')}" if count else ""
         if writing:
             text = "Writing…"
         elif count and refusal:

@@ -12,6 +12,7 @@ from bench_gui.connect.draft import Change
 from bench_gui.units import AngleUnit, fixed
 from bench_gui.widgets.fields import MARGIN, button, label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from core.words import counted
 
 HEADINGS = ("What", "In the servo", "New", "Unit")
 
@@ -30,7 +31,7 @@ class WriteDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         column.setSpacing(10)
-        column.addWidget(label(f"{count} value{'s' if count != 1 else ''} will be written", "title"))
+        column.addWidget(label(f"{counted(count, 'value')} will be written", "title"))
         self.table: QTableView = plain_table("Changes", "What the servo has now and what it will have")
         self.table.setModel(_model(changes, unit, self))
         self.table.setSelectionMode(QTableView.SelectionMode.NoSelection)
@@ -50,7 +51,7 @@ class WriteDialog(QDialog):
         row.addStretch(1)
         self.cancel_button: QPushButton = button("Cancel", "Write nothing; the edits stay marked", self.reject)
         self.write_button: QPushButton = button(
-            f"Write {count} value{'s' if count != 1 else ''}", "Write and read back", self._agree, "primary"
+            f"Write {counted(count, 'value')}", "Write and read back", self._agree, "primary"
         )
         self.write_button.setAccessibleName("Write")
         row.addWidget(self.cancel_button)

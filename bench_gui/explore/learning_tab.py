@@ -19,6 +19,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, label, restyle, whole
 from core.compliant.learning import Iteration, in_words, write_input
 from core.errors import ServoBenchError
+from core.words import counted
 
 
 class LearningTab(ExploreTab):
@@ -196,14 +197,13 @@ class LearningTab(ExploreTab):
         if self._outdated and worst:
             return "The settings have changed since; learn again to see what they do."
         if running.stopped:
-            return f"Stopped after {len(worst)} iteration{'s' if len(worst) != 1 else ''}."
+            return f"Stopped after {counted(len(worst), 'iteration')}."
         if not worst or running.job is None:
             return ""
         if running.warning:
             return f"{running.warning[:1].upper()}{running.warning[1:]}."
-        plural = "s" if len(worst) > 1 else ""
         return (
-            f"Learned in {len(worst)} iteration{plural}: no joint is ever farther off than {worst[-1]}; "
+            f"Learned in {counted(len(worst), 'iteration')}: no joint is ever farther off than {worst[-1]}; "
             f"it was {worst[0]} at first."
         )
 

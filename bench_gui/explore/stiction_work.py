@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.stiction.laws import FrictionLaw
+from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
@@ -128,8 +129,8 @@ def _sawtooth_text(found: StepResponse) -> str:
     if len(torques) < 2:
         return f"Comes to {np.degrees(found.rest):.1f}° without slipping again and again."
     return (
-        f"Slips {len(torques)} times, each time the torque has risen to {min(torques):.2f} … {max(torques):.2f} N·m: "
-        f"static friction is {found.law.static:g} N·m."
+        f"Slips {counted(len(torques), 'time')}, each time the torque has risen to "
+        f"{min(torques):.2f} … {max(torques):.2f} N·m: static friction is {found.law.static:g} N·m."
     )
 
 

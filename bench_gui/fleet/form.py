@@ -30,10 +30,10 @@ from bench_gui.places import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
-from bench_gui.words import counted
 from core.catalogue import load_servo, servos, shipped_models
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.words import counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"
 TRIED = 8

@@ -13,7 +13,7 @@ from bench_gui.fleet.reading import SeenSession, sessions_under
 from bench_gui.places import as_person_writes
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
-from bench_gui.words import counted
+from core.words import counted
 
 HEIGHT = 112
 """[px]"""

@@ -7,6 +7,7 @@ from pathlib import Path
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QFileDialog,
+    QGridLayout,
     QHBoxLayout,
     QLabel,
     QProgressBar,
@@ -30,6 +31,7 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.worker import Worker
+from core.words import counted
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),
@@ -42,6 +44,7 @@ COLUMNS = (
     Column("Catalogue", "Value of the servo's model in the catalogue", number=True),
 )
 WIDTHS = (86, 100, 84, 126, 158, 116, 96, 92)
+BUTTONS_IN_ROW = 4
 MOST_JUDGED = 60
 """Units up to which the mean model is judged without being asked: each model is simulated on each unit's runs."""
 BARS, LOW = 260, 190
@@ -117,10 +120,10 @@ class SpreadTab(QWidget):
         head.addWidget(label("DOMAIN RANDOMISATION", "heading"))
         head.addStretch(1)
         column.addLayout(head)
-        row = QHBoxLayout()
-        row.setSpacing(6)
+        grid = QGridLayout()
+        grid.setSpacing(6)
         self.buttons: dict[str, QPushButton] = {}
-        for target, title in TITLES.items():
+        for place, (target, title) in enumerate(TITLES.items()):
             what = (
                 "Values, spreads, covariance and model as one file"
                 if target == "json"
@@ -129,14 +132,13 @@ class SpreadTab(QWidget):
             made = button(f"{title}…", what, lambda target=target: self.ask_folder(target))
             made.setAccessibleName(f"Export the spread for {title}")
             self.buttons[target] = made
-            row.addWidget(made)
+            grid.addWidget(made, *divmod(place, BUTTONS_IN_ROW))
         self.draws: QSpinBox = whole("Specimens", "How many servos to draw", 1000, 2, 100_000)
         self.draws.setSingleStep(100)
         self.draws.setFixedWidth(84)
         head.addWidget(caption_of(self.draws, "Specimens"))
         head.addWidget(self.draws)
-        row.addStretch(1)
-        column.addLayout(row)
+        column.addLayout(grid)
         self.bar = describe(QProgressBar(), "Progress of the export", "How far the export is")
         self.bar.setTextVisible(False)
         self.bar.setRange(0, 1000)
@@ -277,10 +279,9 @@ class SpreadTab(QWidget):
         self.bars.setVisible(judged is not None and bool(judged.errors))
         if judged is None or theme is None or self._model is None or not judged.errors:
             return
-        colour = theme.model(self._model.friction)
         values = tuple(MRAD * error for error in judged.errors.values())
         self.bars.show_panel(
-            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), colour, values),))
+            BarPanel(ERROR, "", tuple(judged.errors), (BarSeries(judged.friction.upper(), theme.drive, values),))
         )
 
     def _enable(self) -> None:
@@ -313,7 +314,7 @@ class SpreadTab(QWidget):
         self.bar.hide()
         folder = as_person_writes(written.files[0].parent)
         count = len(written.files)
-        text = f"{TITLES[written.target]}: {count} file{'s' if count > 1 else ''} in {folder}"
+        text = f"{TITLES[written.target]}: {counted(count, 'file')} in {folder}"
         self.written.setText(f"{text}. Its README.md says how to use them." if count > 1 else text)
         self.written.setToolTip("\n".join(f"•  {note}" for note in written.notes))
         self._controller.message.emit("info", text)

@@ -25,6 +25,7 @@ from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.tables import plain_table
+from core.words import counted
 
 WIDTHS = {UNIT: 96, SESSION: 110, RUNS: 56, FITS: 62, BEST: 56, TRAINING: 122, HELD_OUT: 122, MARK: 190}
 PARAMETER_WIDTH = 150
@@ -143,7 +144,7 @@ class UnitsTab(QWidget):
     def _enable(self) -> None:
         summary = self._summary
         every, shown = self.table.rowCount(), self.order.rowCount()
-        self.count.setText(f"{shown} of {every} units" if shown != every else f"{every} units")
+        self.count.setText(("" if shown == every else f"{shown} of ") + counted(every, "unit"))
         row = self.table.row_of(self.selected)
         self.open_button.setEnabled(row >= 0)
         told = self.table.marks(row) if row >= 0 else []

@@ -34,6 +34,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, caption_of, choice, label, tool
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
+from core.words import counted
 
 UNITS, PARAMETERS, TRANSFER, SPREAD = range(4)
 _TABS = [
@@ -378,8 +379,8 @@ class FleetView(TaskPage):
             return ""
         failed = [unit for unit in summary.units if unit.problem]
         parts = [
-            f"{len(summary.units)} units of {summary.servo}",
-            f"{summary.done} of {summary.tasks} fits",
+            f"{counted(len(summary.units), 'unit')} of {summary.servo}",
+            f"{summary.done} of {counted(summary.tasks, 'fit')}",
             *([f"{len(failed)} cannot be fitted"] if failed else []),
             *(["stopped: Start goes on with the rest"] if running.stopped and not running.active else []),
             *dict.fromkeys(unit.damage for unit in summary.units if unit.damage),

@@ -18,6 +18,7 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
+from core.words import counted
 
 STEPS = 1000
 MOST_DRAWS = 1000
@@ -212,8 +213,8 @@ def _row(p: ParameterCertainty) -> list[Cell | str]:
 def _made(found: Certainty) -> str:
     """What it was made of."""
     runs, profiles = len(found.runs), sum(p.profile is not None for p in found.parameters)
-    made = f"{found.friction.upper()}, {runs} run{'s' if runs != 1 else ''}: "
-    made += f"{profiles} profile{'s' if profiles != 1 else ''}, "
+    made = f"{found.friction.upper()}, {counted(runs, 'run')}: "
+    made += f"{counted(profiles, 'profile')}, "
     made += f"{found.draws} draws." if found.draws else "no bootstrap."
     stopped = " Stopped before the end; what was complete is kept." if found.stopped else ""
     return made + stopped

@@ -33,6 +33,7 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.coverage.findings import ordered
+from core.words import counted
 
 HINT = (
     "Check the chosen runs before a fit: which terms they can tell apart, whether clocks and encoders are sound, which "
@@ -217,7 +218,7 @@ class CoveragePanel(QWidget):
 
     def _state(self, count: int) -> str:
         checking = self._checking
-        runs = f"{count} run{'s' if count != 1 else ''}"
+        runs = counted(count, "run")
         if checking.problem:
             return checking.problem[:1].upper() + checking.problem[1:]
         if checking.auditing:

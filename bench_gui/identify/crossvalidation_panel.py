@@ -30,8 +30,8 @@ from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
-from bench_gui.words import counted
 from core.errors import ServoBenchError
+from core.words import counted
 
 STEPS = 1000
 EMPTY = (
@@ -194,9 +194,9 @@ class CrossValidationPanel(QWidget):
         why = self._obstacle()
         self.form.setEnabled(not running.active)
         self.start_button.setEnabled(not why)
-        count = self.form.searches
+        searches = counted(self.form.searches, "search", "searches")
         self.start_button.setToolTip(
-            f"Not possible: {why}" if why else f"{count} searches, one for each model and held-out value"
+            f"Not possible: {why}" if why else f"{searches}, one for each model and held-out value"
         )
         self.stop_button.setEnabled(running.active and not running.stopping)
         self.stop_button.setText("Stopping…" if running.stopping else "Stop")
@@ -228,7 +228,7 @@ class CrossValidationPanel(QWidget):
             text = "Loading the recordings…" if latest is None else latest.text[:1].upper() + latest.text[1:]
         elif not text and self.start_button.isEnabled() and self.form.searches:
             count = chosen_count(self._controller, self._settings.settings())
-            text = f"{self.form.searches} searches for {counted(count, 'run')}"
+            text = f"{counted(self.form.searches, 'search', 'searches')} for {counted(count, 'run')}"
         self.status.setText(text)
         restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
 
@@ -244,7 +244,7 @@ class CrossValidationPanel(QWidget):
         self.text.setText(f"{found.choice.text}{stopped}{skipped}")
         count = len(kept.runs)
         place = f", kept in {kept.folder.name}" if kept.folder is not None else ""
-        basis = f"Made of {count} run{'s' if count != 1 else ''}{place}."
+        basis = f"Made of {counted(count, 'run')}{place}."
         self._fill(MODELS, tables.by_model(kept), basis)
         self._fill(FOLDS, tables.by_fold(kept), "")
         self._fill(TERMS, tables.by_term(kept), kept.terms_text or "Check “Terms” and cross-validate again.")

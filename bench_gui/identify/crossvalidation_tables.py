@@ -7,9 +7,9 @@ import math
 from bench_gui.identify.kept_crossvalidation import KeptResult, KeptTransfer
 from bench_gui.units import FIGURE_DASH, milliradians, significant
 from bench_gui.widgets.text_table import Cell, Column
-from bench_gui.words import counted
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.model_choice import Choice, CrossValidation, Estimate, Variant
+from core.words import counted
 
 Row = list[Cell | str]
 Table = tuple[tuple[Column, ...], list[Row]]
@@ -141,4 +141,4 @@ def _signed(value: float) -> str:
 
 def _trained(found: CrossValidation, place: int) -> str:
     count = len(found.fit(found.variants[0], found.folds[place]).trained_on)
-    return f"{count} run{'s' if count != 1 else ''}"
+    return counted(count, "run")

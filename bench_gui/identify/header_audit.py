@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.identification.coverage.findings import Finding, ordered
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.coverage.doubts import HeaderDoubt
@@ -31,7 +32,7 @@ class HeaderAudit:
     def summary(self) -> str:
         """Whether the headers agree, and how much the model leaves unexplained."""
         count = len(self.doubts)
-        doubts = f"{count} doubt{'s' if count > 1 else ''} about the headers"
+        doubts = f"{counted(count, 'doubt')} about the headers"
         headers = doubts if count else "the headers agree with the motion"
         left = self.residuals
         return (

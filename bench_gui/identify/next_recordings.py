@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.recording import PLAN_DOCUMENT
 from core.catalogue import load_servo
 from core.plan import GridPlan, suggested_plan
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.proposal import Proposal
@@ -37,7 +38,7 @@ class NextRecordings:
     @property
     def basis(self) -> str:
         """What they were judged by, in words."""
-        runs = f"{self.runs} run{'s' if self.runs != 1 else ''}"
+        runs = counted(self.runs, "run")
         return f"{self.model} after {runs}; volume of its joint 95 % interval, each line on top of those above it"
 
     def to_json(self) -> dict[str, Any]:

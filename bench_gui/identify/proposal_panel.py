@@ -24,6 +24,7 @@ from core.catalogue import load_servo
 from core.identification.proposal import Proposal
 from core.plan import Cell as PlanCell
 from core.plan import suggested_plan
+from core.words import counted
 
 Index = QModelIndex | QPersistentModelIndex
 MOST = 24
@@ -194,9 +195,7 @@ class ProposalPanel(QWidget):
             return
         self._controller.plan.add(cells, found.plan)
         count = len(cells)
-        self._controller.message.emit(
-            "info", f"{count} recording{'s' if count > 1 else ''} added to the queue; start it in Record"
-        )
+        self._controller.message.emit("info", f"{counted(count, 'recording')} added to the queue; start it in Record")
 
     # What happens.
 

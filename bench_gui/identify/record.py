@@ -19,6 +19,7 @@ from core.atomic import write_atomically
 from core.errors import IdentificationError, ServoBenchError, newer
 from core.identification.request import IdentificationRequest
 from core.sealed import parse_sealed, sealed_text, warn_once
+from core.words import counted
 
 RECORD = "identification.json"
 LOCK = ".identifying"
@@ -44,7 +45,7 @@ class IdentificationRecord:
         """What can be resumed, e.g. "M1 … M6 from 8 runs, begun 21 Nov 14:03"."""
         models = self.request.models
         span = models[0].upper() if len(models) == 1 else f"{models[0].upper()} … {models[-1].upper()}"
-        count = f"{len(self.runs)} run{'s' if len(self.runs) != 1 else ''}"
+        count = counted(len(self.runs), "run")
         return f"{span} from {count}, begun {datetime.fromisoformat(self.begun):%d %b %H:%M}"
 
     def write(self) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from core.words import counted
+
 if TYPE_CHECKING:
     from sessions import RunSummary
 
@@ -20,5 +22,5 @@ def sample_of(runs: Sequence[RunSummary], count: int | None, seed: int = 0) -> l
     from core.identification.folds import balanced_places
 
     if count < 1:
-        raise IdentificationError(f"a sample of {count} runs is too small; give at least 1")
+        raise IdentificationError(f"a sample of {counted(count, 'run')} is too small; give at least 1")
     return [runs[place] for place in balanced_places([run.conditions() for run in runs], count, seed)]

@@ -16,6 +16,7 @@ from bench_gui.units import FIGURE_DASH, duration, milliradians, significant
 from core.friction import FRICTION_TITLES
 from core.identification.evidence import Evidence, ParameterEvidence
 from core.parameters import Parameter
+from core.words import counted
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
@@ -252,7 +253,7 @@ class ResultTable(QAbstractTableModel):
         marks = ("  ★" if best else "") + ("  ●" if row.model.friction == self._current else "")
         evaluations = f"{row.evaluations:,}".replace(",", " ")
         lasted = f"  {duration(row.wall_seconds)}" if math.isfinite(row.wall_seconds) else ""
-        said = f"{warnings} warning{'s' if warnings != 1 else ''}" if warnings else "nothing"
+        said = counted(warnings, "warning") if warnings else "nothing"
         return (
             f"{row.model.friction.upper()}{marks}",
             milliradians(row.train_mae),

@@ -60,9 +60,9 @@ from bench_gui.widgets.fields import EmptyState, button, describe, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
-from bench_gui.words import counted
 from core.identification.result import step_in_words
 from core.model import ServoModel
+from core.words import counted
 
 _BESIDE_COST = (72, 92, 0, 0, 80)
 """Widths of the parameters' columns beside the cost curves; 0 hides."""
@@ -557,7 +557,7 @@ class IdentifyView(TaskPage):
             self.obstacle.show_problem(wrong.message, self._way(wrong.remedy, again=False))
         beside = self.panels.under_way
         self.start_button.setEnabled(not fitting.active and not beside and count > 0 and wrong is None)
-        self.start_button.setText("Identify" if count == 0 else f"Identify from {count} run{'s' if count != 1 else ''}")
+        self.start_button.setText("Identify" if count == 0 else f"Identify from {counted(count, 'run')}")
         left_out = self._controller.library.left_out(runs)
         self.selection_note.setText(left_out)
         self.selection_note.setVisible(bool(left_out))

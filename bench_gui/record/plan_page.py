@@ -30,10 +30,10 @@ from bench_gui.theme import Theme
 from bench_gui.units import duration
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
-from bench_gui.words import counted
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
+from core.words import counted
 
 AXES = (
     ("masses", "Loads", "kg", "Masses to hang, with commas between them"),

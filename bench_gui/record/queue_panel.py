@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QLabel, QListWidge
 
 from bench_gui.record.queue import QueuedRun, RecordQueue
 from bench_gui.widgets.fields import Section, button, describe, label
+from core.words import counted
 
 LIST_HEIGHT = 132
 NUMBER = Qt.ItemDataRole.UserRole
@@ -106,7 +107,7 @@ class QueuePanel(Section):
             self.go_button.setText("Start" if not queue.by_hand else "Continue")
             self.go_button.setToolTip("Record what waits, from the top")
         self.go_button.setAccessibleName(f"{self.go_button.text()} the queue")
-        count = f"{len(waiting)} run{'s' if len(waiting) != 1 else ''} waiting"
+        count = f"{counted(len(waiting), 'run')} waiting"
         if not there:
             self.reason.setText("Nothing waits. “Add to queue” collects runs; Start records them in order.")
         elif queue.paused:

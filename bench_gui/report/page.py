@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bench_gui.palette import MODEL_COLOURS
+from bench_gui.palette import BAR_COLOUR
 from bench_gui.report.cautions import warnings_of
 from bench_gui.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
 from bench_gui.report.examined import Examination
 from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
 from bench_gui.report.parameters import parameter_rows
 from bench_gui.report.profiles import certainty_rows, profile_figure
-from bench_gui.words import counted
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.friction import FRICTION_TITLES
 from core.identification.grouping import group_runs, named
 from core.identification.result import step_in_words
+from core.words import counted
 from sessions import selection_damage, selection_text
 
 GROUPED_BY = ("trajectory", "mass", "length", "kp", "supply_voltage")
@@ -49,7 +49,7 @@ def page_of(seen: Examination) -> dict[str, Any]:
         "best": best,
         "servo": best.model.spec,
         "titles": FRICTION_TITLES,
-        "colours": MODEL_COLOURS,
+        "bar_colour": BAR_COLOUR,
         "seconds": sum(recording.duration for recording in contents.recordings),
         "floor": _floor(seen),
         "step": step_in_words(best.model, best.train_mae),
@@ -93,7 +93,7 @@ def _provenance(seen: Examination) -> list[tuple[str, str]]:
         ("split", f"{split.rule}: {counted(len(split.train), 'run')} trained on, {len(split.validation)} held out"),
         ("trained on", _listed(split.train)),
         ("held out", _listed(split.validation) or "none"),
-        ("seed", f"{request.seed}, {request.repeats} search{'es' if request.repeats > 1 else ''} per model"),
+        ("seed", f"{request.seed}, {counted(request.repeats, 'search', 'searches')} per model"),
         ("metric", request.metric),
         ("integrator", model.integration),
         ("supply", request.supply),

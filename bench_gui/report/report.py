@@ -13,6 +13,7 @@ from bench_gui.report.examined import ReportContents, examine
 from bench_gui.report.page import page_of
 from bench_gui.words import with_symbols
 from core.atomic import write_atomically
+from core.words import counted
 
 
 def write_report(path: Path, contents: ReportContents) -> Path:
@@ -25,7 +26,13 @@ def write_report(path: Path, contents: ReportContents) -> Path:
         lstrip_blocks=True,
     )
     environment.finalize = _finished
-    environment.filters |= {"digits": _digits, "interval": _interval, "mrad": _mrad, "percent": _percent}
+    environment.filters |= {
+        "counted": counted,
+        "digits": _digits,
+        "interval": _interval,
+        "mrad": _mrad,
+        "percent": _percent,
+    }
     text = environment.get_template("report.html.j2").render(page_of(examine(contents)))
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, text.encode("utf-8", "backslashreplace"))

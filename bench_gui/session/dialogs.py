@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCompleter, QDialog, QHBoxLayout, QLineEdit, QPush
 
 from bench_gui.session.cells import TagField
 from bench_gui.widgets.fields import button, describe, label
-from bench_gui.words import counted
+from core.words import counted
 
 COMMON_REASONS = ("recovered after a crash", "the load slipped", "hit a stop", "wrong load noted", "test run")
 

@@ -11,8 +11,8 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui import undo
 from bench_gui.session.library import Library
-from bench_gui.words import counted
 from core.errors import InputError
+from core.words import counted
 
 if TYPE_CHECKING:
     from sessions import Annotation

@@ -14,9 +14,9 @@ from bench_gui.places import new_session_folder, results_home
 from bench_gui.results import load_latest
 from bench_gui.session.contents import Contents, read_contents, recovery_of
 from bench_gui.session.dropped import Dropped, classify
-from bench_gui.words import counted
 from bench_gui.work.background import Background
 from core.errors import InputError
+from core.words import counted
 
 if TYPE_CHECKING:
     from core.recording import Recording, SinkDescription

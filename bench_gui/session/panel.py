@@ -23,7 +23,7 @@ from bench_gui.session.run_table import NOTE, TAGS
 from bench_gui.session.run_view import RunView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
-from bench_gui.words import counted
+from core.words import counted
 
 IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.tsv *.npz *.parquet *.h5);;All files (*)"
 SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
@@ -242,7 +242,7 @@ class SessionPanel(QFrame):
     def _count(self) -> None:
         library = self._library
         total, shown, chosen = len(library.runs), self.view.order.rowCount(), len(library.selected)
-        parts = [] if not library.title else [counted(total, "run") if shown == total else f"{shown} of {total} runs"]
+        parts = [] if not library.title else [("" if shown == total else f"{shown} of ") + counted(total, "run")]
         if chosen:
             hidden = sum(self.view.order.row_of(identity) < 0 for identity in library.selected)
             parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))

@@ -16,7 +16,7 @@ from bench_gui.session.wording import number_of
 from bench_gui.units import FIGURE_DASH
 from bench_gui.widgets.fields import label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
-from bench_gui.words import counted
+from core.words import counted
 
 if TYPE_CHECKING:
     from sessions import RunSummary

@@ -10,6 +10,7 @@ from bench_gui.controller import Controller
 from bench_gui.identify.messages import FitProgress, FitResult
 from bench_gui.units import duration, milliradians
 from bench_gui.widgets.status_line import StatusLine
+from core.words import counted
 from drivers.recorder import Phase, RunResult
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class UnderWay(QObject):
     def _note_fit(self, result: FitResult) -> None:
         count = len(result.models)
         stopped = ", stopped early" if result.stopped else ""
-        self._line.note.setText(f"Identified {count} model{'s' if count != 1 else ''}{stopped}")
+        self._line.note.setText(f"Identified {counted(count, 'model')}{stopped}")
 
     def _show_fleet(self, running: FleetRunning) -> None:
         line, step = self._line.fleet, running.latest
@@ -101,4 +102,4 @@ class UnderWay(QObject):
         summary = running.summary
         if summary is not None:
             stopped = ", stopped early" if running.stopped else ""
-            self._line.note.setText(f"Fleet: {summary.done} of {summary.tasks} fits{stopped}")
+            self._line.note.setText(f"Fleet: {summary.done} of {counted(summary.tasks, 'fit')}{stopped}")

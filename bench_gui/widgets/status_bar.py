@@ -13,6 +13,7 @@ from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.units import fixed
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
+from core.words import counted
 from drivers.servo import ServoState
 
 
@@ -103,7 +104,7 @@ class StatusBar(QFrame):
         self.acknowledge_button.setVisible(in_fault)
         if self._connected and not in_fault:
             skipped = f"  ·  {view.skipped} skipped" if view.length else ""
-            errors = f", {view.bus_errors} bus errors" if view.bus_errors else ""
+            errors = f", {counted(view.bus_errors, 'bus error')}" if view.bus_errors else ""
             self.cycles.setText(f"{rate:.0f} Hz{skipped}{errors}")
             self.cycles.setToolTip(
                 f"Rate of the recorder, cycles of this run without a sample, and answers that were lost. {priority}"

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QPushButton, QT
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
+from core.words import counted
 
 STEPS = 1000
 BLINK = 500
@@ -59,7 +60,7 @@ class FaultBadge(QToolButton):
 
     def show_count(self, count: int) -> None:
         """Show how many there are; none hides the badge."""
-        text = f"{count} fault{'s' if count != 1 else ''}"
+        text = counted(count, "fault")
         self.setText(text)
         describe(self, text, "Faults and errors nobody has looked at yet; click to read them in the log")
         restyle(self, "lit", "yes")

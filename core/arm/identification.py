@@ -25,6 +25,7 @@ from core.friction import FRICTION_MODELS, FRICTION_TERMS, lift_friction, requir
 from core.identification.search import search
 from core.identification.steps import Effort, descend, normal_equations, smooth_loss
 from core.parameters import ParameterSet
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -210,8 +211,8 @@ def split_arm_recordings(
     train = [recording for recording in recordings if recording.id not in held]
     if not train or (share > 0 and not held):
         raise IdentificationError(
-            f"{len(recordings)} recordings of {len(groups)} different runs cannot be divided into trained on and held "
-            "back; give more, or hold none back"
+            f"{counted(len(recordings), 'recording')} of {counted(len(groups), 'different run')} cannot be divided "
+            "into trained on and held back; give more, or hold none back"
         )
     return train, [recording for recording in recordings if recording.id in held]
 
@@ -311,7 +312,7 @@ def _fit(
     def steps(point: Array) -> tuple[Array, int]:
         spent = 0
 
-        def counted(candidates: Array) -> Array:
+        def spending(candidates: Array) -> Array:
             nonlocal spent
             spent += len(candidates)
             return losses(candidates)
@@ -321,9 +322,9 @@ def _fit(
             spent += 2 * len(at) + 1
             return equations(at)
 
-        if not np.isfinite(counted(point[None])[0]):
+        if not np.isfinite(spending(point[None])[0]):
             return point, spent
-        found, _ = descend(point, bounds, counted, with_count, EFFORT)
+        found, _ = descend(point, bounds, spending, with_count, EFFORT)
         return found, spent
 
     found = search(

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -58,7 +59,7 @@ class ArmRecording:
     def __post_init__(self) -> None:
         n = len(self.time)
         if n < 2:
-            raise InputError(f"recording {self.id}: {n} samples are too few, at least 2 are needed")
+            raise InputError(f"recording {self.id}: {counted(n, 'sample')}: too few, at least 2 are needed")
         if self.time.shape != (n,) or not np.all(np.isfinite(self.time)) or not np.all(np.diff(self.time) > 0):
             raise InputError(f"recording {self.id}: times must be finite and increase strictly")
         for name in COLUMNS:

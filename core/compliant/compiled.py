@@ -130,22 +130,6 @@ def motor_at(position: float = 0.0, velocity: float = 0.0) -> np.ndarray:
     return np.array([position, velocity, position, 0.0])
 
 
-JOINT_OUTPUTS = (
-    "position",
-    "velocity",
-    "motor_1",
-    "motor_1_velocity",
-    "motor_2",
-    "motor_2_velocity",
-    "link_torque",
-    "stiffness",
-    "spring_torque_1",
-    "spring_torque_2",
-    "motor_torque_1",
-    "motor_torque_2",
-)
-"""Columns of what `joint_kernel`'s result writes; NaN where the mode has no such thing."""
-
 LINK_NUMBERS = 8
 """Of a link: inertia, gravity torque, angle offset, damping, friction, and its controller's kp, ki, kd."""
 
@@ -213,7 +197,8 @@ def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
     Its arguments: kind and p of the springs; rule (mode, motors with dynamics); motors (2, 11): constants and gains of
     each; links (LINK_NUMBERS,); state (3, 4) of link and motors, changed; references (n, 2): what link or motors are
     told; powered (n,): share of the motors' torque that acts; external (n,): torque on the link [N·m]; h: time of one
-    part of a sample [s]; substeps: parts; out (n, len(JOINT_OUTPUTS)): before each sample's time.
+    part of a sample [s]; substeps: parts; out (n, 12): columns JOINT_OUTPUTS of `core.compliant.joint`, before each
+    sample's time.
 
     Each part is half a drift, a kick, half a drift. All that is compiled stands in this file, so that the disk cache
     notices every change of it.

@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.parameters import Parameter, ParameterSet
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -92,10 +93,10 @@ class CompliantActuator(ABC):
 
     def __post_init__(self) -> None:
         if self.motors not in (1, 2):
-            raise ModelError(f"{self.title}: {self.motors} motors; a compliant actuator has 1 or 2")
+            raise ModelError(f"{self.title}: {counted(self.motors, 'motor')}; a compliant actuator has 1 or 2")
         parameters = self.parameters()
         if len(parameters) > CONSTANTS:
-            raise ModelError(f"{self.title}: {len(parameters)} parameters; there may be {CONSTANTS}")
+            raise ModelError(f"{self.title}: {counted(len(parameters), 'parameter')}; there may be {CONSTANTS}")
         for parameter in parameters.values():
             if not (parameter.lower <= parameter.value <= parameter.upper):
                 raise ModelError(

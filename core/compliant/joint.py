@@ -35,6 +35,21 @@ STEP_SHARE = 0.05
 """Largest step times the fastest rate of the joint: the energy of its fastest oscillation then swings by 0.03 %."""
 UNLIMITED_REACH = 1.0
 """Deflection up to which springs without a `max_deflection` are looked at for their largest stiffness [rad]."""
+JOINT_OUTPUTS = (
+    "position",
+    "velocity",
+    "motor_1",
+    "motor_1_velocity",
+    "motor_2",
+    "motor_2_velocity",
+    "link_torque",
+    "stiffness",
+    "spring_torque_1",
+    "spring_torque_2",
+    "motor_torque_1",
+    "motor_torque_2",
+)
+"""Columns that a `JointKernel` writes; NaN where the mode has no such thing."""
 _SHARES = np.linspace(0.0, 1.0, 101)
 """Of the largest deflection."""
 
@@ -211,7 +226,7 @@ def simulate_joint(
     commands = np.column_stack(commands_of(mode, joint.actuator, first, second))
     state = initial_state(joint, mode, commands[0], position, velocity)
     out = JointKernel(joint, mode).advance(state, commands, external, dt / parts, parts)
-    columns = {name: np.ascontiguousarray(column) for name, column in zip(output_names(), out.T, strict=True)}
+    columns = {name: np.ascontiguousarray(column) for name, column in zip(JOINT_OUTPUTS, out.T, strict=True)}
     if not np.isfinite(columns["position"]).all():
         raise ModelError(
             f"compliant joint: the motion leaves all bounds at a step of {dt / parts:g} s; "
@@ -254,11 +269,11 @@ class JointKernel:
     def advance(
         self, state: Array, commands: Array, external: Array, h: float, parts: int, powered: ArrayLike = 1.0
     ) -> Array:
-        """Change the state (3, 4) by commands (n, 2) and external torques (n,); what `JOINT_OUTPUTS` names, (n, 12).
+        """Change the state (3, 4) by commands (n, 2) and external torques (n,); return columns JOINT_OUTPUTS, (n, 12).
 
         powered (n,) or a number: share of the motors' torque that acts, 0 … 1.
         """
-        out = np.empty((len(commands), len(output_names())))
+        out = np.empty((len(commands), len(JOINT_OUTPUTS)))
         rule = (int(self._mode), self._joint.actuator.motors)
         shares = np.full(len(commands), powered, dtype=np.float64)
         kind = int(self._joint.actuator.kind)
@@ -267,13 +282,6 @@ class JointKernel:
             shares, np.array(external), h, parts, out,
         )  # fmt: skip
         return out
-
-
-def output_names() -> tuple[str, ...]:
-    """Columns of what a run tells, `JOINT_OUTPUTS` of the compiled twin."""
-    from core.compliant.compiled import JOINT_OUTPUTS
-
-    return JOINT_OUTPUTS
 
 
 def _kernel_of(actuator: CompliantActuator) -> Callable[..., Any]:

@@ -26,6 +26,7 @@ from core.atomic import write_atomically
 from core.compliant.arm import CompliantArm, link_equilibrium, simulate_compliant_arm
 from core.compliant.references import Reference
 from core.errors import InputError, ModelError
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -138,7 +139,7 @@ def warning_of(worst: list[float], law: LearningLaw) -> str:
             f"it has not converged: {in_words(last)} after {len(worst)} iterations, in which the gain has decayed "
             "to nothing; let it decay slower"
         )
-    reached = f"{in_words(last)} after {len(worst)} iteration{'s' if len(worst) > 1 else ''}"
+    reached = f"{in_words(last)} after {counted(len(worst), 'iteration')}"
     if len(worst) > 1 and last > min(worst):
         return f"it does not settle: {reached}, {in_words(min(worst))} before; lower the gain"
     return f"it has not converged: {reached}, {in_words(law.tolerance)} are asked for; allow more iterations"

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compliant.joint import CompliantJoint, JointKernel, initial_state, output_names, safe_substeps
+from core.compliant.joint import JOINT_OUTPUTS, CompliantJoint, JointKernel, initial_state, safe_substeps
 from core.compliant.modes import Mode, commands_of
 from core.errors import ModelError
 
@@ -94,7 +94,7 @@ class CompliantStepper:
             commands = self._commands
         external = np.array([hand_torque])
         row = run.advance(self._state, commands, external, self._h, self._parts, powered)[0]
-        named = dict(zip(output_names(), row.tolist(), strict=True))
+        named = dict(zip(JOINT_OUTPUTS, row.tolist(), strict=True))
         torques = (named["motor_torque_1"], named["motor_torque_2"]) if mode.has_motors else (named["link_torque"],)
         self._motor_torque = sum(torque for torque in torques if not math.isnan(torque))
         self._supply = self._nominal_supply if supply_voltage is None else supply_voltage

@@ -24,6 +24,7 @@ from core.export.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
+from core.words import counted
 
 KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
 """Command path terms that the drives have."""
@@ -120,8 +121,8 @@ def drive_notes(model: ServoModel, timestep: float) -> list[str]:
     if late:
         steps = delay_steps(held, timestep)
         notes.append(
-            f"The delay of {late * 1e3:.3g} ms is {steps} steps of {timestep * 1e3:g} ms, rounded up: another step of "
-            "the physics needs another number."
+            f"The delay of {late * 1e3:.3g} ms is {counted(steps, 'step')} of {timestep * 1e3:g} ms, rounded up: "
+            "another step of the physics needs another number."
         )
     if held.values.get("supply_sag", 0.0):
         notes.append(

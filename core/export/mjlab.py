@@ -35,6 +35,7 @@ from core.friction import CONTACTS
 from core.model import ServoModel, model_to_bam
 from core.recording import ServoSettings
 from core.trajectories import Trajectory, make_trajectory
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -110,8 +111,8 @@ def _for_bam(
     delay = model.values.get("command_delay", 0.0)
     if delay > 0.0:
         notes.append(
-            f"Its delay is {found.delay_steps} steps, {delay * 1e3:.3g} ms rounded up at {step}; it takes none from "
-            "its file."
+            f"Its delay is {counted(found.delay_steps, 'step')}, {delay * 1e3:.3g} ms rounded up at {step}; it takes "
+            "none from its file."
         )
     late = found.delay_steps
     delays = f"\n    delay_min_lag={late},\n    delay_max_lag={late}," if late else ""

@@ -20,6 +20,7 @@ from scipy.stats import t as student
 from core.fleet.parameter_spread import FEWEST, LINEAR, ParameterSpread
 from core.fleet.population import Population
 from core.fleet.result import Transfer, UnitResult
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -83,7 +84,7 @@ def find_outliers(population: Population, units: Sequence[UnitResult], transfer:
     """
     count = len(population.units)
     if count < FEWEST:
-        note = f"{count} units are too few to say who is unlike the others; identify at least {FEWEST}"
+        note = f"{counted(count, 'unit')} only, too few to say who is unlike the others; identify at least {FEWEST}"
         return Outliers(found=(), judgements=0, note=note)
     parameters = [p for p in population.parameters if p.known]
     known = {

@@ -25,6 +25,7 @@ from scipy.optimize import root_scalar
 from scipy.stats import chi2
 
 from core.identification.request import physical_limits
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -132,7 +133,7 @@ class ParameterSpread:
     def text(self) -> str:
         """One sentence: centre, spread between units and uncertainty."""
         unit = "" if self.unit == "1" else f" {self.unit}"
-        count = f"{int(self.determined.sum())} of {len(self.values)} units"
+        count = f"{int(self.determined.sum())} of {counted(len(self.values), 'unit')}"
         if not self.known:
             return f"{self.symbol} = {self.centre:.4g}{unit}, determined in {count} only: its spread is not known"
         low, high = self.between_interval

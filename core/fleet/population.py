@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from core.errors import IdentificationError
 from core.fleet.parameter_spread import FEWEST, ParameterSpread, parameter_spread
 from core.fleet.result import UnitResult
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -96,7 +97,7 @@ def population(units: Sequence[UnitResult], friction: str) -> Population:
     results = {unit.facts.name: unit.results[friction] for unit in units if friction in unit.results}
     if len(results) < FEWEST:
         raise IdentificationError(
-            f"{len(results)} units with {friction.upper()} do not make a population; fit at least {FEWEST}"
+            f"{counted(len(results), 'unit')} with {friction.upper()}: too few for a population; fit at least {FEWEST}"
         )
     models = [result.model for result in results.values()]
     parameters = []

@@ -16,6 +16,8 @@ from typing import TypeVar
 
 import numpy as np
 
+from core.words import counted
+
 T = TypeVar("T")
 
 FEW_RUNS = 5
@@ -101,7 +103,7 @@ def choice_in_words(contenders: Sequence[Contender]) -> str:
     judged = {c.friction: _judged(c) for c in contenders}
     unseen = chosen.validation_mae is not None
     held = sum(map(len, chosen.held_out))
-    on = f" on {held} held-out run{'s' if held != 1 else ''}" if held else ""
+    on = f" on {counted(held, 'held-out run')}" if held else ""
     text = in_words(
         judged[chosen.friction],
         [judged[c.friction] for c in contenders if c is not chosen],
@@ -124,7 +126,7 @@ def command_path_choice(without: Contender, with_it: Contender) -> tuple[bool, s
     held = sum(map(len, with_it.held_out))
     return better, (
         f"The command path is {'identified' if better else 'left out'}: "
-        f"on {held} held-out run{'s' if held != 1 else ''} {with_it.friction.upper()} errs "
+        f"on {counted(held, 'held-out run')} {with_it.friction.upper()} errs "
         f"{1e3 * with_it.error:.3g} mrad with it, {1e3 * without.error:.3g} without."
     )
 

@@ -17,6 +17,7 @@ from core.errors import IdentificationError
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
 from core.model import ServoModel
 from core.recording import MOTOR_CHANNELS, Recording
+from core.words import counted
 
 FEWEST_SAMPLES = 20
 """A run with fewer samples says nothing about motion."""
@@ -70,7 +71,7 @@ def require_own_motor(recordings: Sequence[Recording]) -> None:
         what, remedy = f"a {ACTUATORS[name].title}", "use bench compliant identify for these"
     else:
         what, remedy = f"a {str(name).title()} Servo", "use bench webots fit for these"
-    more = f" ({len(driven) - 1} more runs are alike)" if len(driven) > 1 else ""
+    more = f" ({counted(len(driven) - 1, 'more run')} like it)" if len(driven) > 1 else ""
     own = f"not of the {recordings[0].settings.servo}'s own motor"
     raise UnusableRuns(f"run {run} is of {what}, {own}{more}; leave it out, or {remedy}", list(driven))
 
@@ -92,13 +93,13 @@ def check_motion(recordings: Sequence[Recording]) -> None:
     if not faults:
         return
     first, fault = next(iter(faults.items()))
-    more = f" ({len(faults) - 1} more runs are alike)" if len(faults) > 1 else ""
+    more = f" ({counted(len(faults) - 1, 'more run')} like it)" if len(faults) > 1 else ""
     raise UnusableRuns(f"run {first} {fault}{more}; leave it out, or trim it to its good part", list(faults))
 
 
 def _fault(recording: Recording) -> str:
     if recording.samples < FEWEST_SAMPLES:
-        return f"has {recording.samples} samples, too few to fit to (at least {FEWEST_SAMPLES})"
+        return f"has {counted(recording.samples, 'sample')}, too few to fit to (at least {FEWEST_SAMPLES})"
     spec = load_servo(recording.settings.servo)
     # Times jitter: a step counts as no shorter than is usual in the run.
     steps = np.maximum(np.diff(recording.time), float(np.median(np.diff(recording.time))))
@@ -118,7 +119,7 @@ def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tu
     free = {p.name: p.symbol for p in model.parameters.free}
     found = []
     if len(recordings) < FEW_RUNS:
-        count = f"{len(recordings)} run{'s' if len(recordings) != 1 else ''}"
+        count = counted(len(recordings), "run")
         found.append(f"fitted to {count} only: record the four trajectories at several loads and gains")
     loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
     by_load = _symbols(free, "load_friction_", "armature")

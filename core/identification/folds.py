@@ -16,6 +16,7 @@ from core.errors import IdentificationError
 from core.identification.grouping import CONDITIONS, Value, group_runs, named
 from core.identification.split import without_equals
 from core.recording import Recording
+from core.words import counted
 
 UNIT = "unit"
 """Which specimen of a servo a run was recorded with: a condition only some recordings tell."""
@@ -138,7 +139,7 @@ def balanced_subset(recordings: Sequence[Recording], count: int | None, seed: in
     if count is None or count >= len(recordings):
         return list(recordings)
     if count < 1:
-        raise IdentificationError(f"{count} training runs are too few; give at least 1")
+        raise IdentificationError(f"a sample of {counted(count, 'training run')} is too small; give at least 1")
     conditions = [{**recording.conditions(), UNIT: unit_of(recording)} for recording in recordings]
     return [recordings[place] for place in balanced_places(conditions, count, seed)]
 

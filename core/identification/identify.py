@@ -61,6 +61,7 @@ from core.identification.timestep import (
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import sampling_interval
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -245,7 +246,7 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
 
 
 def _unconfirmed(afar: Sequence[End]) -> str:
-    count = f"{len(afar)} descent{'s' if len(afar) != 1 else ''} from afar"
+    count = f"{counted(len(afar), 'descent')} from afar"
     return (
         f"The best fit was not confirmed by {count}, there may be a better one; intervals hold where the others ended: "
         "give the search more trials, or freeze what you know"

@@ -28,6 +28,7 @@ from core.errors import IdentificationError
 from core.identification.folds import unit_of
 from core.identification.grouping import SAME_DIGITS, Value
 from core.recording import Recording
+from core.words import counted
 
 Array = NDArray[np.float64]
 
@@ -121,7 +122,7 @@ class Repeatability:
         every = self.table(errors)[-1]
         text = (
             f"Repetitions of the same run scatter by {1e3 * every.floor:.1f} mrad around their median "
-            f"({every.repetitions} sets, {every.runs} runs): no deterministic model can do better on them."
+            f"({counted(every.repetitions, 'set')}, {every.runs} runs): no deterministic model can do better on them."
         )
         if every.error is None or every.ratio is None:
             return text

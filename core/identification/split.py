@@ -12,6 +12,7 @@ import numpy as np
 
 from core.errors import IdentificationError
 from core.trajectories import canonical_name
+from core.words import counted
 
 DEFAULT_RULE = "25%"
 
@@ -62,7 +63,7 @@ def split_recordings(recordings: Sequence[Divisible], rule: str = DEFAULT_RULE, 
     train = tuple(i for i in ids if i not in held)
     if not train or not held:
         side = "trained" if not train else "validated"
-        raise SplitError(f"split {rule!r} of {len(ids)} recordings leaves none to be {side} on")
+        raise SplitError(f"split {rule!r} of {counted(len(ids), 'recording')} leaves none to be {side} on")
     return Split(text, train, tuple(i for i in ids if i in held))
 
 

@@ -37,6 +37,7 @@ from core.webots.fitting import (
     fitted_numbers,
     run_errors,
 )
+from core.words import counted
 
 Array = NDArray[np.float64]
 Progress = Callable[[float, str], None]
@@ -166,7 +167,7 @@ def loss_on_recordings(
         judged = [evaluate(model, part, dt=dt).mean_mae if part else None for part in (train, held)]
         rows.append(_row(name, model, judged[0], judged[1]))
     return ServoLoss(
-        title=f"{len(recordings)} recording{'s' if len(recordings) > 1 else ''} of {spec.title}",
+        title=f"{counted(len(recordings), 'recording')} of {spec.title}",
         kp=spec.default_kp,
         fit=fit,
         numbers=tuple(numbers),

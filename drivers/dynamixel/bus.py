@@ -17,6 +17,7 @@ from typing import Self
 import serial
 from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM_SUCCESS, COMM_TX_ERROR, COMM_TX_FAIL
 
+from core.words import counted
 from drivers.dynamixel.opening import GONE, not_open
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.errors import BusError, DriverError, NoAnswer
@@ -140,7 +141,7 @@ class Bus:
         windows: (address, length) of reads that contain these bytes, all of different lengths.
         """
         until = time.perf_counter() + time_allowed
-        what = f"reading {size} bytes at address {address} of ID {id}"
+        what = f"reading {counted(size, 'byte')} at address {address} of ID {id}"
         while True:
             start, length = self._window(id, windows or ((address, size),), what, until)
             asked = time.perf_counter()

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from core.recording import CHANNELS, SAMPLE_DTYPE, RunHeader
 from core.trajectories import Trajectory
+from core.words import counted
 from drivers.errors import CommandError
 from drivers.limits import Limits
 from drivers.servo import Reading
@@ -81,7 +82,7 @@ class RunPlan:
         count = round(trajectory.duration * rate)
         if count < 2:
             raise CommandError(
-                f"trajectory {trajectory.name} of {trajectory.duration} s has {count} samples at {rate} Hz; "
+                f"trajectory {trajectory.name} of {trajectory.duration} s has {counted(count, 'sample')} at {rate} Hz; "
                 "at least 2 are needed"
             )
         time = np.arange(count) / rate

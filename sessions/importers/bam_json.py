@@ -22,6 +22,7 @@ from core.catalogue import adopt_servo, load_servo
 from core.errors import InputError, ModelError
 from core.recording import Recording, ServoSettings
 from core.trajectories import canonical_name
+from core.words import counted
 from sessions.importers.kinds import NotARecordingError, RunList
 from sessions.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable
@@ -175,7 +176,7 @@ def _without_repetitions(entries: list[Any]) -> tuple[list[tuple[int, dict[str, 
                 raise InputError(f"sample {index}: time {time} s does not follow {before} s, times must increase")
         kept.append((index, entry))
     if len(kept) < 2:
-        raise InputError(f"{len(kept)} samples are too few, at least 2 are needed")
+        raise InputError(f"{counted(len(kept), 'sample')} only, at least 2 are needed")
     return kept, len(entries) - len(kept)
 
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import InputError, newer
 from core.recording import CHANNELS, Recording, ServoSettings
+from core.words import counted
 from sessions.errors import shown
 from sessions.facts import SETTING_TEXTS
 from sessions.importers.bam_json import known_servo, name_of_file
@@ -84,7 +85,8 @@ def _channels(lines: io.BytesIO) -> dict[str, NDArray[Any]]:
     for line_number, line in enumerate(lines, start=4):
         cells = line.split(b",")
         if len(cells) != len(columns):
-            raise InputError(f"line {line_number}: {len(cells)} values, not {len(columns)}; the file may be cut off")
+            values = counted(len(cells), "value")
+            raise InputError(f"line {line_number}: {values}, not {len(columns)}; the file may be cut off")
         if not line.endswith(b"\n"):
             raise InputError(f"line {line_number}: it has no end; the file may be cut off")
         for column, cell, head in zip(columns, cells, heads, strict=True):

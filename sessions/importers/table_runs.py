@@ -18,6 +18,7 @@ from core.catalogue import ServoSpec, load_servo
 from core.errors import InputError
 from core.recording import REQUIRED_CHANNELS, Recording, ServoSettings
 from core.trajectories import canonical_name
+from core.words import counted
 from sessions.errors import shown
 from sessions.importers.bam_json import name_of_file
 from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text, guess_columns, parse_columns
@@ -155,7 +156,7 @@ def _channels(table: Table, columns: Mapping[str, Column], servo: ServoSpec) -> 
     raw = table.columns([column.name for column in columns.values()])
     first, clock = raw[columns["time"].name][:1], columns["time"].factor("time", servo)
     if len(raw[columns["time"].name]) < 2:
-        raise InputError(f"{len(first)} samples below the names are too few, at least 2 are needed")
+        raise InputError(f"{counted(len(first), 'sample')} below the names, at least 2 are needed")
     channels: dict[str, NDArray[Any]] = {}
     for channel, column in columns.items():
         values = raw[column.name]

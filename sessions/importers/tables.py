@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
+from core.words import counted
 from sessions.errors import cause, shown
 
 DELIMITERS = ",;\t"
@@ -92,8 +93,8 @@ class TextTable:
         for line, cells in self._rows():
             if len(cells) != len(self.names):
                 raise InputError(
-                    f"line {line}: {len(cells)} values below {len(self.names)} names; the line may be cut off, "
-                    "or its decimal comma separates"
+                    f"line {line}: {counted(len(cells), 'value')} below {len(self.names)} names; the line may be "
+                    "cut off, or its decimal comma separates"
                 )
             for column, place in zip(found, places, strict=True):
                 try:
@@ -159,7 +160,8 @@ class ArrayTable:
                 raise InputError(f"column {shown(name)} holds no numbers")
             if len(values) != len(found[names[0]]):
                 raise InputError(
-                    f"column {shown(name)} has {len(values)} values, {shown(names[0])} has {len(found[names[0]])}"
+                    f"column {shown(name)} has {counted(len(values), 'value')}, "
+                    f"{shown(names[0])} has {len(found[names[0]])}"
                 )
         return {
             name: values if values.dtype.kind == "M" else _as_numbers(values, shown(name))

@@ -16,6 +16,7 @@ from bench_gui.examples import example_session
 from bench_gui.interrupt import Interrupt
 from bench_gui.recording import RecordedRun
 from core.errors import InputError, ServoBenchError
+from core.words import counted
 from drivers.errors import DriverError
 from sessions import Session
 
@@ -120,7 +121,7 @@ def test_a_grid_that_is_not_complete_is_a_failure(capsys, stub, tmp_path, comple
              "sin_sin", "half_sine", "--repetitions", "1", "-o", str(tmp_path)]  # fmt: skip
     assert main(words) == code
     told = capsys.readouterr().out.splitlines()
-    assert told[1] == "3 of 4 runs of the plan are recorded" + ("" if complete else "; call again to go on")
+    assert told[1] == "3 of 4 runs of the plan recorded" + ("" if complete else "; call again to go on")
     assert main([*words, "--json"]) == code
     data = json.loads(capsys.readouterr().out)
     assert (data["done"], data["total"], len(data["runs"])) == (3, 4, 1)
@@ -161,7 +162,7 @@ def test_a_search_that_finds_nothing_is_a_failure(capsys, monkeypatch) -> None:
     capsys.readouterr()
     found.clear()
     assert main(["scan"]) == 1
-    assert f"no servo answered ({tried} attempts)" in capsys.readouterr().err
+    assert f"no servo answered ({counted(tried, 'attempt')})" in capsys.readouterr().err
     assert main(["scan", "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["found"] == []
     assert line_of_failure(capsys, "scan", "ethercat") == "bench: no rights"

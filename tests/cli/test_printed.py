@@ -425,7 +425,7 @@ def test_fleet(printed) -> None:
     for name, value in {"done": 9, "computed": 3, "seconds": 75.0}.items():
         object.__setattr__(made, name, value)
     step(Of(tasks=12, units=[1, 2]), made, False)  # type: ignore[arg-type]
-    assert printed() == [["12 fits of 2 units: 3 tasks computed in 1 min 15 s, 6 were there already"]]
+    assert printed() == [["12 fits of 2 units: 3 tasks computed in 1 min 15 s, 6 already there"]]
 
 
 def test_spread(printed) -> None:

@@ -177,12 +177,15 @@ def test_symbols_are_set_with_subscripts(page, found) -> None:
             assert not re.search(rf"(?<![\w^]){re.escape(parameter.symbol)}(?![\w^])", said), parameter.symbol
 
 
-def test_bars_of_models_have_one_hue(found) -> None:
-    """The axis names the models; only pale and full tell training from validation."""
+def test_bars_of_models_have_one_hue(found, page) -> None:
+    """Axis and headings name the models; only pale and full tell training from validation, and others from the best."""
     from bench_gui.report.figures import error_bars
 
     (axes,) = error_bars(found.results).axes
     assert {bar.get_facecolor()[:3] for bar in axes.patches} == {to_rgb(BAR_COLOUR)}
+    amounts = re.findall(r'class="amount" style="[^"]*background:([^"]+)"', page)
+    best = found.recommended
+    assert amounts[: len(found.results)] == [BAR_COLOUR if r is best else f"{BAR_COLOUR}73" for r in found.results]
 
 
 def test_numbers_are_the_results(page, found, session) -> None:
@@ -323,7 +326,7 @@ def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypat
     assert row[1:3] == ["1", "2"]
     assert float(row[3]) == pytest.approx(2.0, abs=0.005)
     assert float(row[6]) == pytest.approx(float(row[5]) / float(row[3]), rel=0.01)
-    assert "Marked are 2 points placed by hand." in parsed.words
+    assert "Marked: 2 points placed by hand." in parsed.words
 
 
 def test_the_search_is_read_from_its_study(result, found) -> None:

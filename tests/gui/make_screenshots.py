@@ -1,6 +1,7 @@
-"""Draws the pictures of the help pages: each task in light and dark, small and large, as a person would see it.
+"""Draws each task in light and dark, small and large, as a person would see it.
 
-    python tests/gui/make_screenshots.py [FOLDER]
+    python tests/gui/make_screenshots.py           # draws the pictures of the help pages again
+    python tests/gui/make_screenshots.py FOLDER    # writes all of them there
 
 A short session at a simulated servo is recorded, placed by hand, identified, compared and exported on the way.
 """
@@ -17,11 +18,13 @@ from typing import Any
 
 from PIL import Image
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QWidget
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 SIZES = {"": (1280, 720), "_1920": (1920, 1080)}
 """What a picture's name ends in, and how large the window is [px]."""
+HELP = Path("resources/help/img")
 SERVO = "simulated:mx106?speed=2"
 TRIALS = 1500
 TORQUES = (0.4, 0.5, 0.6)
@@ -32,30 +35,26 @@ LONGEST_STEP = 180.0
 
 def main() -> None:
     """Go through the tasks and save what is seen."""
-    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path("resources/help/img")
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else HELP
     folder.mkdir(parents=True, exist_ok=True)
     for theme in ("light", "dark"):
         with tempfile.TemporaryDirectory() as home:
             os.environ["SERVOBENCH_HOME"] = str(Path(home) / "ServoBench")
-            tour = Tour(theme, Path(home))
-            tour.go()
-            for name, picture in tour.pictures.items():
-                save_picture(picture, folder / f"{name}.png")
+            Tour(theme, Path(home), folder).go()
 
 
 class Tour:
     """A window, and what is seen of it on the way."""
 
-    def __init__(self, theme: str, home: Path) -> None:
+    def __init__(self, theme: str, home: Path, folder: Path) -> None:
         from bench_gui.app import make_application
         from bench_gui.controller import Controller
         from bench_gui.main_window import MainWindow
 
         self.app: Any = make_application()
-        self.home, self.theme = home, theme
+        self.home, self.theme, self.folder = home, theme, folder
         self.controller = Controller(SERVO)
         self.window = MainWindow(self.controller, theme)
-        self.pictures: dict[str, Any] = {}
         self.window.resize(*SIZES[""])
         self.window.show()
 
@@ -236,8 +235,7 @@ class Tour:
 
         self.window.show_task(FLEET)
         view = self.window.fleet
-        self.click(view.try_button)
-        self.until(view.start_button.isEnabled, "units")
+        view.form.try_simulated()
         view.form.models.check(("m1", "m4"))
         view.form.trials.setValue(TRIALS)
         view.form.set_folder(self.home / "fleet")
@@ -247,6 +245,7 @@ class Tour:
         self.save("fleet")
         for tab, name in ((PARAMETERS, "parameters"), (TRANSFER, "transfer"), (SPREAD, "spread")):
             view.tabs.choose(tab)
+            self.until(lambda tab=tab: tab != SPREAD or view.spread.bars.isVisible(), "mean model judged")
             self.run_for(2.0)
             self.save(f"fleet_{name}")
 
@@ -293,7 +292,7 @@ class Tour:
             dialog.line.setText(line)
             dialog.line.returnPressed.emit()
             self.run_for(0.5)
-        self.pictures[f"emulator_{self.theme}"] = dialog.grab().toImage()
+        self.write(f"emulator_{self.theme}", dialog)
         dialog.close()
 
     # Tools.
@@ -324,9 +323,15 @@ class Tour:
         for ending, size in SIZES.items():
             self.window.resize(*size)
             self.run_for(0.15)
-            self.pictures[f"{name}_{self.theme}{ending}"] = self.window.grab().toImage()
+            self.write(f"{name}_{self.theme}{ending}", self.window)
         self.window.resize(*SIZES[""])
         self.run_for(0.05)
+
+    def write(self, name: str, widget: QWidget) -> None:
+        """Write a picture of a widget; among the help's pictures only where a page has it."""
+        file = self.folder / f"{name}.png"
+        if self.folder != HELP or file.exists():
+            save_picture(widget.grab().toImage(), file)
 
 
 def save_picture(picture: QImage, file: Path) -> None:

@@ -212,6 +212,9 @@ def test_bars_show_the_same_means(gridded):
         errors = list(book.of(entry).values())
         assert series.values == pytest.approx((np.mean(errors[:2]) * 1e3, np.mean(errors[2:]) * 1e3))
     assert len(tab.chart.values) == 2 * len(entries)
+    assert {series.colour for series in tab.chart.panel.series} == {load_theme("light").drive}
+    gridded.controller.shelf.set_current(entries[0].key)
+    assert [series.pale == 0.0 for series in tab.chart.panel.series] == [True, False]
     tab.groups.setCurrentText("fit, held out")
     assert tab.chart.panel.groups == ()
     assert "identify" in tab.note.text()

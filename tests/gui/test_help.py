@@ -8,6 +8,7 @@ from importlib import import_module
 from pkgutil import walk_packages
 
 import pytest
+from PIL import Image
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QTabBar, QTabWidget
@@ -89,6 +90,14 @@ def test_every_link_and_picture_leads_somewhere(name):
         assert exists(f"{target}#{place}" if place else target), f"{name}: {target}#{place}"
     for picture in PICTURES.findall(page_file(name).read_text("utf-8")):
         assert (page_file(name).parent / picture).is_file(), f"{name}: {picture}"
+
+
+def test_every_picture_is_on_a_page_and_keeps_its_colours():
+    """A palette merges the colours of a legend; a picture that no page shows is only carried along."""
+    shown = {picture for name in pages() for picture in PICTURES.findall(page_file(name).read_text("utf-8"))}
+    pictures = list((page_file(FIRST).parent / "img").iterdir())
+    assert {f"img/{file.name}" for file in pictures} == shown
+    assert {Image.open(file).mode for file in pictures} <= {"RGB", "RGBA"}
 
 
 def test_every_page_is_reached_from_the_first():

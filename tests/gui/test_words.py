@@ -1,17 +1,38 @@
 """Counts and symbols as they are read, and pictures that keep their colours."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from PIL import Image
 from PySide6.QtGui import QImage
 
-from bench_gui.words import all_symbols, counted, mathtext, with_symbols
+from bench_gui.fleet.view import FleetView
+from bench_gui.words import all_symbols, mathtext, with_symbols
+from core.trajectories import make_trajectory
+from core.words import counted
+from drivers.errors import CommandError
+from drivers.recorder.run import RunPlan
 from tests.gui.make_screenshots import save_picture
 
 
-@pytest.mark.parametrize(("count", "words"), [(0, "0 runs"), (1, "1 run"), (2, "2 runs")])
-def test_a_count_agrees_with_its_noun(count, words):
-    assert counted(count, "run") == words
+@pytest.mark.parametrize(
+    ("count", "runs", "searches"),
+    [(0, "0 runs", "0 searches"), (1, "1 run", "1 search"), (2, "2 runs", "2 searches")],
+)
+def test_a_count_agrees_with_its_noun(count, runs, searches):
+    assert (counted(count, "run"), counted(count, "search", "searches")) == (runs, searches)
+
+
+def test_one_is_counted_as_one():
+    """In a refusal and in the window."""
+    with pytest.raises(CommandError, match="has 1 sample at 10 Hz"):
+        RunPlan.sample(make_trajectory("sin_sin", 0.1), 10)
+    summary = SimpleNamespace(
+        units=[SimpleNamespace(problem="", damage="")], servo="mx106", done=0, tasks=1, problems=[]
+    )
+    running = SimpleNamespace(reading=False, active=False, stopped=False, summary=summary)
+    assert FleetView._state_in_words(SimpleNamespace(running=running)) == "1 unit of mx106; 0 of 1 fit"
 
 
 def test_symbols_of_a_sentence_are_set_and_other_words_are_not():

@@ -14,6 +14,7 @@ from core.identification.conditions import SLOW
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
 from core.parameters import ParameterSet
+from core.words import counted
 
 VERDICTS = ("good", "weak", "none")
 """The runs contain what a term needs; hardly; not at all."""
@@ -74,8 +75,8 @@ def _motor(seen: _Seen) -> tuple[str, str]:
     varied = len(grid.gains) > 1 or len(grid.loads) > 1
     verdict = "good" if fast and varied and e.saturated_share >= SOME else "weak" if fast or varied else "none"
     text = (
-        f"up to {100 * e.speed_share:.0f} % of the no-load speed, {_count(len(grid.gains), 'gain')}, "
-        f"{_count(len(grid.loads), 'load')}, output at its limit {100 * e.saturated_share:.1f} % of the time"
+        f"up to {100 * e.speed_share:.0f} % of the no-load speed, {counted(len(grid.gains), 'gain')}, "
+        f"{counted(len(grid.loads), 'load')}, output at its limit {100 * e.saturated_share:.1f} % of the time"
     )
     return verdict, text if verdict == "good" else f"{text}: record sin_time_square at another gain and load"
 
@@ -102,7 +103,7 @@ def _offset(seen: _Seen) -> tuple[str, str]:
 def _coulomb(seen: _Seen) -> tuple[str, str]:
     count = seen.excitation.reversals + seen.excitation.breakaways
     verdict = _graded(count, FEW_EVENTS, 1)
-    text = f"{_count(seen.excitation.reversals, 'reversal')}, {_count(seen.excitation.breakaways, 'breakaway')}"
+    text = f"{counted(seen.excitation.reversals, 'reversal')}, {counted(seen.excitation.breakaways, 'breakaway')}"
     return verdict, text if verdict == "good" else f"{text}: record up_and_down and sin_sin"
 
 
@@ -118,7 +119,7 @@ def _stribeck(seen: _Seen) -> tuple[str, str]:
     verdict = "good" if e.breakaways >= FEW_EVENTS and e.slow_share >= 0.1 else (
         "weak" if e.breakaways >= 1 or e.slow_share >= 0.1 else "none"
     )  # fmt: skip
-    text = f"{_count(e.breakaways, 'breakaway')}, {100 * e.slow_share:.0f} % of the motion slow"
+    text = f"{counted(e.breakaways, 'breakaway')}, {100 * e.slow_share:.0f} % of the motion slow"
     return (
         verdict,
         text if verdict == "good" else f"{text}: record slow motion after rest, such as up_and_down or steps",
@@ -141,7 +142,7 @@ def _load(seen: _Seen) -> tuple[str, str]:
 def _directional(seen: _Seen) -> tuple[str, str]:
     verdict, text = _load(seen)
     if verdict == "good" and seen.excitation.reversals < FEW_EVENTS:
-        return "weak", f"{_count(seen.excitation.reversals, 'reversal')} under load: record up_and_down, sin_sin"
+        return "weak", f"{counted(seen.excitation.reversals, 'reversal')} under load: record up_and_down, sin_sin"
     return verdict, text
 
 
@@ -155,7 +156,7 @@ def _delay(seen: _Seen) -> tuple[str, str]:
 def _gain(seen: _Seen) -> tuple[str, str]:
     saturated, gains = seen.excitation.saturated_share, len(seen.grid.gains)
     if saturated >= SOME:
-        return "good", f"output at its limit {100 * saturated:.1f} % of the time, {_count(gains, 'gain')}"
+        return "good", f"output at its limit {100 * saturated:.1f} % of the time, {counted(gains, 'gain')}"
     return "weak", (
         f"output at its limit {100 * saturated:.1f} % of the time: it trades with k_t and R while it is not; "
         "record steps or sin_time_square with a high gain, or hold R at a measured value"
@@ -172,7 +173,7 @@ def _slew(seen: _Seen) -> tuple[str, str]:
 def _dead_band(seen: _Seen) -> tuple[str, str]:
     count = seen.excitation.resting_errors
     verdict = _graded(count, FEW_EVENTS, 1)
-    text = f"{_count(count, 'stop')} with errors below {1e3 * SMALL_ERROR:.0f} mrad"
+    text = f"{counted(count, 'stop')} with errors below {1e3 * SMALL_ERROR:.0f} mrad"
     return verdict, text if verdict == "good" else f"{text}: record steps with a high gain"
 
 
@@ -186,7 +187,7 @@ def _sag(seen: _Seen) -> tuple[str, str]:
 def _braking(seen: _Seen) -> tuple[str, str]:
     count = seen.excitation.releases
     verdict = _graded(count, 2, 1)
-    text = f"{_count(count, 'release')} with motion after it"
+    text = f"{counted(count, 'release')} with motion after it"
     return verdict, text if verdict == "good" else f"{text}: record lift_and_drop"
 
 
@@ -218,7 +219,3 @@ def _rule_for(name: str) -> Callable[[_Seen], tuple[str, str]] | None:
     if name in _RULES:
         return _RULES[name]
     return _directional if name.startswith("load_friction_") else None
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number} {word}{'' if number == 1 else 's'}"

@@ -125,6 +125,9 @@ def test_a_finished_fleet_is_looked_at_from_all_sides(person, view, lab, finishe
     assert view.spread.table.rowCount() == len(view.shown_model.parameters)
     assert view.spread.judge_button.isVisible() or view.spread._judge.active
     person.until(lambda: "on average over the units" in view.spread.verdict.text())
+    window.resize(1180, 640)
+    # Each word of the buttons can be read beside the bars.
+    person.until(lambda: all(b.width() >= b.sizeHint().width() for b in view.spread.buttons.values()))
     view.spread.write("json", tmp_path)
     person.until(lambda: view.spread.written.text().startswith("JSON: 1 file"))
     data = json.loads((tmp_path / "spread.json").read_text())
