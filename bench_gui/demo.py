@@ -10,7 +10,6 @@ from typing import Any
 
 from bench_gui.recording import RecordingPlan, record_plan
 from bench_gui.report import ReportContents, write_report
-from bench_gui.results import save_identification
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import InputError
@@ -21,6 +20,7 @@ from core.recording import Recording
 from core.simulation import simulate_recording, with_integration
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
+from sessions.results.identification import save_identification
 
 SERVO = "mx106"
 

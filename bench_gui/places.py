@@ -6,6 +6,9 @@ import os
 from datetime import datetime
 from pathlib import Path
 
+from core.errors import IdentificationError
+from sessions.results.folder import FOLDER, result_folders
+
 HOME_VARIABLE = "SERVOBENCH_HOME"
 """Environment variable that moves everything elsewhere."""
 
@@ -34,6 +37,20 @@ def as_person_writes(path: Path) -> str:
 def results_home(session: Path) -> Path:
     """The folder under which results of a session are kept: itself, or for one exported file a place of its own."""
     return session if session.is_dir() else home() / session.stem
+
+
+def result_folder(session: Path, name: str | None = None) -> Path:
+    """Folder of an identification: the name of one that a session keeps, or any folder; None: the newest one.
+
+    Raises IdentificationError when none is kept.
+    """
+    kept = results_home(session) / FOLDER
+    if name is not None:
+        return kept / name if (kept / name).is_dir() else Path(name)
+    folders = result_folders(kept)
+    if not folders:
+        raise IdentificationError(f"{session}: no identification is kept there; make one, or name its folder")
+    return folders[0]
 
 
 MOST_RECENT = 10

@@ -4,14 +4,14 @@ import bench_gui.explore.compliance_work
 import bench_gui.explore.learning_work
 import bench_gui.explore.stiction_work
 import bench_gui.export.writing
-import bench_gui.identify.crossvalidation
-import bench_gui.identify.job
 import bench_gui.identify.process
 import bench_gui.record.mounting
 import bench_gui.work.tasks  # noqa: F401
 import core.identification.identify  # noqa: F401
 import drivers.clock
 import drivers.recorder.process
+import sessions.results.crossvalidating
+import sessions.results.identifying
 import sessions.schema
 import sessions.trial  # noqa: F401
 import tests.warm  # noqa: F401

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.certainty import DRAWS, PROFILED, SUMMARY
 from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from sessions.results.certifying import DRAWS, PROFILED
+from sessions.results.folder import CERTAINTY
 
 if TYPE_CHECKING:
     from core.identification.certainty import Certainty
@@ -41,15 +42,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute, keep and print."""
-    from bench_gui.certainty import CertaintyQuestion, folder_named, run_certainty
     from bench_gui.interrupt import Interrupt
-    from bench_gui.results import load_identification
+    from bench_gui.places import result_folder
     from sessions import selection_damage
+    from sessions.results.certifying import CertaintyQuestion, run_certainty
+    from sessions.results.identification import load_identification
 
     session = Path(arguments.session)
     question = CertaintyQuestion(
         session=session,
-        folder=folder_named(session, arguments.result),
+        folder=result_folder(session, arguments.result),
         friction=arguments.model,
         profiled=tuple(arguments.profile),
         draws=arguments.bootstrap,
@@ -69,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(made.to_json())
         return 0
     _print(made)
-    print(f"written to {question.folder / SUMMARY}; bench report shows it")
+    print(f"written to {question.folder / CERTAINTY}; bench report shows it")
     return 0
 
 

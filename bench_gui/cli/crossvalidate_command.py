@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +16,11 @@ from bench_gui.cli.arguments import (
     recordings_from,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
-from bench_gui.identify.crossvalidation import COMMAND_PATHS, CONDITIONS, SUMMARY
+from sessions.results.crossvalidating import COMMAND_PATHS, CONDITIONS
+from sessions.results.folder import CROSSVALIDATION
 
 if TYPE_CHECKING:
-    from bench_gui.identify.kept_crossvalidation import KeptResult
+    from sessions.results.crossvalidating import CrossValidated
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +60,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transfer", action="store_true", help="also fit to each single value and judge on the others")
     parser.add_argument("--terms", action="store_true", help="also leave out each term of the chosen model")
     parser.add_argument(
-        "-o", "--output", metavar="RESULT", help=f"folder for {SUMMARY} and the studies; what is there is not redone"
+        "-o",
+        "--output",
+        metavar="RESULT",
+        help=f"folder for {CROSSVALIDATION} and studies; what is there is not redone",
     )
     add_json(parser)
     add_progress(parser)
@@ -68,11 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Cross-validate, save and print."""
-    from bench_gui.identify.crossvalidation import Question, run_crossvalidation
-    from bench_gui.identify.kept_crossvalidation import KeptResult
     from bench_gui.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
+    from sessions.results.crossvalidating import Question, run_crossvalidation
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments)
@@ -112,9 +114,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json(made.to_json())
     else:
-        _print(KeptResult.from_json(made.to_json(), folder))
+        _print(made)
         if folder is not None:
-            print(f"written to {folder / SUMMARY}")
+            print(f"written to {folder / CROSSVALIDATION}")
         chosen = made.found.choice.chosen
         path = "--command-path" if chosen.command_path else "--no-command-path"
         print(f"next: bench identify {arguments.session} --model {chosen.friction} {path} --validation none -o RESULT")
@@ -122,7 +124,9 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _print(kept: KeptResult) -> None:
+def _print(kept: CrossValidated) -> None:
+    from core.identification.model_choice import finite_or_none
+
     found, choice = kept.found, kept.found.choice
     rows: list[list[Any]] = []
     for variant in found.variants:
@@ -144,21 +148,26 @@ def _print(kept: KeptResult) -> None:
         print_table(
             [f"fitted to \\ on, {table.condition}", *table.labels],
             [
-                [label, *(milliradians(_known(error)) for error in row)]
+                [label, *(milliradians(finite_or_none(error)) for error in row)]
                 for label, row in zip(table.labels, table.errors, strict=True)
             ],
         )
         print(table.text)
-    if kept.terms_text:
+    if kept.terms:
         print()
         print_table(
             ["without", "training/mrad", "held out/mrad", "±"],
             [
-                [cost.title, *(milliradians(_known(x)) for x in (cost.training, cost.held_out, cost.standard_error))]
-                for cost in kept.terms
+                [
+                    cost.term.title,
+                    milliradians(finite_or_none(cost.training)),
+                    milliradians(cost.held_out and finite_or_none(cost.held_out.mean)),
+                    milliradians(cost.held_out and finite_or_none(cost.held_out.standard_error)),
+                ]
+                for cost in kept.terms.terms
             ],
         )
-        print(kept.terms_text)
+        print(kept.terms.text)
     if kept.floors:
         print()
         print_table(
@@ -166,17 +175,12 @@ def _print(kept: KeptResult) -> None:
             [
                 [
                     row.trajectory or "all",
-                    row.sets,
+                    row.repetitions,
                     milliradians(row.floor),
-                    milliradians(_known(row.error)),
-                    _known(row.ratio),
+                    milliradians(row.error),
+                    row.ratio,
                 ]
                 for row in kept.floors
             ],
         )
     print(kept.floors_text)
-
-
-def _known(value: float) -> float | None:
-    """None for what was not judged."""
-    return None if math.isnan(value) else value

@@ -144,10 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from bench_gui.identify.job import Watch, run_identification
     from bench_gui.interrupt import Interrupt
     from bench_gui.place.rests import DOCUMENT
-    from bench_gui.results import with_crossvalidation
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
@@ -155,6 +153,8 @@ def run(arguments: argparse.Namespace) -> int:
     from core.placement import points_from_json
     from core.recording import FIT_CHANNELS
     from sessions import Session
+    from sessions.results.identification import with_crossvalidation
+    from sessions.results.identifying import Watch, run_identification
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)

@@ -20,12 +20,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the file and say where."""
     from pathlib import Path
 
-    from bench_gui.report.of_session import newest_result_folder, report_of
-    from bench_gui.results import load_identification
+    from bench_gui.places import result_folder
+    from bench_gui.report.of_session import report_of
     from sessions import selection_damage, selection_note
+    from sessions.results.identification import load_identification
 
     session = Path(arguments.session)
-    folder = Path(arguments.result) if arguments.result else newest_result_folder(session)
+    folder = result_folder(session, arguments.result)
     path = Path(arguments.output) if arguments.output else folder / "report.html"
     print(report_of(session, folder, path))
     origin = load_identification(folder).recommended.model.provenance

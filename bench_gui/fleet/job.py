@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 
-from bench_gui.identify.job import with_provenance
-from bench_gui.results import save_identification
 from core.fleet.driver import Executor, FleetProgress, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetPlan, LoadUnit
 from core.fleet.result import FleetResult
 from core.fleet.store import FleetStore
 from core.fleet.work import Warm
+from sessions.results.identification import save_identification
+from sessions.results.identifying import with_provenance
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -90,9 +90,9 @@ def sessions_under(path: Path) -> list[Path]:
 def unit_model(folder: Path, unit: str, friction: str) -> Path:
     """File of a unit's model; written like those of complete units where some of its fits are missing yet. Raises
     ServoBenchError."""
-    from bench_gui.results import save_identification
     from core.fleet.result import assembled
     from core.fleet.store import FleetStore
+    from sessions.results.identification import save_identification
 
     store = FleetStore(folder)
     file = store.unit_folder(unit) / f"{friction}.json"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QProgressBar, QPushButton, QSpinBox, QVBoxLayout, QWidget
 
-from bench_gui.certainty import DRAWS, CertaintyQuestion
 from bench_gui.controller import Controller
 from bench_gui.identify.certifying import Certifying
 from bench_gui.identify.computing import CertaintyJob
@@ -19,6 +18,7 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
 from core.words import counted
+from sessions.results.certifying import DRAWS, CertaintyQuestion
 
 STEPS = 1000
 MOST_DRAWS = 1000

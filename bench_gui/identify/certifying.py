@@ -6,13 +6,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.certainty import SUMMARY, read_certainty
 from bench_gui.identify.computing import CertaintyJob, Share, certify
 from bench_gui.identify.messages import FitResult, FittedModel
 from bench_gui.work.background import Background
 from bench_gui.work.worker import Worker, Workers
 from core.identification.certainty import Certainty
 from core.model import ServoModel
+from sessions.results.certifying import read_certainty
+from sessions.results.folder import CERTAINTY
 
 
 class Certifying(QObject):
@@ -111,4 +112,4 @@ class Certifying(QObject):
 
 def _kept(folder: Path, model: ServoModel) -> Certainty | None:
     """What a folder keeps about a model; None where nothing was ever written."""
-    return read_certainty(folder, model) if (folder / SUMMARY).is_file() else None
+    return read_certainty(folder, model) if (folder / CERTAINTY).is_file() else None

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.certainty import CertaintyQuestion, run_certainty
-from bench_gui.identify.crossvalidation import Question
 from bench_gui.identify.next_recordings import NextRecordings
 from core.identification.coverage.findings import Finding
 from core.plan import GridPlan
+from sessions.results.certifying import CertaintyQuestion, run_certainty
+from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
@@ -154,8 +154,8 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
     """Cross-validate and return the folder that keeps the result."""
     from dataclasses import replace
 
-    from bench_gui.identify.crossvalidation import folder_for, run_crossvalidation
     from sessions import Session
+    from sessions.results.crossvalidating import folder_for, run_crossvalidation
 
     session = Session.open(job.session)
     recordings = session.load_for_fit(job.runs)

@@ -8,9 +8,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.identify.computing import CrossValidateJob, Share, crossvalidate
-from bench_gui.identify.kept_crossvalidation import KeptResult, newest_kept, read_crossvalidation
 from bench_gui.work.background import Background
 from bench_gui.work.worker import Worker, Workers
+from sessions.results.crossvalidating import CrossValidated, newest_crossvalidation, read_crossvalidation
 
 
 class CrossValidating(QObject):
@@ -43,7 +43,7 @@ class CrossValidating(QObject):
         self._under_way: Path | None = None
         """Of the session it is about."""
         self.latest: Share | None = None
-        self.result: KeptResult | None = None
+        self.result: CrossValidated | None = None
         self.problem = ""
 
     @property
@@ -74,7 +74,7 @@ class CrossValidating(QObject):
         self.result, self.problem = None, ""
         self.changed.emit()
         if results is not None:
-            self._ask(results, newest_kept, results)
+            self._ask(results, newest_crossvalidation, results)
 
     def _read(self, folder: Path) -> None:
         if self._under_way is not None:
@@ -82,8 +82,8 @@ class CrossValidating(QObject):
         self.changed.emit()
         self.written.emit(folder)
 
-    def _ask(self, results: Path, read: Callable[[Path], KeptResult | None], place: Path) -> None:
-        def take(result: KeptResult | None) -> None:
+    def _ask(self, results: Path, read: Callable[[Path], CrossValidated | None], place: Path) -> None:
+        def take(result: CrossValidated | None) -> None:
             if results == self._results:
                 self.result = result
                 self.changed.emit()

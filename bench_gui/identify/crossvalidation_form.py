@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QSpinBox, QWidget
 
-from bench_gui.identify.crossvalidation import CONDITIONS, Question
 from bench_gui.identify.settings import FitSettings
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.grouping import SAME_DIGITS, named
+from sessions.results.crossvalidating import CONDITIONS, Question
 
 if TYPE_CHECKING:
     from sessions import RunSummary

@@ -22,7 +22,6 @@ from bench_gui.identify.chosen import chosen_count, chosen_runs
 from bench_gui.identify.computing import CrossValidateJob
 from bench_gui.identify.crossvalidating import CrossValidating
 from bench_gui.identify.crossvalidation_form import CrossValidationForm
-from bench_gui.identify.kept_crossvalidation import KeptResult
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, restyle
@@ -32,6 +31,7 @@ from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
 from core.errors import ServoBenchError
 from core.words import counted
+from sessions.results.crossvalidating import CrossValidated
 
 STEPS = 1000
 EMPTY = (
@@ -54,7 +54,7 @@ class CrossValidationPanel(QWidget):
     def __init__(self, controller: Controller, form: SettingsForm, crossvalidating: CrossValidating) -> None:
         super().__init__()
         self._controller, self._settings, self._crossvalidating = controller, form, crossvalidating
-        self._shown: KeptResult | None = None
+        self._shown: CrossValidated | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 6, 0, 0)
         column.setSpacing(6)
@@ -232,7 +232,7 @@ class CrossValidationPanel(QWidget):
         self.status.setText(text)
         restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
 
-    def _show(self, kept: KeptResult | None) -> None:
+    def _show(self, kept: CrossValidated | None) -> None:
         self._parts.setVisible(kept is not None)
         restyle(self.text, "role", "muted" if kept is None else "")
         if kept is None:
@@ -242,12 +242,14 @@ class CrossValidationPanel(QWidget):
         skipped = "".join(f" {name.capitalize()} was not held out: {reason}." for name, reason in found.skipped)
         stopped = " Stopped before the end; the conditions below were complete." if found.stopped else ""
         self.text.setText(f"{found.choice.text}{stopped}{skipped}")
-        count = len(kept.runs)
+        count = len(found.runs)
         place = f", kept in {kept.folder.name}" if kept.folder is not None else ""
         basis = f"Made of {counted(count, 'run')}{place}."
         self._fill(MODELS, tables.by_model(kept), basis)
         self._fill(FOLDS, tables.by_fold(kept), "")
-        self._fill(TERMS, tables.by_term(kept), kept.terms_text or "Check “Terms” and cross-validate again.")
+        self._fill(
+            TERMS, tables.by_term(kept), kept.terms.text if kept.terms else "Check “Terms” and cross-validate again."
+        )
         self._fill(REPETITIONS, tables.by_repetition(kept), kept.floors_text)
         self.condition.blockSignals(True)
         self.condition.clear()

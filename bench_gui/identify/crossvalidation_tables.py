@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 
-from bench_gui.identify.kept_crossvalidation import KeptResult, KeptTransfer
 from bench_gui.units import FIGURE_DASH, milliradians, significant
 from bench_gui.widgets.text_table import Cell, Column
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.model_choice import Choice, CrossValidation, Estimate, Variant
+from core.identification.transfer import TransferTable
 from core.words import counted
+from sessions.results.crossvalidating import CrossValidated
 
 Row = list[Cell | str]
 Table = tuple[tuple[Column, ...], list[Row]]
 
 
-def by_model(kept: KeptResult) -> Table:
+def by_model(kept: CrossValidated) -> Table:
     """Models down, command path across: the held-out error with its standard error, and the difference to the best."""
     found, choice = kept.found, kept.found.choice
     paths = sorted({bool(variant.command_path) for variant in found.variants})
@@ -39,7 +40,7 @@ def by_model(kept: KeptResult) -> Table:
     return tuple(columns), rows
 
 
-def by_fold(kept: KeptResult) -> Table:
+def by_fold(kept: CrossValidated) -> Table:
     """Variants down, what was held out across."""
     found, choice = kept.found, kept.found.choice
     folds = found.folds
@@ -56,7 +57,7 @@ def by_fold(kept: KeptResult) -> Table:
     return tuple(columns), rows
 
 
-def by_term(kept: KeptResult) -> Table:
+def by_term(kept: CrossValidated) -> Table:
     """What the error rises by without each term."""
     columns = (
         Column("Without", "The term that is left out; the others are searched again"),
@@ -64,12 +65,17 @@ def by_term(kept: KeptResult) -> Table:
         Column("Held out [mrad]", "More error on the runs that were held out ± standard error", True),
     )
     rows: list[Row] = [
-        [term.title, _signed(term.training), _with_error(term.held_out, term.standard_error)] for term in kept.terms
+        [
+            cost.term.title,
+            _signed(cost.training),
+            _estimate(cost.held_out, "+") if cost.held_out else FIGURE_DASH,
+        ]
+        for cost in (kept.terms.terms if kept.terms else ())
     ]
     return columns, rows
 
 
-def by_value(table: KeptTransfer) -> Table:
+def by_value(table: TransferTable) -> Table:
     """Fitted to one value down, judged on each across; the diagonal is a fit's own error."""
     columns = [Column(f"Fitted to \\ on, {table.condition} [mrad]", "The row's fit, judged on the column's runs")]
     columns += [Column(text, f"Judged on the runs with {text}", True) for text in table.labels]
@@ -80,7 +86,7 @@ def by_value(table: KeptTransfer) -> Table:
     return tuple(columns), rows
 
 
-def by_repetition(kept: KeptResult) -> Table:
+def by_repetition(kept: CrossValidated) -> Table:
     """Floor of each trajectory, and the chosen model on the same runs."""
     columns = (
         Column("Repetitions of", "Trajectory"),
@@ -94,10 +100,10 @@ def by_repetition(kept: KeptResult) -> Table:
     rows: list[Row] = [
         [
             Cell(row.trajectory or "all", bold=not row.trajectory),
-            str(row.sets),
+            str(row.repetitions),
             milliradians(row.floor),
             milliradians(row.error),
-            significant(row.ratio, 2),
+            FIGURE_DASH if row.ratio is None else significant(row.ratio, 2),
         ]
         for row in kept.floors
     ]
@@ -122,15 +128,11 @@ def _behind(found: CrossValidation, variant: Variant | None, choice: Choice) -> 
     return Cell(f"+{_estimate(found.difference(variant, choice.best))}", tip, tone="good" if as_good else "")
 
 
-def _estimate(estimate: Estimate) -> str:
-    return _with_error(estimate.mean, estimate.standard_error, "")
-
-
-def _with_error(mean: float, error: float, plus: str = "+") -> str:
-    if not math.isfinite(mean):
+def _estimate(estimate: Estimate, plus: str = "") -> str:
+    if not math.isfinite(estimate.mean):
         return FIGURE_DASH
-    sign = plus if mean >= 0.0 else "−"
-    return f"{sign}{milliradians(abs(mean))} ± {milliradians(error)}"
+    sign = plus if estimate.mean >= 0.0 else "−"
+    return f"{sign}{milliradians(abs(estimate.mean))} ± {milliradians(estimate.standard_error)}"
 
 
 def _signed(value: float) -> str:

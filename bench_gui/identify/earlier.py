@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bench_gui.identify.messages import FitResult
-from bench_gui.results import load_identification, result_folders
 from core.errors import ServoBenchError
+from sessions.results.folder import result_folders
+from sessions.results.identification import load_identification
 
 
 def newest_result(results: Path) -> FitResult | None:

@@ -10,11 +10,11 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.identify.earlier import newest_result, recommendation_in
 from bench_gui.identify.messages import FitFailed, FitJob, FitOverlay, FitProgress, FitResult, FitStarted
 from bench_gui.identify.process import run
-from bench_gui.identify.record import IdentificationRecord, newest_unfinished
-from bench_gui.results import FOLDER, new_result_folder
 from bench_gui.work.background import Background
 from bench_gui.work.worker import Worker, Workers
 from core.identification.request import IdentificationRequest
+from sessions.results.folder import FOLDER, new_result_folder
+from sessions.results.record import IdentificationRecord, newest_unfinished
 
 
 class Fitting(QObject):

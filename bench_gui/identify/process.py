@@ -64,10 +64,10 @@ def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
 def _identify(job: FitJob, line: Line) -> FitResult:
     from dataclasses import replace
 
-    from bench_gui.identify.job import Watch, load_again, run_identification
-    from bench_gui.identify.record import read_record
     from core.recording import FIT_CHANNELS
     from sessions import Session
+    from sessions.results.identifying import Watch, load_again, run_identification
+    from sessions.results.record import read_record
 
     session = Session.open(job.session)
     if job.resume:

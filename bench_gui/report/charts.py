@@ -12,8 +12,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
-from bench_gui.report.beside import SearchTrace
 from bench_gui.report.figures import new_figure
+from bench_gui.report.traces import SearchTrace
 from bench_gui.words import mathtext
 from core.identification.correlation import Correlations
 from core.identification.residuals import SIGNIFICANT, ResidualBin

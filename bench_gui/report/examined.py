@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from bench_gui.certainty import read_certainty
-from bench_gui.report.beside import KeptCrossValidation, SearchTrace, read_crossvalidation, read_traces
+from bench_gui.report.traces import SearchTrace, read_traces
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.certainty import Certainty
 from core.identification.correlation import Correlations, correlations
@@ -25,6 +24,9 @@ from core.model import ServoModel
 from core.placement import PlacedPoint
 from core.recording import Recording
 from core.simulation import on_grid
+from sessions.results.certifying import read_certainty
+from sessions.results.crossvalidating import CrossValidated, read_crossvalidation
+from sessions.results.folder import CROSSVALIDATION
 
 T = TypeVar("T")
 
@@ -80,7 +82,7 @@ class Examination:
     correlations: Part[Correlations]
     residuals: Part[ResidualDiagnosis]
     repeats: Part[Repeatability]
-    crossvalidation: Part[KeptCrossValidation]
+    crossvalidation: Part[CrossValidated]
     certainty: Part[Certainty]
 
     @property
@@ -111,7 +113,7 @@ def examine(contents: ReportContents) -> Examination:
         ),
         repeats=_part("Repetitions were not compared", lambda: repeatability(recordings, dt)),
         crossvalidation=_part(
-            "No condition was held out as a whole, one after the other", lambda: read_crossvalidation(contents.folder)
+            "No condition was held out as a whole, one after the other", lambda: _crossvalidation(contents.folder)
         ),
         certainty=_part(
             "Beyond the linearised intervals nothing is known", lambda: read_certainty(contents.folder, best)
@@ -124,6 +126,12 @@ def _part(otherwise: str, compute: Callable[[], T]) -> Part[T]:
         return Part(compute())
     except (ServoBenchError, ArithmeticError, ValueError) as error:
         return Part(None, f"{otherwise}: {error}.")
+
+
+def _crossvalidation(folder: Path | None) -> CrossValidated:
+    if folder is None or not (folder / CROSSVALIDATION).is_file():
+        raise IdentificationError(f"no {CROSSVALIDATION} lies beside the result")
+    return read_crossvalidation(folder)
 
 
 def _audited(contents: ReportContents) -> tuple[HeaderDoubt, ...]:

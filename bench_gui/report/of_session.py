@@ -6,14 +6,13 @@ import shlex
 from pathlib import Path
 
 from bench_gui.place.rests import DOCUMENT
-from bench_gui.places import results_home
 from bench_gui.report.commands import identify_command
 from bench_gui.report.examined import ReportContents
 from bench_gui.report.report import write_report
-from bench_gui.results import FOLDER, load_identification, result_folders
 from core.errors import IdentificationError, ServoBenchError
 from core.placement import PlacedPoint, points_from_json
 from sessions import Session
+from sessions.results.identification import load_identification
 
 
 def report_of(session: Path, folder: Path, path: Path) -> Path:
@@ -50,11 +49,3 @@ def report_of(session: Path, folder: Path, path: Path) -> Path:
             remarks=remarks,
         ),
     )
-
-
-def newest_result_folder(session: Path) -> Path:
-    """Folder of the newest identification a session keeps; raises IdentificationError when there is none."""
-    folders = result_folders(results_home(session) / FOLDER)
-    if not folders:
-        raise IdentificationError(f"{session}: no identification is kept there; make one, or name its folder")
-    return folders[0]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,7 +77,7 @@ class FoldFit:
     def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
         """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
         try:
-            errors = {run: _or_infinite(data["errors"][run]) for run in fold.held_out}
+            errors = {run: or_infinite(data["errors"][run]) for run in fold.held_out}
             if len(errors) != len(data["errors"]):
                 raise ValueError(f"errors of runs that {fold.label} did not hold out")
             model = ServoModel.from_json(data["model"])
@@ -87,7 +87,7 @@ class FoldFit:
                 variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
                 fold=fold,
                 model=model,
-                train_mae=_or_infinite(data["train_mae"]),
+                train_mae=or_infinite(data["train_mae"]),
                 trained_on=tuple(str(run) for run in data["trained_on"]),
                 evaluations=int(data["evaluations"]),
                 errors=errors,
@@ -113,6 +113,16 @@ class Estimate:
             "runs": self.runs,
             "folds": self.folds,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        return cls(
+            mean=or_infinite(data["mean"]),
+            standard_error=or_infinite(data["standard_error"]),
+            runs=int(data["runs"]),
+            folds=int(data["folds"]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +155,15 @@ class CrossValidation:
         """Those every variant was judged on."""
         every = dict.fromkeys(fit.fold for fit in self.fits)
         return tuple(fold for fold in every if all((variant, fold) in self._by_place for variant in self.variants))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What was held out."""
+        return tuple(dict.fromkeys(fold.condition for fold in self.folds))
+
+    def free_parameters(self, variant: Variant) -> int:
+        """How many parameters of a variant were fitted."""
+        return len(self.fit(variant, self.folds[0]).model.parameters.free)
 
     def fit(self, variant: Variant, fold: Fold) -> FoldFit:
         """What was found for a variant with a fold held out."""
@@ -207,7 +226,7 @@ class CrossValidation:
                     "friction": variant.friction,
                     "command_path": list(variant.command_path),
                     "name": variant.name,
-                    "free_parameters": _free(self, variant),
+                    "free_parameters": self.free_parameters(variant),
                     "error": self.error(variant).to_json(),
                     "difference_to_best": self.difference(variant, choice.best).to_json(),
                 }
@@ -268,7 +287,7 @@ def choose(found: CrossValidation) -> Choice:
         found_gap = found.difference(variant, best)
         return found_gap.mean, found_gap.standard_error
 
-    best, close = simplest_first(found.variants, error.__getitem__, gap, partial(_free, found))
+    best, close = simplest_first(found.variants, error.__getitem__, gap, found.free_parameters)
     return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
 
 
@@ -277,7 +296,7 @@ def finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _or_infinite(value: Any) -> float:
+def or_infinite(value: Any) -> float:
     """Inverse of `finite_or_none`."""
     return math.inf if value is None else float(value)
 
@@ -288,20 +307,15 @@ def in_milliradians(estimate: Estimate) -> str:
     return f"{1e3 * estimate.mean:.1f}{known}"
 
 
-def _free(found: CrossValidation, variant: Variant) -> int:
-    """Number of free parameters."""
-    return len(found.fit(variant, found.folds[0]).model.parameters.free)
-
-
 def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -> str:
     chosen = close[0]
     judged = {variant: _judged(found, variant) for variant in found.variants}
-    conditions = dict.fromkeys(spoken(fold.condition) for fold in found.folds)
+    conditions = [spoken(condition) for condition in found.conditions]
     text = in_words(
         judged[chosen],
         [model for variant, model in judged.items() if variant != chosen],
         [judged[variant] for variant in close[1:]],
-        judged_by=f"error with {listed(list(conditions))} held out",
+        judged_by=f"error with {listed(conditions)} held out",
         margin="within one standard error of the best",
     )
     simpler = [variant for variant in found.variants if judged[variant].parameters < judged[chosen].parameters]
@@ -313,8 +327,8 @@ def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -
 
 
 def _judged(found: CrossValidation, variant: Variant) -> Judged:
-    error = found.error(variant)
-    return Judged(name=variant.name, error=error.mean, shown=in_milliradians(error), parameters=_free(found, variant))
+    error, parameters = found.error(variant), found.free_parameters(variant)
+    return Judged(name=variant.name, error=error.mean, shown=in_milliradians(error), parameters=parameters)
 
 
 def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:

@@ -77,7 +77,7 @@ class FloorRow:
     """Sets of runs."""
     runs: int
     pairs: int
-    """Pairs of runs of one set that were compared, see PARTNERS."""
+    """Pairs of runs of one set that were compared, see PARTNERS; 0 in files that do not say."""
     floor: float
     """Every run counts the same."""
     difference: float
@@ -98,8 +98,16 @@ class FloorRow:
     def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         try:
-            return cls(**{name: value for name, value in data.items() if name != "ratio"})
-        except (TypeError, AttributeError) as error:
+            return cls(
+                trajectory=str(data["trajectory"]),
+                repetitions=int(data["repetitions"]),
+                runs=int(data["runs"]),
+                pairs=int(data.get("pairs", 0)),
+                floor=float(data["floor"]),
+                difference=float(data["difference"]),
+                error=None if data["error"] is None else float(data["error"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise IdentificationError(f"a repeatability floor cannot be read: {error!r}") from None
 
 

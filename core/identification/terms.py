@@ -2,7 +2,7 @@
 
 A term is left out at the value where it changes nothing, or, for the directional terms, by tying its two coefficients
 to one another. The remaining parameters are searched briefly from where they were; so is the whole model, so that a
-term is not credited with what the search alone would have found.
+term is not credited with what the search alone would have found. Costs are read without loading the compiler.
 """
 
 from __future__ import annotations
@@ -10,16 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from core.identification.evaluate import evaluate
 from core.identification.folds import unit_of
-from core.identification.model_choice import Estimate, clustered_mean, finite_or_none
-from core.identification.objective import Batch
+from core.identification.model_choice import Estimate, clustered_mean, finite_or_none, or_infinite
 from core.identification.request import IdentificationRequest
-from core.identification.warmstart import NEUTRAL, Reduction, reduction, search_on
+from core.identification.start import NEUTRAL
 from core.model import ServoModel
 from core.recording import Recording
+
+if TYPE_CHECKING:
+    from core.identification.warmstart import Reduction
 
 DEFAULT_TRIALS = 3000
 """Evaluations per term: a search that begins at the optimum needs few."""
@@ -61,6 +62,8 @@ class Term:
 
     def without(self, model: ServoModel) -> Reduction:
         """The search space of the model without it."""
+        from core.identification.warmstart import reduction
+
         values = model.values
         held = {name: self.neutral.get(name, 0.0) for name in (*self.zero, *self.neutral)}
         gone = self.parameters(model)
@@ -129,18 +132,30 @@ class TermCost:
             "held_out": None if self.held_out is None else self.held_out.to_json(),
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TermCost:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        known = {term.name: term for term in TERMS}
+        held_out = data["held_out"]
+        return cls(
+            term=known.get(data["term"]) or Term(name=str(data["term"]), title=str(data["title"])),
+            parameters=tuple(data["parameters"]),
+            training=or_infinite(data["training"]),
+            held_out=None if held_out is None else Estimate.from_json(held_out),
+        )
+
 
 @dataclass(frozen=True, kw_only=True)
 class TermCosts:
     """What every term of a model buys, the dearest first. Errors in rad."""
 
-    model: ServoModel
-    """The whole model, searched on as long as those without a term."""
     train_mae: float
     held_out_mae: float | None
     terms: tuple[TermCost, ...]
     stopped: bool = False
     """Whether it was stopped before every term was left out once."""
+    model: ServoModel | None = None
+    """The whole model, searched on as long as those without a term; not among the plain data."""
 
     @property
     def text(self) -> str:
@@ -172,6 +187,17 @@ class TermCosts:
             "stopped": self.stopped,
         }
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TermCosts:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        held_out = data["held_out_mae"]
+        return cls(
+            train_mae=or_infinite(data["train_mae"]),
+            held_out_mae=None if held_out is None else float(held_out),
+            terms=tuple(map(TermCost.from_json, data["terms"])),
+            stopped=bool(data["stopped"]),
+        )
+
 
 def term_costs(
     model: ServoModel,
@@ -190,6 +216,10 @@ def term_costs(
     held_out: others to judge on. on_progress hears the term that is next and the share that is done; should_stop,
     should_yield: as `identify`.
     """
+    from core.identification.evaluate import evaluate
+    from core.identification.objective import Batch
+    from core.identification.warmstart import search_on
+
     options = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
     asked: dict[str, Any] = {"metric": request.metric, "should_stop": should_stop, "should_yield": should_yield}
     batch = Batch(model, train, **options)

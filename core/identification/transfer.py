@@ -1,9 +1,12 @@
-"""Does a model transfer: fitted to one mass, gain or unit, how far is it off on each of the others."""
+"""Does a model transfer: fitted to one mass, gain or unit, how far is it off on each of the others.
+
+A table is read without loading the compiler.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,11 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import IdentificationError
-from core.identification.evaluate import evaluate
-from core.identification.folds import balanced_subset, folds, runs_by_value
+from core.identification.folds import FOLD_CONDITIONS, balanced_subset, folds, runs_by_value
 from core.identification.grouping import Value, named
-from core.identification.identify import identify
-from core.identification.model_choice import Variant, finite_or_none
+from core.identification.model_choice import Variant, finite_or_none, or_infinite
 from core.identification.request import IdentificationRequest
 from core.model import ServoModel
 from core.recording import Recording
@@ -28,14 +29,15 @@ class TransferTable:
     """Errors of models fitted to one value of a condition, judged on each value."""
 
     condition: str
-    variant: Variant
+    variant: str
+    """Name of the one that was fitted."""
     values: tuple[Value, ...]
     errors: Array
     """Mean absolute error [rad], (values, values): row fitted to, column judged on; the diagonal is a model's own."""
     runs: tuple[int, ...]
     """How many runs each value has; all of them are judged on."""
-    models: tuple[ServoModel, ...]
-    """Fitted to each value."""
+    models: tuple[ServoModel, ...] = ()
+    """Fitted to each value; not among the plain data."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ class TransferTable:
         best = self.labels[int((mrad.sum(axis=1) - np.diagonal(mrad)).argmin())]
         ratio = f", {self.elsewhere / self.own:.2g} times as far" if math.isfinite(self.elsewhere) else ""
         return (
-            f"{self.variant.name} fitted to one {self.condition} is off by {1e3 * self.own:.1f} mrad there and by "
+            f"{self.variant} fitted to one {self.condition} is off by {1e3 * self.own:.1f} mrad there and by "
             f"{1e3 * self.elsewhere:.1f} mrad on the others{ratio}. Worst: fitted to {fitted}, on {judged} "
             f"{mrad[worst]:.1f} mrad, where its own fit has {mrad[worst[1], worst[1]]:.1f}. "
             f"The fit to {best} carries over best."
@@ -72,7 +74,7 @@ class TransferTable:
         """Plain data."""
         return {
             "condition": self.condition,
-            "variant": self.variant.name,
+            "variant": self.variant,
             "values": list(self.values),
             "runs": list(self.runs),
             "errors": [[finite_or_none(float(error)) for error in row] for row in self.errors],
@@ -80,6 +82,21 @@ class TransferTable:
             "elsewhere": finite_or_none(self.elsewhere),
             "text": self.text,
         }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TransferTable:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        values = tuple(value if isinstance(value, str) else float(value) for value in data["values"])
+        errors = np.array([[or_infinite(error) for error in row] for row in data["errors"]])
+        if data["condition"] not in FOLD_CONDITIONS or errors.shape != (len(values), len(values)) or len(values) < 2:
+            raise ValueError("no table of a condition's values")
+        return cls(
+            condition=data["condition"],
+            variant=str(data["variant"]),
+            values=values,
+            runs=tuple(int(count) for count in data["runs"]),
+            errors=errors,
+        )
 
 
 def transfer_table(
@@ -99,6 +116,9 @@ def transfer_table(
     but that stopping leaves no table. Raises InputError for an unknown
     condition, IdentificationError when it takes one value or when it was stopped.
     """
+    from core.identification.evaluate import evaluate
+    from core.identification.identify import identify
+
     # Divides nothing here, but knows the conditions' other names and why one cannot be used.
     condition = folds(recordings, (condition,)).conditions[0]
     groups = runs_by_value(recordings, condition)
@@ -120,7 +140,7 @@ def transfer_table(
         rows.append([float(np.mean([error[run] for run in judged])) for judged in groups.values()])
     return TransferTable(
         condition=condition,
-        variant=variant,
+        variant=variant.name,
         values=tuple(groups),
         errors=np.array(rows),
         runs=tuple(len(runs) for runs in groups.values()),

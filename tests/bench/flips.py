@@ -25,17 +25,13 @@ import numpy as np
 import optuna
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.certainty import read_certainty
 from bench_gui.cli import main as bench
 from bench_gui.connect import presets
 from bench_gui.connect.setup import BenchSetup
 from bench_gui.examples import example_session
 from bench_gui.fleet.gather import gather_units, load_unit, simulated_sessions
-from bench_gui.identify.kept_crossvalidation import read_crossvalidation
-from bench_gui.identify.record import read_record
 from bench_gui.places import HOME_VARIABLE, home
-from bench_gui.report.beside import read_traces
-from bench_gui.results import load_identification
+from bench_gui.report.traces import read_traces
 from bench_gui.settings import Settings
 from core import sealed
 from core.catalogue import SERVOS_VARIABLE, add_servo, load_servo, new_servo_text, own_folder, own_servo
@@ -50,6 +46,10 @@ from core.identification.request import IdentificationRequest
 from core.identification.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 from core.model import ServoModel
 from sessions import Annotation, Session, export_single
+from sessions.results.certifying import read_certainty
+from sessions.results.crossvalidating import read_crossvalidation
+from sessions.results.identification import load_identification
+from sessions.results.record import read_record
 from tests.bench.printing import line
 from tests.core.fleet.specimens import unit
 

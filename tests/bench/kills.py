@@ -20,16 +20,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import bench_gui.identify.job
 import core.export
 import core.fleet
+import sessions.results.identifying
 from bench_gui.cli import main as bench
 from core.errors import ServoBenchError
 from core.model import ServoModel
 from sessions import Session
 from tests.bench.printing import line
 
-LOADED = (bench_gui.identify.job, core.export, core.fleet)
+LOADED = (sessions.results.identifying, core.export, core.fleet)
 """Before the commands are forked, so that they begin at once."""
 KILLS = 64
 RUNS = 4

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from bench_gui.certainty import CertaintyQuestion, read_certainty, run_certainty
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.results import load_identification
 from core.errors import IdentificationError
 from core.sealed import parse_sealed
+from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
+from sessions.results.identification import load_identification
 
 RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
 

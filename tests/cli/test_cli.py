@@ -14,7 +14,6 @@ import pytest
 from bench_gui.cli import COMMANDS, main
 from bench_gui.cli.arguments import INTEGRATOR_CHOICES
 from bench_gui.examples import example_session
-from bench_gui.results import load_identification
 from bench_gui.units import with_uncertainty
 from core.catalogue import load_model
 from core.identification.cautions import cautions
@@ -22,6 +21,7 @@ from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS, ServoModel
 from sessions import Session
+from sessions.results.identification import load_identification
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 

@@ -8,13 +8,14 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.identify.crossvalidation import ASKED
-from bench_gui.results import load_identification
 from core.identification import terms, transfer
 from core.identification.folds import folds
 from core.identification.recommendation import VALIDATION
+from core.identification.terms import TermCosts
 from core.sealed import parse_sealed
 from sessions import Session
+from sessions.results.folder import CROSSVALIDATION_REQUEST
+from sessions.results.identification import load_identification
 
 FEW = (
     "--runs",
@@ -79,10 +80,11 @@ def test_what_other_searches_left_is_not_taken_over(capsys, tmp_path, session) -
     common = ["crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "off", *FEW, "--json"]
     made = json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))
     assert made["terms"] is None
-    (tmp_path / "crossvalidation.json").write_text(json.dumps({**made, "terms": {"terms": [], "text": "Kept."}}))
-    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"]["text"] == "Kept."
-    asked = json.loads((tmp_path / ASKED).read_text())
-    (tmp_path / ASKED).write_text(json.dumps({**asked, "data_hash": "of other runs"}))
+    kept = TermCosts(train_mae=0.0123, held_out_mae=None, terms=()).to_json()
+    (tmp_path / "crossvalidation.json").write_text(json.dumps({**made, "terms": kept}))
+    assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"] == kept
+    asked = json.loads((tmp_path / CROSSVALIDATION_REQUEST).read_text())
+    (tmp_path / CROSSVALIDATION_REQUEST).write_text(json.dumps({**asked, "data_hash": "of other runs"}))
     assert json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))["terms"] is None
 
 

@@ -9,13 +9,14 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.results import FOLDER, SUMMARY, load_identification, save_identification
 from core.catalogue import load_model
 from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, Repeat
 from core.model import ServoModel
 from sessions import Annotation, Session
+from sessions.results.folder import FOLDER, RESULT
+from sessions.results.identification import load_identification, save_identification
 from tests.core.fleet.specimens import unit
 
 RUN = "0001_lift_and_drop_kp100"
@@ -59,7 +60,7 @@ def test_a_trim_edited_by_hand_is_used_with_a_warning(session, capsys, caplog):
 
 
 def test_a_damaged_result_ends_a_command_in_one_line(session, capsys):
-    file = session / FOLDER / "2026-01-01T00-00-00" / SUMMARY
+    file = session / FOLDER / "2026-01-01T00-00-00" / RESULT
     assert load_identification(file.parent).results[0].train_mae == 0.003
     change(file, '"train_mae": 0.003', '"train_mae": 0.002')
     assert main(["report", str(session), "-o", str(session / "report.html")]) == 1

@@ -181,7 +181,7 @@ def test_a_controller_passes_its_exit_status_on_and_its_error_is_one_line(capsys
 
 
 def test_an_identification_that_could_not_be_kept_is_a_failure(capsys, stub, session, tmp_path) -> None:
-    stub("bench_gui.identify.job.run_identification", Of(problem="r: the disk is full"))
+    stub("sessions.results.identifying.run_identification", Of(problem="r: the disk is full"))
     for more in ([], ["--json"]):
         words = ["identify", session, "-o", tmp_path / "r", *more]
         assert line_of_failure(capsys, *words) == "bench: r: the disk is full"

@@ -14,13 +14,13 @@ import pytest
 from bench_gui.cli import main
 from bench_gui.examples import example_session
 from bench_gui.report.of_session import report_of
-from bench_gui.results import load_identification, save_identification
 from bench_gui.settings import Settings
 from core.atomic import write_atomically
 from core.fleet.plan import UnitFacts
 from core.fleet.store import FleetStore
 from core.sealed import parse_sealed, sealed_text
 from sessions import Annotation, Session
+from sessions.results.identification import load_identification, save_identification
 
 RED = "\x1b[31m"
 FIT = ("--model", "m1", "--trials", "32", "--jobs", "1", "--no-command-path", "--validation", "none")

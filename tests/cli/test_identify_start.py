@@ -9,8 +9,8 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.identify.record import read_record
 from core.catalogue import load_model
+from sessions.results.record import read_record
 
 SMALL = ("--model", "m1", "--trials", "16", "--validation", "none", "--no-polish", "--jobs", "1")
 

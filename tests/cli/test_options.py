@@ -101,7 +101,7 @@ def test_identify(reach, session, tmp_path) -> None:
              "--contact", "elastoplastic", "--fix", "R=2.5", "--fix", "armature=0.01", "--bounds", "kt=0.5:1.5",
              "--start", "mx64:m1", "--start", "kt=1.25", "--no-polish", "--resume", "--storage", "sqlite:///x.db",
              "-o", tmp_path / "r"]  # fmt: skip
-    target, others = "bench_gui.identify.job.run_identification", ("points", "refine", "paper", "command_path")
+    target, others = "sessions.results.identifying.run_identification", ("points", "refine", "paper", "command_path")
     given = reach(target, *words, but=(*others, "run_offsets"))
     request = given["request"]
     differs(request, but=("points", "command_path_if_better", "run_offsets"))
@@ -128,7 +128,7 @@ def test_identify(reach, session, tmp_path) -> None:
 def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
     words = ["identify", session, "--paper", "-o", tmp_path]
     every = tuple(vars(build_parser().parse_args([str(word) for word in words])))
-    request = reach("bench_gui.identify.job.run_identification", *words, but=every)["request"]
+    request = reach("sessions.results.identifying.run_identification", *words, but=every)["request"]
     assert (request.integrator, request.trials, request.repeats) == ("algorithm1", 4000, 3)
     assert (request.validation, request.polish, request.command_path) == ("25%", False, ())
 
@@ -164,10 +164,10 @@ def test_fleet(reach, session, tmp_path) -> None:
 
 
 def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("bench_gui.certainty.folder_named", lambda place, name: Path(place) / "results" / name)
+    monkeypatch.setattr("bench_gui.places.result_folder", lambda place, name: Path(place) / "results" / name)
     words = ["certainty", session, "--result", "r1", "--model", "M2", "--profile", "kt,R", "--bootstrap", "7",
              "--seed", "5", "--jobs", "3"]  # fmt: skip
-    question = reach("bench_gui.certainty.run_certainty", *words)["question"]
+    question = reach("sessions.results.certifying.run_certainty", *words)["question"]
     differs(question)
     assert vars(question) == {
         "session": Path(session), "folder": Path(session) / "results" / "r1", "friction": "m2",

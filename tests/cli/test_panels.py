@@ -14,10 +14,11 @@ from bench_gui import doctor
 from bench_gui.compare.tables import GAP, Judged, motion_panels
 from bench_gui.place.measuring import summary
 from bench_gui.report import page
-from bench_gui.results import FOLDER, SUMMARY, load_latest, result_folders
 from core.bench import Bench
 from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque
+from sessions.results.folder import FOLDER, RESULT, result_folders
+from sessions.results.identification import load_latest
 
 
 def test_motions_are_laid_end_to_end_with_a_gap_between() -> None:
@@ -61,7 +62,7 @@ def test_the_newest_result_that_can_be_read_counts(tmp_path: Path) -> None:
     results = tmp_path / FOLDER
     for name in ("2026-01-02T10-00-00", "2026-01-02T10-00-00_2", "2025-12-31T23-59-59", "2026-03-01T00-00-00"):
         (results / name).mkdir(parents=True)
-        (results / name / SUMMARY).write_text("[]")
+        (results / name / RESULT).write_text("[]")
     (results / "2027-01-01T00-00-00").mkdir()
     assert [folder.name for folder in result_folders(results)] == [
         "2026-03-01T00-00-00", "2026-01-02T10-00-00_2", "2026-01-02T10-00-00", "2025-12-31T23-59-59",

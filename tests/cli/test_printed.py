@@ -17,8 +17,8 @@ import pytest
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
-from bench_gui.report.beside import SearchTrace
 from bench_gui.report.commands import identify_command
+from bench_gui.report.traces import SearchTrace
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification.evaluate import Evaluation, RunScore
@@ -187,9 +187,8 @@ def test_crossvalidate(printed) -> None:
     kept = Of(
         found=found,
         transfers=[transfer],
-        terms=[Of(title="delay", training=0.021, held_out=0.022, standard_error=0.023)],
-        terms_text="terms",
-        floors=[Of(trajectory="", sets=3, floor=0.031, error=0.032, ratio=1.25)],
+        terms=Of(terms=[Of(term=Of(title="delay"), training=0.021, held_out=number(0.022, 0.023))], text="terms"),
+        floors=[Of(trajectory="", repetitions=3, floor=0.031, error=0.032, ratio=1.25)],
         floors_text="floors",
     )
     crossvalidate_command._print(kept)  # type: ignore[arg-type]

@@ -17,15 +17,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from bench_gui.certainty import read_certainty
 from bench_gui.cli import identify_command as identify_cli
 from bench_gui.cli import main
 from bench_gui.examples import example_session
 from bench_gui.palette import BAR_COLOUR
 from bench_gui.report import ReportContents, examined, write_report
-from bench_gui.report.beside import read_crossvalidation, read_traces
 from bench_gui.report.commands import identify_command
-from bench_gui.results import load_identification
+from bench_gui.report.traces import read_traces
 from bench_gui.words import with_symbols
 from core.bench import Bench
 from core.errors import IdentificationError
@@ -43,6 +41,9 @@ from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import Recording
 from sessions import Session
+from sessions.results.certifying import read_certainty
+from sessions.results.crossvalidating import read_crossvalidation
+from sessions.results.identification import load_identification
 
 RUNS = ("0002_lift_and_drop_kp400", "0003_sin_sin_kp100", "0008_up_and_down_kp400")
 SECTIONS = {
@@ -383,17 +384,17 @@ def test_a_crossvalidation_beside_the_result_is_read(tmp_path) -> None:
                 )
             )
     found = CrossValidation(fits=tuple(fits), skipped=(("mass", "one value"),))
-    data = {**found.to_json(), "transfer": [], "terms": {"terms": [], "text": "Needed."}, "repeatability": []}
+    data = {**found.to_json(), "transfer": [], "terms": None, "repeatability": []}
     file = tmp_path / "crossvalidation.json"
     file.write_text(json.dumps(data))
     kept = read_crossvalidation(tmp_path)
-    assert [v.chosen for v in kept.variants] == [False, True]
-    assert kept.variants[0].difference == np.inf
-    assert kept.variants[1].error == pytest.approx(0.012)
-    assert kept.variants[1].free_parameters == len(build_model("xl330", "m4").parameters.free)
-    assert (kept.conditions, kept.skipped, kept.terms) == (("kp",), (("mass", "one value"),), "Needed.")
-    assert kept.made_of(["a", "b"])
-    assert not kept.made_of(["a"])
+    m1, m4 = kept.found.variants
+    assert kept.found.choice.chosen == m4
+    assert kept.found.difference(m1, m4).mean == np.inf
+    assert kept.found.error(m4).mean == pytest.approx(0.012)
+    assert kept.found.free_parameters(m4) == len(build_model("xl330", "m4").parameters.free)
+    assert (kept.found.conditions, kept.found.skipped) == (("kp",), (("mass", "one value"),))
+    assert kept.found.runs == {"a", "b"}
     for broken in ("[]", "{", '{"variants": [{}], "chosen": 1}'):
         file.write_text(broken)
         with pytest.raises(IdentificationError, match=r"crossvalidation\.json: .*cross-validate these runs again"):

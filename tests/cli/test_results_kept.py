@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench_gui.certainty import CertaintyQuestion, read_certainty, run_certainty
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from bench_gui.identify.record import ENDINGS, read_record
 from bench_gui.report import page
-from bench_gui.report.beside import SearchTrace
 from bench_gui.report.commands import identify_command
-from bench_gui.results import load_identification
+from bench_gui.report.traces import SearchTrace
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.certainty import Bootstrap, Profile, ProfilePoint, Spread
@@ -28,6 +25,9 @@ from core.identification.prior import Prior
 from core.identification.request import IdentificationRequest
 from core.placement import PlacedPoint, points_from_json, points_to_json
 from sessions import Session
+from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
+from sessions.results.identification import load_identification
+from sessions.results.record import ENDINGS, read_record
 
 RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0008_up_and_down_kp400")
 
@@ -94,7 +94,7 @@ def test_the_command_on_the_page_asks_for_every_field_again(session, monkeypatch
         assert [recording.id for recording in recordings] == list(RUNS)
         raise Reached
 
-    monkeypatch.setattr("bench_gui.identify.job.run_identification", reached)
+    monkeypatch.setattr("sessions.results.identifying.run_identification", reached)
     with pytest.raises(Reached):
         main(shlex.split(identify_command(session, request, RUNS, str(tmp_path)))[1:])
     assert {f.name: getattr(asked[0], f.name) for f in same} == {f.name: getattr(request, f.name) for f in same}

@@ -9,9 +9,9 @@ import pytest
 
 from bench_gui.cli import DAMAGED, main
 from bench_gui.examples import example_session
-from bench_gui.results import load_identification
 from core.sealed import parse_sealed
 from sessions import Annotation, Session, selection_text
+from sessions.results.identification import load_identification
 
 SENTENCE = "6 of 9 runs: 0003 damaged, 0004 excluded (slipped), 0007 not chosen; 0009 repeats 0002 byte for byte"
 

@@ -14,7 +14,6 @@ from shiboken6 import delete, isValid
 from bench_gui.app import make_application
 from bench_gui.controller import Controller
 from bench_gui.main_window import MainWindow
-from bench_gui.results import new_result_folder, save_identification
 from bench_gui.shell.tasks import RECORD
 from core.bench import Bench
 from core.identification.identify import IdentificationRequest, identify
@@ -24,6 +23,8 @@ from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from drivers.servo import ServoState
 from sessions import Session
+from sessions.results.folder import new_result_folder
+from sessions.results.identification import save_identification
 from tests.waiting import wait_until
 
 LONG = 600_000

@@ -7,16 +7,11 @@ import shutil
 import pytest
 from PySide6.QtCore import Qt
 
-from bench_gui.certainty import SUMMARY as CERTAINTY
-from bench_gui.certainty import read_certainty
 from bench_gui.cli import main
 from bench_gui.identify.certainty_panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.coverage_panel import HINT
-from bench_gui.identify.crossvalidation import ASKED, SUMMARY, Question, folder_for, newest_crossvalidation
 from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
-from bench_gui.identify.kept_crossvalidation import read_crossvalidation
 from bench_gui.identify.next_recordings import catalogue_model, next_recordings
-from bench_gui.results import load_identification
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError
@@ -24,6 +19,10 @@ from core.identification.request import IdentificationRequest
 from core.plan import GridPlan
 from core.sealed import parse_sealed
 from sessions import Session
+from sessions.results.certifying import read_certainty
+from sessions.results.crossvalidating import Question, folder_for, newest_crossvalidation, read_crossvalidation
+from sessions.results.folder import CERTAINTY, CROSSVALIDATION, CROSSVALIDATION_REQUEST
+from sessions.results.identification import load_identification
 
 FIRST_SEEN = IDENTIFY
 
@@ -203,13 +202,13 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     kept = crossvalidating.result
     (folder,) = (path for path in (session / "results").iterdir() if path != stopped)
     assert kept.folder == folder
-    assert not (stopped / SUMMARY).exists()
+    assert not (stopped / CROSSVALIDATION).exists()
 
     # The command line finds the same to the last bit.
     arguments = ["crossvalidate", session, "--by", "trajectory", "--model", "m1", "--command-path", "off"]
     assert main([*map(str, arguments), "--trials", "32", "--jobs", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
     capsys.readouterr()
-    ours, theirs = (parse_sealed((place / SUMMARY).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
+    ours, theirs = (parse_sealed((place / CROSSVALIDATION).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
     for data in (ours, theirs):
         for fit in data["fits"]:
             fit["model"].pop("provenance")
@@ -263,11 +262,11 @@ def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
     fitted = tmp_path / "results" / "fit"
     fitted.mkdir(parents=True)
     assert folder_for(question, tmp_path, fitted) == fitted
-    (fitted / ASKED).write_text(json.dumps(question.searches()))
+    (fitted / CROSSVALIDATION_REQUEST).write_text(json.dumps(question.searches()))
     assert folder_for(question, tmp_path, None) == fitted
     assert folder_for(other, tmp_path, fitted).parent == fitted.parent
     assert folder_for(other, tmp_path, fitted) != fitted
-    (fitted / ASKED).write_text("{")
+    (fitted / CROSSVALIDATION_REQUEST).write_text("{")
     assert folder_for(question, tmp_path, None) != fitted
 
 
@@ -336,7 +335,7 @@ def test_a_damaged_cross_validation_is_said(tmp_path, text):
     folder = tmp_path / "results" / "one"
     folder.mkdir(parents=True)
     assert newest_crossvalidation(tmp_path) is None
-    (folder / SUMMARY).write_text(text)
-    assert newest_crossvalidation(tmp_path) == folder
-    with pytest.raises(IdentificationError, match="cross-validat"):
-        read_crossvalidation(folder)
+    (folder / CROSSVALIDATION).write_text(text)
+    for read, place in ((newest_crossvalidation, tmp_path), (read_crossvalidation, folder)):
+        with pytest.raises(IdentificationError, match=r"crossvalidation\.json.*cross-validat"):
+            read(place)

@@ -5,11 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 
 from bench_gui.identify import certainty_panel, coverage_panel, crossvalidation_tables
-from bench_gui.identify.kept_crossvalidation import KeptFloor, KeptResult, KeptTerm, KeptTransfer
 from bench_gui.identify.messages import FittedModel
 from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
@@ -19,9 +19,13 @@ from core.catalogue import load_model
 from core.identification.certainty import ParameterCertainty
 from core.identification.evidence import Evidence, ParameterEvidence
 from core.identification.folds import Fold
-from core.identification.model_choice import CrossValidation, FoldFit, Variant
+from core.identification.model_choice import CrossValidation, Estimate, FoldFit, Variant
+from core.identification.repeatability import FloorRow
+from core.identification.terms import Term, TermCost, TermCosts
+from core.identification.transfer import TransferTable
 from core.plan import GridPlan, status
 from sessions import Annotation
+from sessions.results.crossvalidating import CrossValidated
 from tests.gui.test_forms import RUN
 
 HALF_WIDTH = 0.05
@@ -125,7 +129,13 @@ ERRORS = {
     WITH: ({"0001": 0.011}, {"0002": 0.012, "0003": 0.014}),
     RICHER: ({"0001": 0.021}, {"0002": 0.022, "0003": 0.024}),
 }
-KEPT = KeptResult(
+
+
+def cost(title, training, held_out):
+    return TermCost(term=Term(name=title, title=title), parameters=(), training=training, held_out=held_out)
+
+
+KEPT = CrossValidated(
     folder=Path("/lab"),
     found=CrossValidation(
         fits=tuple(
@@ -143,18 +153,26 @@ KEPT = KeptResult(
         )
     ),
     transfers=(
-        KeptTransfer(condition="mass", labels=("0.5 kg", "1 kg"), errors=((0.0011, 0.0022), (0.0033, 0.0044)), text=""),
+        TransferTable(
+            condition="mass",
+            variant="M1",
+            values=(0.5, 1.0),
+            runs=(1, 2),
+            errors=np.array([[0.0011, 0.0022], [0.0033, 0.0044]]),
+        ),
     ),
-    terms=(
-        KeptTerm(title="Delay", training=0.0012, held_out=-0.0034, standard_error=0.0005),
-        KeptTerm(title="Lag", training=-0.0021, held_out=math.nan, standard_error=math.nan),
+    terms=TermCosts(
+        train_mae=0.01,
+        held_out_mae=0.02,
+        terms=(
+            cost("Delay", 0.0012, Estimate(mean=-0.0034, standard_error=0.0005, runs=2, folds=1)),
+            cost("Lag", -0.0021, None),
+        ),
     ),
-    terms_text="",
     floors=(
-        KeptFloor(trajectory="sin_sin", sets=3, floor=0.0021, error=0.0063, ratio=3.0),
-        KeptFloor(trajectory="", sets=4, floor=0.0031, error=0.0124, ratio=4.0),
+        FloorRow(trajectory="sin_sin", repetitions=3, runs=6, pairs=3, floor=0.0021, difference=0.1, error=0.0063),
+        FloorRow(trajectory="", repetitions=4, runs=8, pairs=4, floor=0.0031, difference=0.1, error=0.0124),
     ),
-    floors_text="",
 )
 
 

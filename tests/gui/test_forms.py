@@ -14,7 +14,6 @@ from bench_gui.controller import Controller
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
-from bench_gui.identify.crossvalidation import Question
 from bench_gui.identify.crossvalidation_form import CrossValidationForm
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.settings_form import SettingsForm
@@ -31,6 +30,7 @@ from core.plan import GridPlan
 from core.recording import ServoSettings
 from core.trajectories import make_trajectory, trajectory_names
 from sessions import RunSummary
+from sessions.results.crossvalidating import Question
 
 EMPTY = {field.name: "" for field in fields(RunSummary)}
 RUN = RunSummary(

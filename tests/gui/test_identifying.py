@@ -10,20 +10,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
 from bench_gui.cli import main
-from bench_gui.identify.job import Watch, run_identification
 from bench_gui.identify.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
-from bench_gui.identify.record import (
-    RECORD,
-    begin_record,
-    check_resumable,
-    newest_unfinished,
-    read_record,
-    working_on,
-)
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.settings_form import INTEGRATOR_TITLES
 from bench_gui.place.rests import DOCUMENT
-from bench_gui.results import load_latest, new_result_folder
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from bench_gui.units import DEGREES
 from bench_gui.words import with_symbols
@@ -35,6 +25,10 @@ from core.identification.result import step_in_words
 from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
 from sessions import Annotation, Session
+from sessions.results.folder import RECORD, new_result_folder, working_on
+from sessions.results.identification import load_latest
+from sessions.results.identifying import Watch, run_identification
+from sessions.results.record import begin_record, check_resumable, newest_unfinished, read_record
 
 FIRST_SEEN = IDENTIFY
 

@@ -7,10 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bench_gui.certainty import read_certainty
-from bench_gui.identify.kept_crossvalidation import read_crossvalidation
-from bench_gui.identify.record import RECORD, check_resumable, read_record
-from bench_gui.results import load_identification
 from core.errors import IdentificationError
 from core.fleet.plan import FleetPlan
 from core.fleet.result import Transfer, assembled
@@ -18,6 +14,11 @@ from core.fleet.spread import Spread
 from core.identification.coverage.report import Coverage
 from core.identification.request import search_template
 from core.model import ServoModel
+from sessions.results.certifying import read_certainty
+from sessions.results.crossvalidating import read_crossvalidation
+from sessions.results.folder import RECORD
+from sessions.results.identification import load_identification
+from sessions.results.record import check_resumable, read_record
 from tests.fuzz.mutation import changed_json
 from tests.fuzz.parser import SEEDS, Parser, from_file, scratch
 
@@ -90,7 +91,7 @@ def _fleet_spread(data: bytes) -> None:
 
 def _crossvalidation(path: Path) -> None:
     kept = read_crossvalidation(path.parent)
-    assert kept.runs or not kept.found.fits
+    json.dumps(kept.to_json(), allow_nan=False)
 
 
 PARSERS = (

@@ -1,28 +1,22 @@
 """The record of an identification beside its study: what was asked of which runs, and how it ended.
 
 With it an identification that was stopped, or that a closed window or a lost machine cut short, goes on later, from
-the window as from `bench identify --resume`. A lock tells one that is being worked on from one that was left.
+the window as from `bench identify --resume`.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from core.atomic import write_atomically
 from core.errors import IdentificationError, ServoBenchError, newer
 from core.identification.request import IdentificationRequest
-from core.sealed import parse_sealed, sealed_text, warn_once
+from core.sealed import warn_once
 from core.words import counted
+from sessions.results.folder import RECORD, is_worked_on, read_file, result_folders, write_file
 
-RECORD = "identification.json"
-LOCK = ".identifying"
 FORMAT = "servobench-identification"
 VERSION = 1
 ENDINGS = ("", "stopped", "failed", "finished")
@@ -58,13 +52,7 @@ class IdentificationRecord:
             "request": self.request.to_json(),
             "ending": self.ending,
         }
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            write_atomically(self.folder / RECORD, sealed_text(data).encode())
-        except OSError as error:
-            raise IdentificationError(
-                f"{self.folder}: the identification cannot be kept ({error.strerror or error}); choose another folder"
-            ) from None
+        write_file(self.folder, RECORD, data)
 
     def ended(self, ending: str) -> IdentificationRecord:
         """Write how it ended and return the record."""
@@ -85,7 +73,7 @@ def read_record(folder: Path) -> IdentificationRecord:
     """Read a folder's record; raises IdentificationError."""
     place = folder / RECORD
     try:
-        data: Any = parse_sealed(place.read_text("utf-8"))
+        data: Any = read_file(folder, RECORD)
         if data["format"] != FORMAT or (data["version"] <= VERSION and data["ending"] not in ENDINGS):
             raise ValueError("unknown format")
         if data["version"] > VERSION:
@@ -127,12 +115,8 @@ def check_resumable(record: IdentificationRecord, request: IdentificationRequest
 
 def newest_unfinished(results: Path) -> IdentificationRecord | None:
     """The identification under a results folder that can go on, if none that was begun later has finished."""
-    try:
-        folders = sorted((entry for entry in results.iterdir() if (entry / RECORD).is_file()), reverse=True)
-    except OSError:
-        return None
     records: list[IdentificationRecord] = []
-    for folder in folders:
+    for folder in result_folders(results, RECORD):
         try:
             records.append(read_record(folder))
         except IdentificationError as error:
@@ -143,38 +127,3 @@ def newest_unfinished(results: Path) -> IdentificationRecord | None:
         if record.ending in ("", "stopped") and not is_worked_on(record.folder):
             return record
     return None
-
-
-@contextlib.contextmanager
-def working_on(folder: Path) -> Iterator[None]:
-    """Hold a folder's lock, which a dying holder loses; raises IdentificationError while another process has it."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise IdentificationError(
-            f"{folder}: the identification cannot be kept ({error.strerror or error}); choose another folder"
-        ) from None
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise IdentificationError(f"{folder}: another process identifies here; wait for it or stop it") from None
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def is_worked_on(folder: Path) -> bool:
-    """Whether a living process holds a folder's lock."""
-    try:
-        descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(descriptor)
-    return False

@@ -9,20 +9,26 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.atomic import write_atomically
 from core.errors import IdentificationError
-from core.sealed import parse_sealed, sealed_text
+from core.identification.model_choice import CrossValidation
+from core.identification.repeatability import FloorRow
+from core.identification.terms import TermCosts
+from core.identification.transfer import TransferTable
+from sessions.results.folder import (
+    CROSSVALIDATION,
+    CROSSVALIDATION_REQUEST,
+    FOLDER,
+    new_result_folder,
+    read_file,
+    result_folders,
+    working_on,
+    write_file,
+)
+from sessions.selection import Selection
 
 if TYPE_CHECKING:
-    from core.identification.model_choice import CrossValidation
-    from core.identification.repeatability import Repeatability
     from core.identification.request import IdentificationRequest
     from core.recording import Recording
-    from sessions import Selection
-
-SUMMARY = "crossvalidation.json"
-ASKED = "crossvalidation_request.json"
-"""What a folder's studies were searched for, so that they are gone on with and not mixed with others."""
 
 CONDITIONS = ("mass", "length", "kp", "trajectory")
 """Held out unless others are named."""
@@ -63,25 +69,58 @@ class CrossValidated:
     """What came of it."""
 
     found: CrossValidation
-    transfers: tuple[Mapping[str, Any], ...]
-    """As `TransferTable.to_json` makes them, by condition."""
-    terms: Mapping[str, Any] | None
-    """As `TermCosts.to_json` makes it."""
-    repeated: Repeatability
-    selection: Selection | None = None
-    """Fate of the session's other runs, where it is known."""
+    transfers: tuple[TransferTable, ...] = ()
+    terms: TermCosts | None = None
+    floors: tuple[FloorRow, ...] = ()
+    """Repeatability of each trajectory and of all, beside the chosen model's errors on held-out runs."""
+    floors_text: str = ""
+    selection: Mapping[str, Any] | None = None
+    """Fate of the session's other runs, where it is known, as `Selection.to_json` makes it."""
+    folder: Path | None = None
+    """Where it is kept, if it is."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what there is beside the `CrossValidation` under names of its own."""
-        errors = self.found.errors(self.found.choice.chosen)
         return {
             **self.found.to_json(),
-            "transfer": list(self.transfers),
-            "terms": self.terms,
-            "repeatability": [row.to_json() for row in self.repeated.table(errors)],
-            "repeatability_text": self.repeated.text(errors),
-            **({} if self.selection is None else {"selection": self.selection.to_json()}),
+            "transfer": [table.to_json() for table in self.transfers],
+            "terms": None if self.terms is None else self.terms.to_json(),
+            "repeatability": [row.to_json() for row in self.floors],
+            "repeatability_text": self.floors_text,
+            **({} if self.selection is None else {"selection": self.selection}),
         }
+
+    @classmethod
+    def from_json(cls, data: Any) -> CrossValidated:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            found, terms = CrossValidation.from_json(data), data.get("terms")
+            _ = found.choice  # there is none where every model's simulation diverges
+            return cls(
+                found=found,
+                transfers=tuple(map(TransferTable.from_json, data.get("transfer", ()))),
+                terms=None if terms is None else TermCosts.from_json(terms),
+                floors=tuple(map(FloorRow.from_json, data.get("repeatability", ()))),
+                floors_text=str(data.get("repeatability_text", "")),
+                selection=data.get("selection"),
+            )
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise IdentificationError(
+                f"no cross-validation ({type(error).__name__}): cross-validate these runs again"
+            ) from None
+
+
+def read_crossvalidation(folder: Path) -> CrossValidated:
+    """Read what a folder keeps; raises IdentificationError."""
+    place = folder / CROSSVALIDATION
+    try:
+        return replace(CrossValidated.from_json(read_file(folder, CROSSVALIDATION)), folder=folder)
+    except OSError as error:
+        raise IdentificationError(f"{place}: cannot be read ({error.strerror or error})") from None
+    except (ValueError, RecursionError) as error:
+        raise IdentificationError(f"{place}: no cross-validation ({error}): cross-validate these runs again") from None
+    except IdentificationError as error:
+        raise IdentificationError(f"{place}: {error}") from None
 
 
 def run_crossvalidation(
@@ -100,17 +139,15 @@ def run_crossvalidation(
     selection: kept with the result. What is complete when should_stop says so is kept; should_yield: as `identify`.
     Raises IdentificationError, InputError.
     """
-    from bench_gui.identify.record import working_on
-
     with working_on(folder) if folder is not None else contextlib.nullcontext():
-        kept: Mapping[str, Any] = {}
+        kept = None
         if folder is not None:
             kept = _kept(question, folder)
-            _write(folder, ASKED, question.searches())
+            write_file(folder, CROSSVALIDATION_REQUEST, question.searches())
         made = _cross_validate(question, recordings, folder, kept, told, should_stop, should_yield)
-        made = replace(made, selection=selection)
+        made = replace(made, folder=folder, selection=None if selection is None else selection.to_json())
         if folder is not None:
-            _write(folder, SUMMARY, made.to_json())
+            write_file(folder, CROSSVALIDATION, made.to_json())
     return made
 
 
@@ -119,38 +156,26 @@ def folder_for(question: Question, results: Path, beside: Path | None) -> Path:
 
     results: the place of a session's results; beside: folder of the identification in sight.
     """
-    from bench_gui.results import new_result_folder
-
-    for folder in _folders(results, ASKED):
-        with contextlib.suppress(OSError, ValueError):
-            if parse_sealed((folder / ASKED).read_text("utf-8")) == question.searches():
-                return folder
-    if beside is not None and not (beside / ASKED).exists() and not (beside / SUMMARY).exists():
+    for folder in result_folders(results / FOLDER, CROSSVALIDATION_REQUEST):
+        if _asked(folder) == question.searches():
+            return folder
+    if beside is not None and not any((beside / name).exists() for name in (CROSSVALIDATION_REQUEST, CROSSVALIDATION)):
         return beside
     return new_result_folder(results)
 
 
-def newest_crossvalidation(results: Path) -> Path | None:
-    """Folder of the cross-validation a session keeps that was written last; None when there is none."""
-    kept = [((folder / SUMMARY).stat().st_mtime, folder) for folder in _folders(results, SUMMARY)]
-    return max(kept)[1] if kept else None
-
-
-def _folders(results: Path, file: str) -> list[Path]:
-    """Result folders with a file, the newest first."""
-    from bench_gui.results import FOLDER
-
-    try:
-        return sorted((entry for entry in (results / FOLDER).iterdir() if (entry / file).is_file()), reverse=True)
-    except OSError:
-        return []
+def newest_crossvalidation(results: Path) -> CrossValidated | None:
+    """The one a session keeps that was written last; None when there is none. Raises IdentificationError."""
+    folders = result_folders(results / FOLDER, CROSSVALIDATION)
+    newest = max(folders, key=lambda folder: (folder / CROSSVALIDATION).stat().st_mtime, default=None)
+    return None if newest is None else read_crossvalidation(newest)
 
 
 def _cross_validate(
     question: Question,
     recordings: Sequence[Recording],
     folder: Path | None,
-    kept: Mapping[str, Any],
+    kept: CrossValidated | None,
     told: Told,
     should_stop: Callable[[], bool],
     should_yield: Callable[[], bool],
@@ -182,12 +207,10 @@ def _cross_validate(
         on_progress=progressed,
     )
     chosen = found.choice.chosen
-    conditions = dict.fromkeys(fold.condition for fold in found.folds)
-    same = kept.get("chosen") == chosen.name
-    tables: dict[str, Mapping[str, Any]] = {
-        table["condition"]: table for table in (kept.get("transfer", ()) if same else ())
-    }
-    for condition in conditions if question.transfer else ():
+    if kept is not None and kept.found.choice.chosen.name != chosen.name:
+        kept = None
+    tables = {table.condition: table for table in (kept.transfers if kept else ())}
+    for condition in found.conditions if question.transfer else ():
         if condition in tables:
             continue
         if should_stop():
@@ -208,10 +231,10 @@ def _cross_validate(
             if not should_stop():
                 raise
             break
-        tables[condition] = table.to_json()
+        tables[condition] = table
     fold = found.folds[0]
-    terms: Mapping[str, Any] | None = kept.get("terms") if same and kept["folds"][0] == fold.to_json() else None
-    if question.terms and (terms is None or terms.get("stopped")) and not should_stop():
+    terms = kept.terms if kept and kept.found.folds[0] == fold else None
+    if question.terms and (terms is None or terms.stopped) and not should_stop():
         fit = found.fit(chosen, fold)
         terms = term_costs(
             fit.model,
@@ -221,31 +244,28 @@ def _cross_validate(
             should_stop=should_stop,
             should_yield=should_yield,
             on_progress=lambda term, done: told(done, f"without {term.title}"),
-        ).to_json()
-    repeated = repeatability(recordings, request.dt)
-    transfers = tuple(tables[condition] for condition in conditions if condition in tables)
-    return CrossValidated(found=found, transfers=transfers, terms=terms, repeated=repeated)
+        )
+    repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
+    return CrossValidated(
+        found=found,
+        transfers=tuple(tables[condition] for condition in found.conditions if condition in tables),
+        terms=terms,
+        floors=repeated.table(errors),
+        floors_text=repeated.text(errors),
+    )
 
 
-def _kept(question: Question, folder: Path) -> Mapping[str, Any]:
-    """What a folder keeps of the same searches; empty where it keeps none that can be read."""
-    from bench_gui.identify.kept_crossvalidation import KeptResult
-
+def _kept(question: Question, folder: Path) -> CrossValidated | None:
+    """What a folder keeps of the same searches; None where it keeps nothing that can be read."""
     try:
-        if parse_sealed((folder / ASKED).read_text("utf-8")) != question.searches():
-            return {}
-        data = parse_sealed((folder / SUMMARY).read_text("utf-8"))
-        KeptResult.from_json(data, folder)
-    except (OSError, ValueError, RecursionError, IdentificationError):
-        return {}
-    return data
+        return read_crossvalidation(folder) if _asked(folder) == question.searches() else None
+    except IdentificationError:
+        return None
 
 
-def _write(folder: Path, name: str, data: dict[str, Any]) -> None:
-    text = sealed_text(data)
+def _asked(folder: Path) -> Any:
+    """What the folder's studies were searched for; None where that cannot be read."""
     try:
-        write_atomically(folder / name, text.encode())
-    except OSError as error:
-        raise IdentificationError(
-            f"{folder / name}: cannot be written ({error.strerror or error}); choose another folder"
-        ) from None
+        return read_file(folder, CROSSVALIDATION_REQUEST)
+    except (OSError, ValueError, RecursionError):
+        return None

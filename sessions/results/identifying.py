@@ -8,22 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bench_gui.identify.record import (
-    RECORD,
-    IdentificationRecord,
-    begin_record,
-    check_resumable,
-    read_record,
-    working_on,
-)
-from bench_gui.results import save_identification
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.identification.split import Split, split_recordings
 from core.identification.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
-from sessions import Selection, Session
+from sessions.results.folder import RECORD, working_on
+from sessions.results.identification import save_identification
+from sessions.results.record import IdentificationRecord, begin_record, check_resumable, read_record
+from sessions.selection import Selection
+from sessions.store import Session
 
 
 @dataclass(frozen=True, eq=False)

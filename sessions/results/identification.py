@@ -1,26 +1,19 @@
-"""Results of an identification as files: one model file each, and a summary that names them.
-
-The window, `bench identify` and the demo write them by the same function; a session keeps those of its own runs
-under `results/`, one folder an identification.
-"""
+"""What was identified, as files: one of each model, and `result.json` about all of them."""
 
 from __future__ import annotations
 
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_atomically
 from core.errors import InputError, ServoBenchError
 from core.friction import FRICTION_MODELS
-from core.sealed import parse_sealed, sealed_text, warn_once
+from core.sealed import sealed_text, warn_once
+from sessions.results.folder import CROSSVALIDATION, FOLDER, RECORD, RESULT, read_file, result_folders
 
 if TYPE_CHECKING:
     from core.identification.result import Identification
     from core.model import ServoModel
-
-SUMMARY = "result.json"
-FOLDER = "results"
 
 
 def save_identification(identification: Identification, folder: Path) -> list[Path]:
@@ -38,7 +31,7 @@ def save_identification(identification: Identification, folder: Path) -> list[Pa
             _write(file, result.model.to_json_text())
             files.append(file)
             rows.append(result.to_json(file))
-        summary = folder / SUMMARY
+        summary = folder / RESULT
         _write(summary, sealed_text(rows, allow_nan=True))
     except OSError as error:
         raise InputError(
@@ -60,15 +53,15 @@ def load_identification(folder: Path) -> Identification:
     Results written by the demo, or by programs of one's own, have no record: what was asked is then known as far as
     their models say. A cross-validation beside it decides between the models, see `with_crossvalidation`.
     """
-    from bench_gui.identify.record import RECORD, read_record
     from core.errors import IdentificationError
     from core.identification.request import IdentificationRequest
     from core.identification.result import Identification, ModelResult
     from core.identification.split import Split
     from core.model import ServoModel
+    from sessions.results.record import read_record
 
     try:
-        rows: Any = parse_sealed((folder / SUMMARY).read_text("utf-8"))
+        rows: Any = read_file(folder, RESULT)
         results = tuple(ModelResult.from_json(row, ServoModel.read(folder / f"{row['model']}.json")) for row in rows)
         origin = results[0].model.provenance
         split = Split(str(origin["split"]), tuple(origin["train"]), tuple(origin["validation"]))
@@ -98,38 +91,17 @@ def load_identification(folder: Path) -> Identification:
 
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     """The identification judged by the cross-validation in a folder; as it is where there is none that can be used."""
-    from bench_gui.identify.crossvalidation import SUMMARY as CROSSVALIDATION
     from core.errors import IdentificationError
     from core.identification.model_choice import CrossValidation
 
     try:
-        data = parse_sealed((folder / CROSSVALIDATION).read_text("utf-8"))
-        return found.judged_by(CrossValidation.from_json(data))
+        return found.judged_by(CrossValidation.from_json(read_file(folder, CROSSVALIDATION)))
     except FileNotFoundError:
         return found
     except (OSError, ValueError, RecursionError, IdentificationError) as error:
         # The report says why as well.
         warn_once(f"{folder / CROSSVALIDATION}: the models are not judged by it: {error}")
         return found
-
-
-def new_result_folder(session: Path) -> Path:
-    """A folder for the next identification of a session that can be written to; not created yet."""
-    stamp = datetime.now().strftime("%Y-%m-%dT%H-%M-%S")
-    wanted = session / FOLDER / stamp
-    number = 1
-    while wanted.exists():
-        number += 1
-        wanted = session / FOLDER / f"{stamp}_{number}"
-    return wanted
-
-
-def result_folders(results: Path) -> list[Path]:
-    """Folders of the identifications kept under a folder, the newest first; none when it cannot be read."""
-    try:
-        return sorted((entry for entry in results.iterdir() if (entry / SUMMARY).is_file()), reverse=True)
-    except OSError:
-        return []
 
 
 def load_latest(session: Path) -> list[ServoModel]:

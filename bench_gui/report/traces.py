@@ -1,9 +1,8 @@
-"""What lies beside a result: the journal of its search, and the cross-validation that was made of the same runs."""
+"""How the searches of a result went, from the journal beside it."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bench_gui.identify import kept_crossvalidation
-from bench_gui.identify.crossvalidation import SUMMARY
-from bench_gui.identify.kept_crossvalidation import KeptResult
 from core.errors import IdentificationError
-from core.identification.model_choice import Choice, CrossValidation, Variant
 from core.identification.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 
 Array = NDArray[np.float64]
@@ -107,74 +102,4 @@ def _trace(friction: str, repeat: int, study: Any) -> SearchTrace | None:
         total=int(counts[-1]),
         surrogate=int(np.diff(counts, prepend=0.0)[~judged].sum()),
         descents=1 + max(int(trial.user_attrs["descent"]) for trial in trials),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedVariant:
-    """One row of a cross-validation; rad, infinite where a simulation diverges."""
-
-    name: str
-    friction: str
-    free_parameters: int
-    error: float
-    standard_error: float
-    difference: float
-    """To the best variant, run by run."""
-    difference_error: float
-    chosen: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class KeptCrossValidation:
-    """What the page shows of a cross-validation."""
-
-    variants: tuple[JudgedVariant, ...]
-    choice: str
-    conditions: tuple[str, ...]
-    """What was held out."""
-    runs: frozenset[str]
-    skipped: tuple[tuple[str, str], ...]
-    terms: str
-    """What each term of the chosen model buys, in words; empty where it was not asked for."""
-    transfer: tuple[str, ...]
-    """Whether the chosen model transfers, in words, by condition."""
-
-    def made_of(self, runs: Collection[str]) -> bool:
-        """Whether it was made of these runs."""
-        return self.runs == frozenset(runs)
-
-    @classmethod
-    def of(cls, kept: KeptResult) -> KeptCrossValidation:
-        """What was read; raises IdentificationError where every model's simulation diverges."""
-        found, choice = kept.found, kept.found.choice
-        return cls(
-            variants=tuple(_judged(found, variant, choice) for variant in found.variants),
-            choice=choice.text,
-            conditions=tuple(dict.fromkeys(fit.fold.condition for fit in found.fits)),
-            runs=kept.runs,
-            skipped=found.skipped,
-            terms=kept.terms_text,
-            transfer=tuple(table.text for table in kept.transfers),
-        )
-
-
-def read_crossvalidation(folder: Path | None) -> KeptCrossValidation:
-    """The cross-validation in a result's folder; raises IdentificationError."""
-    if folder is None or not (folder / SUMMARY).is_file():
-        raise IdentificationError(f"no {SUMMARY} lies beside the result")
-    return KeptCrossValidation.of(kept_crossvalidation.read_crossvalidation(folder))
-
-
-def _judged(found: CrossValidation, variant: Variant, choice: Choice) -> JudgedVariant:
-    error, gap = found.error(variant), found.difference(variant, choice.best)
-    return JudgedVariant(
-        name=variant.name,
-        friction=variant.friction,
-        free_parameters=len(found.fit(variant, found.folds[0]).model.parameters.free),
-        error=error.mean,
-        standard_error=error.standard_error,
-        difference=gap.mean,
-        difference_error=gap.standard_error,
-        chosen=variant == choice.chosen,
     )

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.atomic import write_atomically
 from core.errors import IdentificationError
-from core.sealed import parse_sealed, sealed_text
+from sessions.results.folder import CERTAINTY, read_file, working_on, write_file
+from sessions.results.identification import load_identification
+from sessions.selection import selection_damage, selection_text
+from sessions.store import Session
 
 if TYPE_CHECKING:
     from core.identification.certainty import Bootstrap, Certainty, Profile
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from core.identification.result import Identification, ModelResult
     from core.model import ServoModel
 
-SUMMARY = "certainty.json"
 DRAWS = 20
 PROFILED = "flagged"
 """Parameters that are profiled unless others are named."""
@@ -57,8 +58,6 @@ def run_certainty(
     What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
     InputError.
     """
-    from bench_gui.identify.record import working_on
-    from bench_gui.results import load_identification
     from core.identification.certainty import parameters_named
 
     found = load_identification(question.folder)
@@ -70,7 +69,7 @@ def run_certainty(
         )
     with working_on(question.folder):
         made = _computed(question, found, result, names, told, should_stop, should_yield)
-        _write(question.folder, made)
+        write_file(question.folder, CERTAINTY, made.to_json())
     return made
 
 
@@ -78,27 +77,15 @@ def read_certainty(folder: Path | None, model: ServoModel) -> Certainty:
     """Read what a result's folder keeps about a model; raises IdentificationError where that is nothing."""
     from core.identification.certainty import Certainty
 
-    if folder is None or not (folder / SUMMARY).is_file():
-        raise IdentificationError(f"no {SUMMARY} lies beside the result")
+    if folder is None or not (folder / CERTAINTY).is_file():
+        raise IdentificationError(f"no {CERTAINTY} lies beside the result")
     try:
-        kept = Certainty.from_json(parse_sealed((folder / SUMMARY).read_text("utf-8")))
+        kept = Certainty.from_json(read_file(folder, CERTAINTY))
     except (OSError, ValueError, RecursionError) as error:
-        raise IdentificationError(f"{SUMMARY} cannot be read ({error})") from None
+        raise IdentificationError(f"{CERTAINTY} cannot be read ({error})") from None
     if not kept.made_of(model):
-        raise IdentificationError(f"{SUMMARY} is of another {kept.friction.upper()} or of another fit")
+        raise IdentificationError(f"{CERTAINTY} is of another {kept.friction.upper()} or of another fit")
     return kept
-
-
-def folder_named(session: Path, name: str | None) -> Path:
-    """Folder of an identification: the name of one that a session keeps, or any folder; None: the newest one."""
-    from bench_gui.places import results_home
-    from bench_gui.report.of_session import newest_result_folder
-    from bench_gui.results import FOLDER
-
-    if name is None:
-        return newest_result_folder(session)
-    kept = results_home(session) / FOLDER / name
-    return kept if kept.is_dir() else Path(name)
 
 
 def _result(found: Identification, friction: str | None) -> ModelResult:
@@ -123,7 +110,6 @@ def _computed(
     from core.identification.bootstrap import bootstrap
     from core.identification.certainty import certainty
     from core.identification.profile import Optimum, profile
-    from sessions import Session
 
     opened = Session.open(question.session)
     runs = [run.id for run in opened.runs() if run.id in found.split.train]
@@ -188,8 +174,6 @@ def _prior(found: Identification, result: ModelResult) -> Prior:
 
 
 def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[str]:
-    from sessions import selection_damage, selection_text
-
     selection, damage = selection_text(origin), selection_damage(origin)
     notes = [f"identified from {selection}{f'; {damage}' if damage else ''}"] if selection else []
     if changed:
@@ -199,13 +183,3 @@ def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[
             "the points placed by hand that the fit has used are left out here: intervals are those of the runs alone"
         )
     return notes
-
-
-def _write(folder: Path, made: Certainty) -> None:
-    text = sealed_text(made.to_json())
-    try:
-        write_atomically(folder / SUMMARY, text.encode())
-    except OSError as error:
-        raise IdentificationError(
-            f"{folder / SUMMARY}: cannot be written ({error.strerror or error}); make the folder writable"
-        ) from None
