@@ -19,7 +19,7 @@ from core.export.approximation import Form
 from core.export.bam_json import firmware
 from core.export.carrying import Carried
 from core.export.grid import bench_grid, mean_errors
-from core.export.notes import missing_terms
+from core.export.notes import missing_terms, zero_comment
 from core.export.reference_drive import STEP, Limits, delay_steps, engine_errors, in_engine_order
 from core.export.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
@@ -144,7 +144,7 @@ Delays are in steps of the physics, here of {timestep * 1e3:g} ms.
 
 from isaaclab.actuators import BamActuatorCfg, BamMotorCfg
 
-MOTOR = BamMotorCfg(
+{zero_comment(held, "# ", "Goals plus that are the joint's.")}MOTOR = BamMotorCfg(
 {fields(motor_of(held))})
 DEPLOYMENT = dict(
 {fields(deployment_of(held, settings, timestep))})
@@ -192,6 +192,7 @@ def drive_usda(model: ServoModel, held: ServoModel, bench: Bench, settings: Serv
         lines.append(f"        {kind} newton:{camel} = {text}\n")
     actuator = (
         f'    def NewtonActuator "Servo" (\n        prepend apiSchemas = ["{API}"]\n    )\n    {{\n'
+        f"{zero_comment(held, '        # ')}"
         f"        rel newton:targets = </Pendulum/Joint>\n{''.join(lines)}    }}\n"
     )
     return pendulum_text(applied, model, bench, attributes, f"\n{actuator}")

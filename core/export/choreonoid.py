@@ -34,7 +34,7 @@ from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
-from core.export.notes import settings_note
+from core.export.notes import settings_note, zero_comment
 from core.export.protocol import held_commands, measured
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
@@ -76,7 +76,8 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     body_file, friction_file = f"{name}.pendulum.body", f"{name}.friction.yaml"
     contents = {
         body_file: _dump(body_of(name, drive, bench, offset)),
-        friction_file: _dump(_friction_of(friction, drive)),
+        friction_file: zero_comment(model, "# ", "Goals plus that are the joint's.")
+        + _dump(_friction_of(friction, drive)),
     }
     meanings = {
         body_file: f"body (format_version 2.0, degrees): pendulum, {bench.mass:g} kg at {bench.length:g} m",

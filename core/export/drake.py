@@ -25,7 +25,7 @@ from core.export.files import printable, readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import numbers, pendulum_inertial
-from core.export.notes import settings_note
+from core.export.notes import settings_note, zero_comment
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
@@ -98,6 +98,8 @@ def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSet
     for entry in ("ixy", "ixz", "iyz"):
         _add(tensor, entry, 0.0)
     joint = ET.SubElement(body, "joint", name=JOINT, type="revolute")
+    if zero_comment(model):
+        joint.append(ET.Comment(f" {zero_comment(model)} "))
     ET.SubElement(joint, "parent").text = "world"
     ET.SubElement(joint, "child").text = LINK
     axis = ET.SubElement(joint, "axis")

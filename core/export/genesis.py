@@ -41,7 +41,7 @@ from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
-from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note
+from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
 from core.export.programs import require_unchanged
 from core.export.protocol import by_condition, measured, tilted
 from core.export.servo_file import servo_text, standalone_text
@@ -86,7 +86,7 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         if settings.ki > 0.0:
             raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
         drive, error, said = _plain(model, bench, settings)
-        text, how = drive_text(drive), [*said, lead_note(options.timestep), *_PLAIN_NOTES]
+        text, how = drive_text(drive | zero_number(model)), [*said, lead_note(options.timestep), *_PLAIN_NOTES]
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         numbers: text,

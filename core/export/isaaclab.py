@@ -28,7 +28,7 @@ from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, in
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
-from core.export.notes import bristle_notes
+from core.export.notes import bristle_notes, zero_number
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
 from core.export.reference_drive import STEP
@@ -52,11 +52,12 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     name = slug(model.title)
     servo, motor, example = f"{name}.servo.json", f"{name}.dcmotor.json", f"{name}.isaaclab.py"
     plain, loss = _plain(model, bench, settings)
+    numbers = {"format": "servobench-dcmotor", **dc_motor(plain, settings), **zero_number(model)}
     bam, bam_meanings, bam_notes = _bam_files(model, bench, settings, options.timestep)
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
-        motor: json.dumps({"format": "servobench-dcmotor", **dc_motor(plain, settings)}, indent=1) + "\n",
+        motor: json.dumps(numbers, indent=1) + "\n",
         example: _example(servo, motor, options.timestep),
         **bam,
     }

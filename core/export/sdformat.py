@@ -25,7 +25,7 @@ from core.export.drive_fit import require_gains, torque_law
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
-from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import measured, tilted
 from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
 from core.friction import CONTACTS
@@ -113,6 +113,8 @@ def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> 
     ET.SubElement(base, "parent").text = "world"
     ET.SubElement(base, "child").text = "base"
     joint = ET.SubElement(bench_model, "joint", name=JOINT, type="revolute")
+    if zero_comment(model):
+        joint.append(ET.Comment(f" {zero_comment(model)} "))
     ET.SubElement(joint, "parent").text = "base"
     ET.SubElement(joint, "child").text = "pendulum"
     ET.SubElement(joint, "pose", relative_to="base").text = "0 0 0 0 0 0"

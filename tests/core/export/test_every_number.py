@@ -455,7 +455,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
     else:
         found = json.loads(text(".servo.json"))
         head = {name: found.pop(name) for name in ("format", "version", "title", "law", "written_kp")}
-        assert found.pop("zero_offset") == 0.11
+        assert (found.pop("zero_offset"), found.pop("joint_zero")) == (0.11, 0.0)
         assert head == {"format": "servobench-servo", "version": 1, "title": "unlike", "law": law, "written_kp": KP}
     assert {name: value for name, value in found.items() if name in named} == pytest.approx(named)
     assert {name: value for name, value in found.items() if name not in named and value != 0.0} == {}
