@@ -27,7 +27,7 @@ from core.export.grid import GridRun, bench_grid, converged_positions, default_b
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import measured, tilted
-from core.export.sdformat_reading import CONTROLLER, JOINT, MODEL, VERSION, GzServo, read_world, simulate_gz
+from core.export.sdformat_reading import CONTROLLER, JOINT, VERSION, GzServo, read_world, simulate_gz
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -73,9 +73,14 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "of your own, with the C header of target `c`, set the joint's force instead.",
     ]
     meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
-    readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, gz))
+    readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, model_name(model), gz))
     files = write_files(folder, contents, model, "sdformat", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=1e3 * float(errors.mean()))
+
+
+def model_name(model: ServoModel) -> str:
+    """Name of the pendulum's model, of which its topic is made: another for each export, and valid in ROS, too."""
+    return f"servo_{slug(model.title).replace('-', '_')}"
 
 
 def gz_servo(written: ServoModel, settings: ServoSettings) -> GzServo:
@@ -105,7 +110,7 @@ def world_element(model: ServoModel, gz: GzServo, bench: Bench, step: float) -> 
         ET.SubElement(physics, name).text = numbers(value)
     for file, name in SYSTEMS:
         ET.SubElement(world, "plugin", filename=file, name=name)
-    bench_model = ET.SubElement(world, "model", name=MODEL)
+    bench_model = ET.SubElement(world, "model", name=model_name(model))
     ET.SubElement(bench_model, "pose").text = "0 0 0.5 0 0 0"
     ET.SubElement(bench_model, "link", name="base")
     bench_model.append(_pendulum_link(model, gz, bench))
@@ -215,7 +220,7 @@ def _plugin(gz: GzServo, joint: str) -> ET.Element:
     return plugin
 
 
-def _usage(world: str, gz: GzServo) -> str:
+def _usage(world: str, name: str, gz: GzServo) -> str:
     parts = [_limit(gz, -math.pi, math.pi), _dynamics(gz), _plugin(gz, "elbow")]
     for part in parts:
         ET.indent(part)
@@ -223,7 +228,7 @@ def _usage(world: str, gz: GzServo) -> str:
     return f"""\
 ```sh
 gz sim {world}
-gz topic -t /model/{MODEL}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
+gz topic -t /model/{name}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
 ```
 
 In your robot's `joint/axis`, with `lower` and `upper` as your mechanism has them:

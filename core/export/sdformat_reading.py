@@ -37,7 +37,7 @@ from core.trajectories import make_trajectory
 Array = NDArray[np.float64]
 
 VERSION, EARLIER_VERSION = "1.9", "1.12"
-JOINT, MODEL = "servo", "servo_bench"
+JOINT = "servo"
 CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 NO_ARMATURE = 1e-9
 """Inertia left to a servo whose armature is in the pendulum [kg·m²]."""
@@ -197,9 +197,9 @@ SDF = Rule(required={"version": one_of(VERSION, EARLIER_VERSION)}, children={"wo
 def read_world(path: Path) -> tuple[GzServo, Bench, float]:
     """Servo, pendulum (armature included) and step [s] of a world; raises ExportError for another world."""
     world = read_xml(path, "sdf", SDF).find("world")
-    model = None if world is None else world.find(f"model[@name='{MODEL}']")
+    model = None if world is None else world.find("model")
     if world is None or model is None:
-        raise ExportError(f"{path}: there is no model {MODEL} in it")
+        raise ExportError(f"{path}: there is no model in it")
     link, joint, plugin = model.find("link[@name='pendulum']"), model.find(f"joint[@name='{JOINT}']"), None
     plugins = model.findall("plugin")
     if len(plugins) == 1 and value_of(plugins[0], "joint_name") == JOINT:

@@ -1,5 +1,6 @@
 """SDFormat 1.9 and gz-sim: a world of the format, the plugin's rule, and a servo that is exact while it is driven."""
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
+from core.export import export_model
 from core.export.contract import ServoOptions
 from core.export.files import README, slug
 from core.export.grid import GridRun, default_bench
@@ -76,6 +78,19 @@ class TestNumbers:
         assert "where the servo is never released" in text
         assert all(note in text for note in result.notes)
 
+    def test_two_servos_stand_in_one_world(self, tmp_path):
+        """Models and topics are named after the exports; a world of an earlier version is read as before."""
+        for kp in (200.0, 400.0):
+            export_model(load_model("xl330", "m1"), "sdformat", tmp_path, kp=kp)
+        files = sorted(tmp_path.glob("*.pendulum.sdf"))
+        names = [model.attrib["name"] for file in files for model in ET.parse(file).getroot().iter("model")]
+        assert len(set(names)) == 2
+        readme = (tmp_path / README).read_text("utf-8")
+        assert sorted(re.findall(r"/model/(\w+)/joint/servo/0/cmd_pos", readme)) == sorted(names)
+        before = read_world(files[0])
+        files[0].write_text(files[0].read_text("utf-8").replace(names[0], "servo_bench"), encoding="utf-8")
+        assert read_world(files[0]) == before
+
     def test_a_name_that_is_markup(self, tmp_path):
         model = replace(load_model("xl330", "m1"), name='"><script>]]>../../a')
 
@@ -125,15 +140,17 @@ class TestWorld:
 
     @settings(max_examples=30)
     @given(hostile_names)
-    def test_no_name_reaches_the_world(self, tmp_path_factory, name):
+    def test_a_name_reaches_the_world_in_letters_and_figures(self, tmp_path_factory, name):
         path = tmp_path_factory.getbasetemp() / "names.sdf"
         plain, named = (
-            ET.tostring(world_element(replace(load_model("mx106", "m1"), name=n), GZ, PENDULUM, 0.001))
-            for n in ("plain", name)
+            world_element(replace(load_model("mx106", "m1"), name=n), GZ, PENDULUM, 0.001) for n in ("plain", name)
         )
-        path.write_bytes(named)
+        path.write_bytes(ET.tostring(named))
+        (model,) = named.iter("model")
 
-        assert named == plain
+        assert re.fullmatch("servo_[a-z0-9_]+", model.attrib["name"])
+        model.set("name", "servo_plain")
+        assert ET.tostring(named) == ET.tostring(plain)
         assert read_world(path)[0].p_gain == GZ.p_gain
 
     @pytest.mark.parametrize(
