@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from core.errors import ExportError
 from core.export.carrying import Carried, compared
-from core.export.contract import Exporter, ExportResult
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Exporter, ExportResult, exported
+from core.export.files import slug
 from core.export.grid import GridRun, bench_grid, default_bench, mean_errors, own_motion
 from core.friction import CONTACTS
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
@@ -70,9 +70,8 @@ def write_bam(model: ServoModel, folder: Path, options: BamOptions) -> ExportRes
     if found.carried is not None:
         contents[other] = bam_text(found.carried.model)
         meanings[other] = f"values carried over to Rhoban/bam's integrator at {step} ms, for nothing else"
-    readme = readme_section(model, "parameter file of Rhoban/bam", meanings, notes)
-    files = write_files(folder, contents, model, "bam", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=found.plain.mean_mrad)
+    what, error = "parameter file of Rhoban/bam", found.plain.mean_mrad
+    return exported(folder, model, "bam", what, contents, meanings, notes, error_mrad=error)
 
 
 def in_bam(model: ServoModel) -> tuple[ServoModel, list[str]]:

@@ -28,10 +28,10 @@ from core.export.choreonoid_friction import (
     friction_constants,
     simulate_choreonoid,
 )
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
-from core.export.files import readme_section, slug, write_files
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note, zero_comment
@@ -99,9 +99,9 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
         "Body files have no friction: it is the customizer's. Torque off is an effort of 0; friction stays.",
         "Friction M3–M6 depends on loads that a customizer does not see; the C header of target `c` holds it.",
     ]
-    readme = readme_section(model, "Choreonoid", meanings, notes, _USAGE)
-    files = write_files(folder, contents, model, "choreonoid", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+    return exported(
+        folder, model, "choreonoid", "Choreonoid", contents, meanings, notes, _USAGE, error_mrad=fit.error_mrad
+    )
 
 
 def _friction_on(model: ServoModel, drive: Drive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:

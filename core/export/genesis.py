@@ -30,13 +30,13 @@ from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drive import Drive
 from core.export.drive import as_model as drive_as_model
 from core.export.drive_fit import fit_drive
 from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
 from core.export.envelope_drive import as_model as envelope_as_model
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.files import printable, slug
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
@@ -104,9 +104,8 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         f"{bench.gravity:g} m/s² along -z, `SimOptions(gravity=...)`.",
         settings_note(settings),
     ]
-    readme = readme_section(model, "Genesis", meanings, notes, _usage(numbers, scene, options.drive))
-    files = write_files(folder, contents, model, "genesis", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+    usage = _usage(numbers, scene, options.drive)
+    return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, error)
 
 
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], float, list[str]]:

@@ -25,8 +25,8 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
 from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes, zero_number
 from core.export.programs import engine, program, require_unchanged
@@ -82,9 +82,9 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         loss,
         *bristle_notes(model, "a reset of the environment"),
     ]
-    readme = readme_section(model, "Isaac Lab", meanings, notes, _usage(servo, motor, options.timestep))
-    files = write_files(folder, contents, model, "isaaclab", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "isaaclab", "Isaac Lab", contents, meanings, notes, _usage(servo, motor, options.timestep)
+    )
 
 
 def _bam_files(

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_element, xml_text
 from core.export.notes import bristle_notes
@@ -74,9 +74,9 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         *bristle_notes(model, "a reset of the environment"),
         *bam_notes,
     ]
-    readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo) + bam_usage)
-    files = write_files(folder, contents, model, "mjlab", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "mjlab", "mjlab and MuJoCo Warp", contents, meanings, notes, _usage(servo) + bam_usage
+    )
 
 
 def _for_bam(

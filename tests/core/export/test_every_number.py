@@ -166,6 +166,7 @@ def test_urdf(law, tmp_path):
             "friction": 0.19,
             "viscous": 0.037,
             "armature": 0.013,
+            "zero_offset": 0.11,
         }
     )
     gains = yaml.safe_load(text(".controller.yaml"))
@@ -233,6 +234,7 @@ def test_genesis(law, tmp_path):
     text = exported("genesis", law, tmp_path, drive="plain")
     stiffness, velocity_gain, limit = torques(law)
     data = json.loads(text(".genesis.json"))
+    assert data.pop("zero_offset") == 0.11
     assert (data.pop("format"), data.pop("version")) == ("servobench-drive", 1)
     assert data == pytest.approx(
         {
@@ -255,7 +257,7 @@ def test_isaaclab(law, tmp_path):
     stiffness, velocity_gain, limit = torques(law)
     voltage = law == "voltage"
     data = json.loads(text(".dcmotor.json"))
-    assert data.pop("format") == "servobench-dcmotor"
+    assert (data.pop("format"), data.pop("zero_offset")) == ("servobench-dcmotor", 0.11)
     assert data == pytest.approx(
         {
             "stiffness": stiffness,
