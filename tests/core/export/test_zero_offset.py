@@ -188,3 +188,32 @@ def test_the_torch_program_adds_the_joints_zero():
     for read in (program("servobench_torch").read_servo, program("servobench_servo").load_zero):
         with pytest.raises(ValueError, match="is no angle"):
             read(servo | {"joint_zero": "up"})
+
+
+def test_the_drive_for_newton_adds_the_joints_zero():
+    newton = pytest.importorskip("newton", reason="newton is not installed")
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    drive = program("servobench_newton")
+    servo = servo_numbers(MODEL, MODEL.default_settings())
+
+    def moved(zero, hangs_at, start):
+        builder = newton.ModelBuilder()
+        joint = drive.pendulum(builder, 0.1, 0.1, 1e-4, hangs_at)
+        drive.add_servo(builder, joint, servo | {"joint_zero": zero}, load_inertia=1e-3)
+        model = builder.finalize(device="cpu")
+        solver = newton.solvers.SolverFeatherstone(model, angular_damping=0.0)
+        state, after, control = model.state(), model.state(), model.control()
+        (actuator,) = model.actuators
+        memory = actuator.state(), actuator.state()
+        state.joint_q.fill_(start)
+        positions = []
+        for k in range(STEPS):
+            control.joint_target_q.fill_(goal(k))
+            control.joint_f.zero_()
+            actuator.step(state, control, *memory, dt=STEP)
+            solver.step(state, after, control, None, STEP)
+            state, after = after, state
+            positions.append(float(state.joint_q.numpy()[0]))
+        return positions
+
+    require_same(moved(0.0, OFFSET, 0.0), moved(OFFSET, 0.0, OFFSET))
