@@ -24,6 +24,7 @@ TITLES = {
     "mjlab": "mjlab",
     "isaaclab": "Isaac Lab",
     "drake": "Drake",
+    "newton": "Newton",
     "pybullet": "PyBullet",
     "genesis": "Genesis",
     "usd": "USD",

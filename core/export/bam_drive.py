@@ -10,26 +10,24 @@ braking and release delay have no parameter.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
 
 from core.bench import Bench
 from core.export.approximation import Form
-from core.export.bam_json import as_peer, firmware
-from core.export.grid import bench_grid, converged_positions, default_bench, mean_errors, own_motion
-from core.export.notes import missing_terms
+from core.export.bam_json import firmware
+from core.export.carrying import Carried
+from core.export.grid import bench_grid, mean_errors
+from core.export.notes import missing_terms, zero_comment
+from core.export.reference_drive import STEP, Limits, delay_steps, engine_errors, in_engine_order
 from core.export.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
-from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.words import counted
 
 KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
 """Command path terms that the drives have."""
-TRAINING_STEP = 0.005
-"""Step of the physics that trainings use [s]."""
 API = "NewtonBamDriveAPI"
 LOADS = tuple(f"load_friction_{side}{kind}" for kind in ("", "_stribeck", "_quad") for side in ("motor", "external"))
 STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
@@ -61,54 +59,37 @@ def motor_of(held: ServoModel) -> dict[str, str | float]:
     return motor
 
 
-def delay_steps(held: ServoModel, timestep: float) -> int:
-    """Delay of commands in steps of the physics, rounded up."""
-    return math.ceil(held.values.get("command_delay", 0.0) / timestep - 1e-9)
+def _sag_gain(held: ServoModel) -> float:
+    """Volts by which the supply falls for each N·m of the motor."""
+    return held.values.get("supply_sag", 0.0) / held.values["kt"]
 
 
 def deployment_of(held: ServoModel, settings: ServoSettings, timestep: float) -> dict[str, float | tuple[float, float]]:
     """Fields of Isaac Lab's `BamActuatorCfg` besides the motor, SI units; timestep: of the physics [s]."""
-    steps, sag = delay_steps(held, timestep), held.values.get("supply_sag", 0.0)
+    steps, drop = delay_steps(held, timestep), _sag_gain(held)
     late = {"min_delay": steps, "max_delay": steps} if steps else {}
-    drop = sag / held.values["kt"]
     return {
         "kp_fw": settings.kp,
         "vin": settings.supply_voltage,
         "armature": held.values["armature"],
-        **({"vin_drop_gain_range": (drop, drop)} if sag else {}),
+        **({"vin_drop_gain_range": (drop, drop)} if drop else {}),
         **late,
     }
 
 
-def as_drive(held: ServoModel, step: float) -> ServoModel:
-    """Return `held` as a BAM drive moves it in steps of the physics [s]: delay in whole steps, the engines' order."""
-    late = {"command_delay": delay_steps(held, step) * step} if "command_delay" in held.values else {}
-    whole = held.with_parameters(ParameterSet([_at(p, late.get(p.name, p.value)) for p in held.parameters.values()]))
-    return as_peer(whole, step, "larger_torque")
+def drive_notes(
+    model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float, found: Carried, carried_file: str
+) -> list[str]:
+    """Sentences on a BAM drive of the model: what it lacks and the cost, its delay, law, order and step.
 
-
-def _at(parameter: Parameter, value: float) -> Parameter:
-    return replace(parameter, value=value, upper=max(parameter.upper, value))
-
-
-def order_errors(model: ServoModel, theirs: ServoModel, step: float) -> tuple[float, float]:
-    """Mean and worst distance of a drive from the identified motion over 16 runs, goals held for a step [mrad]."""
-    errors = []
-    for run in bench_grid(default_bench(model), model.default_settings()):
-        drive, expected = own_motion(theirs, run).position, converged_positions(model, run, step, held=True)
-        count = min(len(drive), len(expected))
-        errors.append(1e3 * float(np.abs(drive[:count] - expected[:count]).mean()))
-    return float(np.mean(errors)), max(errors)
-
-
-def drive_notes(model: ServoModel, timestep: float) -> list[str]:
-    """Sentences on a BAM drive of the model: what it lacks and the cost, its delay, law, order and step."""
+    found: of `in_drive`; carried_file: the file of the values carried over, if there are any.
+    """
     held, lost = in_bam_drive(model)
     notes = [
         f"The BAM drive's law and constants: {firmware(model)}. The values were identified with {model.integration}."
     ]
     if lost:
-        runs = bench_grid(default_bench(model), model.default_settings())
+        runs = bench_grid(bench, settings)
         cost = 1e3 * float(mean_errors(runs, model, held).mean())
         notes.append(f"The BAM drive has no place for {', '.join(lost)}: {cost:.2f} mrad, mean of 16 runs.")
     if model.friction in ("m3", "m4"):
@@ -128,14 +109,26 @@ def drive_notes(model: ServoModel, timestep: float) -> list[str]:
         notes.append(
             "Isaac Lab's sag grows with the torque, this model's with torque and duty cycle: it sags too much."
         )
-    for step in dict.fromkeys((timestep, TRAINING_STEP)):
-        mean, worst = order_errors(model, as_drive(held, step), step)
-        notes.append(
-            "By these engines' order of update (friction from the torques of the step before, then velocity, then "
-            f"position) the BAM drive is {mean:.2f} mrad from the identified model at {step * 1e3:g} ms, mean of 16 "
-            f"runs, and {worst:.2f} mrad in the worst, as simulated here with goals held over each step."
-        )
+    notes.append(
+        "By these engines' order of update (friction from the torques of the step before, then velocity, then "
+        "position), as simulated here with goals held over each step, the BAM drive is from the identified model at "
+        f"{STEP * 1e3:g} ms, over the four trajectories, two loads and two gains: {found.statement(carried_file)}."
+    )
+    if timestep != STEP:
+        errors = engine_errors(model, bench_grid(bench, settings), timestep, _limits(held))(held)
+        mean = 1e3 * float(np.mean([np.abs(run).mean() for run in errors]))
+        notes.append(f"At {timestep * 1e3:g} ms it is {mean:.2f} mrad from it on average with the identified values.")
     return notes
+
+
+def in_drive(model: ServoModel, bench: Bench, settings: ServoSettings) -> Carried:
+    """Compare the values in the engines' drive at `STEP` with the model's own motion."""
+    held = in_bam_drive(model)[0]
+    return in_engine_order(model, held, bench, settings, STEP, _limits(held))
+
+
+def _limits(held: ServoModel) -> Limits:
+    return Limits(duty=held.control.output_limit, sag=_sag_gain(held))
 
 
 def isaaclab_text(held: ServoModel, settings: ServoSettings, timestep: float) -> str:
@@ -152,7 +145,7 @@ Delays are in steps of the physics, here of {timestep * 1e3:g} ms.
 
 from isaaclab.actuators import BamActuatorCfg, BamMotorCfg
 
-MOTOR = BamMotorCfg(
+{zero_comment(held, "# ", "Goals plus that are the joint's.")}MOTOR = BamMotorCfg(
 {fields(motor_of(held))})
 DEPLOYMENT = dict(
 {fields(deployment_of(held, settings, timestep))})
@@ -200,6 +193,7 @@ def drive_usda(model: ServoModel, held: ServoModel, bench: Bench, settings: Serv
         lines.append(f"        {kind} newton:{camel} = {text}\n")
     actuator = (
         f'    def NewtonActuator "Servo" (\n        prepend apiSchemas = ["{API}"]\n    )\n    {{\n'
+        f"{zero_comment(held, '        # ')}"
         f"        rel newton:targets = </Pendulum/Joint>\n{''.join(lines)}    }}\n"
     )
     return pendulum_text(applied, model, bench, attributes, f"\n{actuator}")

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError, NotChecked
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, require_written, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import printable, require_written, slug
 from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
 from core.export.protocol import held_commands, measured, rollout_of_files
@@ -61,9 +61,7 @@ def write_c(model: ServoModel, folder: Path, options: ServoOptions) -> ExportRes
     )
     notes = _notes(model, settings)
     meanings = dict(zip(contents, what, strict=True))
-    readme = readme_section(model, "C header for firmware", meanings, notes, _usage(model))
-    files = write_files(folder, contents, model, "c", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(folder, model, "c", "C header for firmware", contents, meanings, notes, _usage(model))
 
 
 def identifier(name: str) -> str:

@@ -28,13 +28,13 @@ from core.export.choreonoid_friction import (
     friction_constants,
     simulate_choreonoid,
 )
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drive import Drive
 from core.export.drive_fit import fit_drive
-from core.export.files import readme_section, slug, write_files
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
-from core.export.notes import settings_note
+from core.export.notes import settings_note, zero_comment
 from core.export.protocol import held_commands, measured
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
@@ -76,7 +76,8 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     body_file, friction_file = f"{name}.pendulum.body", f"{name}.friction.yaml"
     contents = {
         body_file: _dump(body_of(name, drive, bench, offset)),
-        friction_file: _dump(_friction_of(friction, drive)),
+        friction_file: zero_comment(model, "# ", "Goals plus that are the joint's.")
+        + _dump(_friction_of(friction, drive)),
     }
     meanings = {
         body_file: f"body (format_version 2.0, degrees): pendulum, {bench.mass:g} kg at {bench.length:g} m",
@@ -98,9 +99,9 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
         "Body files have no friction: it is the customizer's. Torque off is an effort of 0; friction stays.",
         "Friction M3–M6 depends on loads that a customizer does not see; the C header of target `c` holds it.",
     ]
-    readme = readme_section(model, "Choreonoid", meanings, notes, _USAGE)
-    files = write_files(folder, contents, model, "choreonoid", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
+    return exported(
+        folder, model, "choreonoid", "Choreonoid", contents, meanings, notes, _USAGE, error_mrad=fit.error_mrad
+    )
 
 
 def _friction_on(model: ServoModel, drive: Drive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:

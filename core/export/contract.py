@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.files import LONGEST_SLUG
+from core.export.files import LONGEST_SLUG, readme_section, write_files
 from core.model import ServoModel
 from core.recording import ServoSettings
 
@@ -86,6 +86,23 @@ class ExportResult:
     error_mrad: float | None = None
     """Mean absolute position error of the exported model against the identified one [mrad]; None: the file is read
     by this program and nothing was approximated. 0 leaves the target's own discretisation."""
+
+
+def exported(
+    folder: Path,
+    model: ServoModel,
+    target: str,
+    what: str,
+    contents: Mapping[str, str],
+    meanings: Mapping[str, str],
+    notes: Sequence[str],
+    usage: str = "",
+    error_mrad: float = 0.0,
+) -> ExportResult:
+    """Write an export's files, texts by names, and its README section titled `what`; raises ExportError."""
+    readme = readme_section(model, what, meanings, notes, usage)
+    files = write_files(folder, contents, model, target, readme)
+    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error_mrad)
 
 
 @dataclass(frozen=True, kw_only=True)

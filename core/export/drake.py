@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
@@ -19,13 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import printable, slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import numbers, pendulum_inertial
-from core.export.notes import settings_note
+from core.export.notes import settings_note, zero_comment
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
@@ -41,12 +39,7 @@ LONGEST_STEP = 0.005
 """Time step up to which the program was measured [s]."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrakeOptions(ServoOptions):
-    """What can be chosen for Drake."""
-
-
-def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> ExportResult:
+def write_drake(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
     """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
     settings = settings_of(model, options, "drake")
     bench = options.bench or default_bench(model)
@@ -76,9 +69,7 @@ def write_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Expor
         "own is 9.81.",
         settings_note(settings),
     ]
-    readme = readme_section(model, "Drake", meanings, notes, _usage(servo, pendulum))
-    files = write_files(folder, contents, model, "drake", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(folder, model, "drake", "Drake", contents, meanings, notes, _usage(servo, pendulum))
 
 
 def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSettings) -> str:
@@ -98,6 +89,8 @@ def pendulum_text(name: str, model: ServoModel, bench: Bench, settings: ServoSet
     for entry in ("ixy", "ixz", "iyz"):
         _add(tensor, entry, 0.0)
     joint = ET.SubElement(body, "joint", name=JOINT, type="revolute")
+    if zero_comment(model):
+        joint.append(ET.Comment(f" {zero_comment(model)} "))
     ET.SubElement(joint, "parent").text = "world"
     ET.SubElement(joint, "child").text = LINK
     axis = ET.SubElement(joint, "axis")
@@ -123,7 +116,7 @@ def _stall_torque(model: ServoModel, settings: ServoSettings) -> float:
     return own["torque_constant"] * stall
 
 
-def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check:
+def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the exported pendulum with the exported servo in Drake; raises ExportError."""
     engine("pydrake", "Drake", "drake")
     require_unchanged(folder, PROGRAMS)
@@ -145,10 +138,7 @@ def check_drake(model: ServoModel, folder: Path, options: DrakeOptions) -> Check
         return moved.T
 
     rollout = rollout_of_files(model, folder, options, write_drake, simulate)
-    try:
-        return measured(model, options, "drake", f"run in Drake {version('drake')}", rollout)
-    except (RuntimeError, ValueError) as error:
-        raise ExportError(f"{folder}: Drake does not take the export: {error}") from None
+    return measured(model, options, "drake", f"run in Drake {version('drake')}", rollout, engine="Drake")
 
 
 def _usage(servo: str, pendulum: str) -> str:
@@ -172,7 +162,7 @@ EXPORTER = Exporter(
     target="drake",
     title="Drake",
     description="M1–M6, control law and command path as identified: a system between a plant's state and actuation.",
-    options=DrakeOptions,
+    options=ServoOptions,
     write=write_drake,
     check=check_drake,
     engine="Drake",

@@ -30,18 +30,18 @@ from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drive import Drive
 from core.export.drive import as_model as drive_as_model
 from core.export.drive_fit import fit_drive
 from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
 from core.export.envelope_drive import as_model as envelope_as_model
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.files import printable, slug
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
-from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note
+from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
 from core.export.programs import require_unchanged
 from core.export.protocol import by_condition, measured, tilted
 from core.export.servo_file import servo_text, standalone_text
@@ -86,7 +86,7 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         if settings.ki > 0.0:
             raise ExportError("export to genesis: its own drive has no integral gain; leave ki at 0")
         drive, error, said = _plain(model, bench, settings)
-        text, how = drive_text(drive), [*said, lead_note(options.timestep), *_PLAIN_NOTES]
+        text, how = drive_text(drive | zero_number(model)), [*said, lead_note(options.timestep), *_PLAIN_NOTES]
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         numbers: text,
@@ -104,9 +104,8 @@ def write_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> E
         f"{bench.gravity:g} m/s² along -z, `SimOptions(gravity=...)`.",
         settings_note(settings),
     ]
-    readme = readme_section(model, "Genesis", meanings, notes, _usage(numbers, scene, options.drive))
-    files = write_files(folder, contents, model, "genesis", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+    usage = _usage(numbers, scene, options.drive)
+    return exported(folder, model, "genesis", "Genesis", contents, meanings, notes, usage, error)
 
 
 def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[dict[str, float], float, list[str]]:

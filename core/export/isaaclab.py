@@ -24,13 +24,14 @@ import numpy as np
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
-from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, isaaclab_text
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
-from core.export.notes import bristle_notes
+from core.export.notes import bristle_notes, zero_number
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
+from core.export.reference_drive import STEP
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.friction import CONTACT_TITLES, CONTACTS
 from core.kernel.layout import Slot
@@ -51,11 +52,12 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     name = slug(model.title)
     servo, motor, example = f"{name}.servo.json", f"{name}.dcmotor.json", f"{name}.isaaclab.py"
     plain, loss = _plain(model, bench, settings)
+    numbers = {"format": "servobench-dcmotor", **dc_motor(plain, settings), **zero_number(model)}
     bam, bam_meanings, bam_notes = _bam_files(model, bench, settings, options.timestep)
     contents = {
         **{file: standalone_text(file) for file in PROGRAMS},
         servo: servo_text(model, settings),
-        motor: json.dumps({"format": "servobench-dcmotor", **dc_motor(plain, settings)}, indent=1) + "\n",
+        motor: json.dumps(numbers, indent=1) + "\n",
         example: _example(servo, motor, options.timestep),
         **bam,
     }
@@ -80,9 +82,9 @@ def write_isaaclab(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         loss,
         *bristle_notes(model, "a reset of the environment"),
     ]
-    readme = readme_section(model, "Isaac Lab", meanings, notes, _usage(servo, motor, options.timestep))
-    files = write_files(folder, contents, model, "isaaclab", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "isaaclab", "Isaac Lab", contents, meanings, notes, _usage(servo, motor, options.timestep)
+    )
 
 
 def _bam_files(
@@ -92,17 +94,23 @@ def _bam_files(
     if model.control.law != "voltage" or settings.ki > 0.0:
         why = "an integral gain" if settings.ki > 0.0 else "the current law"
         return {}, {}, [f"Isaac Lab's BAM drive does not have {why}: nothing is written for it."]
-    name, held = slug(model.title), in_bam_drive(model)[0]
-    config, stage = f"{name}.bam.py", f"{name}.bam.usda"
-    contents = {
-        config: isaaclab_text(held, settings, timestep),
-        stage: drive_usda(model, held, bench, settings, timestep),
-    }
-    meanings = {
-        config: "the servo as Isaac Lab's own `BamActuatorCfg` (main, Newton 1.6 and later, MJWarp)",
-        stage: f"pendulum whose joint has that drive as USD prims with `{API}`",
-    }
-    return contents, meanings, drive_notes(model, timestep)
+    name, found = slug(model.title), in_drive(model, bench, settings)
+    carried = f"{name}.bam-{STEP * 1e3:g}ms"
+    written = {f"{name}.bam": (in_bam_drive(model)[0], timestep, "")}
+    if found.carried is not None:
+        own = f": values carried over to its order of update and steps of {STEP * 1e3:g} ms, for no others"
+        written[carried] = (found.carried.model, STEP, own)
+    contents, meanings = {}, {}
+    for file, (held, step, own) in written.items():
+        contents |= {
+            f"{file}.py": isaaclab_text(held, settings, step),
+            f"{file}.usda": drive_usda(model, held, bench, settings, step),
+        }
+        meanings |= {
+            f"{file}.py": f"the servo as Isaac Lab's own `BamActuatorCfg` (main, Newton 1.6 and later, MJWarp){own}",
+            f"{file}.usda": f"pendulum whose joint has that drive as USD prims with `{API}`{own}",
+        }
+    return contents, meanings, drive_notes(model, bench, settings, timestep, found, f"{carried}.py")
 
 
 def dc_motor(model: ServoModel, settings: ServoSettings) -> dict[str, float]:
@@ -226,7 +234,8 @@ actuators = {{"arm": servo_cfg({{"elbow": "{servo}"}}, physics_dt={timestep:g}, 
 actuators = {{"arm": plain_cfg("{motor}", ["elbow"])}}  # or: the engine's own DC motor
 ```
 
-Where there is a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive.
+Where there is a file `.bam.py`, its `bam_cfg(["elbow"])` is the engine's own BAM drive; at steps of 5 ms take
+`.bam-5ms.py` where there is one.
 
 Command joint position targets; leave velocity and effort targets at 0. The load's inertia should rather be too small:
 a third too much makes a joint at rest tremble. Per environment:

@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_element, xml_text
 from core.export.notes import bristle_notes
@@ -75,9 +75,9 @@ def write_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Expor
         *bristle_notes(model, "a reset of the environment"),
         *bam_notes,
     ]
-    readme = readme_section(model, "mjlab and MuJoCo Warp", meanings, notes, _usage(servo) + bam_usage)
-    files = write_files(folder, contents, model, "mjlab", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "mjlab", "mjlab and MuJoCo Warp", contents, meanings, notes, _usage(servo) + bam_usage
+    )
 
 
 def _for_bam(
@@ -92,21 +92,15 @@ def _for_bam(
     file, carried_file = f"{name}.mjlab-bam.json", f"{name}.mjlab-bam-{STEP * 1e3:g}ms.json"
     plain = {file: _bam_text(found.plain.model)}
     meanings = {file: "the identified values for Rhoban/bam's actuator"}
-    said = f"{found.plain.mean_mrad:.2f} mrad on average, {found.plain.worst_mrad:.2f} mrad in the worst run"
     notes = []
     if found.carried is not None:
         plain[carried_file] = _bam_text(found.carried.model)
         meanings[carried_file] = f"values carried over to its order of update and steps of {step}, for no others"
-        said += (
-            f"; with the values carried over to that step (`{carried_file}`), {found.carried.mean_mrad:.2f} and "
-            f"{found.carried.worst_mrad:.2f} mrad, {1e3 * found.carried.held_back_error:.2f} mrad at a load and gain "
-            f"that the fit has not seen ({1e3 * found.plain.held_back_error:.2f} mrad with the identified ones)"
-        )
     lost = f" It has no place for {', '.join(found.lost)}." if found.lost else ""
     notes.append(
         f"Rhoban/bam's own actuator for mjlab (`bam.mjlab`) at steps of {step}, simulated here by its order of update, "
-        f"is from the identified model, over the four trajectories, two loads and two gains: {said}.{lost} It cannot "
-        "be released."
+        f"is from the identified model, over the four trajectories, two loads and two gains: "
+        f"{found.statement(carried_file)}.{lost} It cannot be released."
     )
     delay = model.values.get("command_delay", 0.0)
     if delay > 0.0:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.approximation import Approximation, Form, approximate, in_form
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import printable, slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_check import scene_of, simulate_in_mujoco
 from core.export.mujoco_xml import (
@@ -80,12 +80,9 @@ def write_mujoco(model: ServoModel, folder: Path, options: MujocoOptions) -> Exp
         servo_file: "default classes of the servo's joint and actuators, for your robot",
         scene_file: f"pendulum, {printable(bench_title(bench))}, ready to run",
     }
-    readme = readme_section(
-        model, VERSIONS[options.syntax], meanings, notes, _usage(name, servo_file, written, options.syntax)
-    )
-    files = write_files(folder, contents, model, "mujoco", readme)
     error = 0.0 if approximation is None else approximation.mean_mrad
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=error)
+    what, usage = VERSIONS[options.syntax], _usage(name, servo_file, written, options.syntax)
+    return exported(folder, model, "mujoco", what, contents, meanings, notes, usage, error)
 
 
 def _written(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import printable, slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
@@ -34,12 +33,7 @@ from core.recording import ServoSettings
 PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookOptions(ServoOptions):
-    """What can be chosen for MuJoCo with friction at run time."""
-
-
-def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportResult:
+def write_hook(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
     """Write the programs, the servo's numbers, two scenes and an example; raises ExportError."""
     settings = settings_of(model, options, "mujoco-hook")
     bench = options.bench or default_bench(model)
@@ -73,9 +67,9 @@ def write_hook(model: ServoModel, folder: Path, options: HookOptions) -> ExportR
         "Torque off is `enable` 0 in `update`; it is per joint.",
         *bristle_notes(model, "`servos.reset()`"),
     ]
-    readme = readme_section(model, "MuJoCo with friction at run time", meanings, notes, _usage(servo))
-    files = write_files(folder, contents, model, "mujoco-hook", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "mujoco-hook", "MuJoCo with friction at run time", contents, meanings, notes, _usage(servo)
+    )
 
 
 def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
@@ -113,7 +107,7 @@ def arm_example(name: str, model: ServoModel, bench: Bench, timestep: float) -> 
     return root
 
 
-def check_hook(model: ServoModel, folder: Path, options: HookOptions) -> Check:
+def check_hook(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the exported pendulum with the exported servo in MuJoCo; raises ExportError."""
     version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
@@ -198,7 +192,7 @@ EXPORTER = Exporter(
     target="mujoco-hook",
     title="MuJoCo with friction at run time",
     description="M1–M6, control law and command path as identified: a small program sets friction before each step.",
-    options=HookOptions,
+    options=ServoOptions,
     write=write_hook,
     check=check_hook,
     contacts=tuple(CONTACTS),

@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +17,8 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.c_header import compiler
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import printable, slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
@@ -37,12 +36,7 @@ SMALLEST_BUDGET = 1e-12
 """A friction of 0 would take the joint's row out of the engine's constraints [N·m]."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PluginOptions(ServoOptions):
-    """Options of the export to MuJoCo's plugin."""
-
-
-def write_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> ExportResult:
+def write_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
     """Write the plugin's sources and a pendulum with the servo; raises ExportError."""
     settings = settings_of(model, options, "mujoco-plugin")
     bench = options.bench or default_bench(model)
@@ -66,9 +60,7 @@ def write_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Exp
         "What the servo keeps is in the state of the simulation: `mj_copyData`, `mj_getState` and `mujoco.rollout` "
         "with several threads work as ever.",
     ]
-    readme = readme_section(model, "MuJoCo plugin", meanings, notes, _usage(name, scene))
-    files = write_files(folder, contents, model, "mujoco-plugin", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(folder, model, "mujoco-plugin", "MuJoCo plugin", contents, meanings, notes, _usage(name, scene))
 
 
 def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSettings, timestep: float) -> ET.Element:
@@ -94,7 +86,7 @@ def pendulum_scene(name: str, model: ServoModel, bench: Bench, settings: ServoSe
     return root
 
 
-def check_plugin(model: ServoModel, folder: Path, options: PluginOptions) -> Check:
+def check_plugin(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Build the plugin and run the exported pendulum in MuJoCo; raises ExportError."""
     version, name = mujoco_engine().__version__, slug(model.title)
     require_unchanged(folder, PROGRAMS)
@@ -158,7 +150,7 @@ EXPORTER = Exporter(
     target="mujoco-plugin",
     title="MuJoCo plugin",
     description="M1–M6, control law and command path as identified: C inside the engine, for threads and rollouts.",
-    options=PluginOptions,
+    options=ServoOptions,
     write=write_plugin,
     check=check_plugin,
     engine="MuJoCo",

@@ -31,6 +31,7 @@ import numpy as np
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.files import printable
+from core.export.notes import zero_comment
 from core.kernel.layout import NO_SLEW, Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -84,6 +85,7 @@ def servo_element(name: str, model: ServoModel, settings: ServoSettings, timeste
     """The servo as a default class; model has friction M1, or M2 with the exponent 2, which becomes LuGre friction."""
     values = model.values
     root = ET.Element("mujoco", model=name)
+    _state_zero(root, model)
     servo = ET.SubElement(ET.SubElement(root, "default"), "default", {"class": name})
     friction = 0.0 if model.friction == "m2" else values["friction_base"]
     ET.SubElement(servo, "joint", joint_attributes(values["armature"], values["friction_viscous"], friction))
@@ -92,6 +94,15 @@ def servo_element(name: str, model: ServoModel, settings: ServoSettings, timeste
         inside = servo if ending == "" else ET.SubElement(servo, "default", {"class": f"{name}{ending}"})
         write(inside, ending, model, settings, timestep, syntax)
     return root
+
+
+def _state_zero(parent: ET.Element, model: ServoModel) -> None:
+    """Say in a comment how a joint's angles become the servo's, whose unit depends on the file that it is copied to."""
+    offset = model.values.get("q_offset", 0.0)
+    if offset:
+        ref = f'ref="{-offset:.9g}" (angle="radian") or ref="{-math.degrees(offset):.9g}" (angle="degree")'
+        text = zero_comment(model, remedy=f"With {ref} a joint of yours has the servo's angles.")
+        parent.append(ET.Comment(f" {text} "))
 
 
 def _as_dcmotor(
@@ -230,6 +241,7 @@ def pendulum_element(
     world = ET.SubElement(root, "worldbody")
     ET.SubElement(world, "light", pos="0 -1 1", dir="0 1 -1")
     body = ET.SubElement(world, "body", name="pendulum")
+    _state_zero(body, model)
     # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
     ET.SubElement(body, "joint", {"name": "servo", "class": name, "axis": "0 -1 0"})
     mass, distance, inertia = pendulum_inertial(bench)

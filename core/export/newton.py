@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import bristle_notes, settings_note
@@ -59,9 +58,7 @@ def write_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         "The engine computes in single precision. CUDA graphs and gradients do not go through the drive.",
         *bristle_notes(model, "a reset of the actuator's state"),
     ]
-    readme = readme_section(model, "Newton", meanings, notes, _usage(servo))
-    files = write_files(folder, contents, model, "newton", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(folder, model, "newton", "Newton", contents, meanings, notes, _usage(servo))
 
 
 def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
@@ -75,11 +72,8 @@ def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
         return simulate_in_newton(place / file, [tilted(run, model) for run in runs], step)
 
     rollout = rollout_of_files(model, folder, options, write_newton, simulate)
-    try:
-        how = f"run in Newton {version('newton')}, Featherstone's solver on the processor,"
-        return measured(model, options, "newton", how, rollout)
-    except (RuntimeError, ValueError) as error:
-        raise ExportError(f"{folder}: Newton does not take the export: {error}") from None
+    how = f"run in Newton {version('newton')}, Featherstone's solver on the processor,"
+    return measured(model, options, "newton", how, rollout, engine="Newton")
 
 
 def simulate_in_newton(servo: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ far that is from the identified model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -102,6 +103,19 @@ def lead_note(timestep: float) -> str:
     )
 
 
+def zero_number(model: ServoModel) -> dict[str, float]:
+    """The shaft's angle where the servo reads 0 [rad] by its name in JSON files; empty where it is 0."""
+    offset = model.values.get("q_offset", 0.0)
+    return {"zero_offset": offset} if offset else {}
+
+
+def zero_comment(model: ServoModel, mark: str = "", remedy: str = "") -> str:
+    """Comment line for a file on the servo's zero; empty where it is the joint's. mark: begins the line."""
+    offset = model.values.get("q_offset", 0.0)
+    said = f"Where this servo reads 0, its shaft is at {offset:.6g} rad ({math.degrees(offset):.6g} degrees)."
+    return f"{mark}{said} {remedy}".rstrip() + ("\n" if mark else "") if offset else ""
+
+
 def zero_notes(model: ServoModel) -> list[str]:
     """How far the servo's own zero is from that of its joint; nothing where they are the same."""
     offset = model.values.get("q_offset", 0.0)
@@ -110,7 +124,8 @@ def zero_notes(model: ServoModel) -> list[str]:
     return [
         f"Zero: where this servo reads 0, its shaft is at {offset:.6g} rad. The example's pendulum is mounted so; on a "
         f"joint of your robot the servo goes to its goal {offset:+.6g} rad, and reads the joint's angle {-offset:+.6g} "
-        "rad: add that to goals and readings, or move the joint's zero."
+        "rad: add that to goals and readings, move the joint's zero, or write the former as `joint_zero` into the "
+        "servo's file where it has that: the program then adds it to goals."
     ]
 
 

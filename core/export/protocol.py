@@ -21,6 +21,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from core.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drive import Drive
 from core.export.envelope_drive import EnvelopeDrive
@@ -52,20 +53,27 @@ def measured(
     rollout: Rollout,
     *,
     step: float | None = None,
+    engine: str = "",
 ) -> Check:
     """Hold what an export does against the model, by the protocol.
 
     Args:
         how: Where the motion was computed, e.g. "run in MuJoCo 4.0.0".
         step: Of the engine [s]; None: that of the export's example.
+        engine: What takes the export, for the ExportError when it raises RuntimeError or ValueError.
     """
     step = step or options.timestep
     runs = conditions(model, options, target)
     errors: dict[str, float] = {}
-    for (name, run), actual in zip(runs.items(), rollout(list(runs.values()), step), strict=True):
-        expected = converged_positions(model, run, step, held=True)
-        count = min(len(expected), len(actual))
-        errors[name] = 1e3 * float(np.abs(actual[:count] - expected[:count]).mean())
+    try:
+        for (name, run), actual in zip(runs.items(), rollout(list(runs.values()), step), strict=True):
+            expected = converged_positions(model, run, step, held=True)
+            count = min(len(expected), len(actual))
+            errors[name] = 1e3 * float(np.abs(actual[:count] - expected[:count]).mean())
+    except (RuntimeError, ValueError) as error:
+        if not engine:
+            raise
+        raise ExportError(f"{engine} does not take the export: {error}") from None
     return Check(how=f"{how} with a time step of {step * 1e3:g} ms, goals held over each step", errors=errors)
 
 

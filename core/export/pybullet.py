@@ -7,16 +7,14 @@ Bullet's joints have neither armature nor friction but that of a motor that hold
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.files import readme_section, slug, write_files
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.files import slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import xml_text
 from core.export.notes import settings_note
@@ -31,12 +29,7 @@ LONGEST_STEP = 0.005
 """Time step up to which the program was measured [s]."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PyBulletOptions(ServoOptions):
-    """Options of the export to PyBullet."""
-
-
-def write_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> ExportResult:
+def write_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> ExportResult:
     """Write the programs, the servo's numbers and a pendulum; raises ExportError for options that are not possible."""
     settings = settings_of(model, options, "pybullet")
     bench = options.bench or default_bench(model)
@@ -64,12 +57,10 @@ def write_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) ->
         "Torque off is `enable` 0, per joint; the motor is then as it was identified, released.",
         settings_note(settings),
     ]
-    readme = readme_section(model, "PyBullet", meanings, notes, _usage(servo, pendulum))
-    files = write_files(folder, contents, model, "pybullet", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(folder, model, "pybullet", "PyBullet", contents, meanings, notes, _usage(servo, pendulum))
 
 
-def check_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) -> Check:
+def check_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the exported pendulum with the exported servo in PyBullet; raises ExportError."""
     engine("pybullet", "PyBullet", "pybullet")
     require_unchanged(folder, PROGRAMS)
@@ -90,10 +81,7 @@ def check_pybullet(model: ServoModel, folder: Path, options: PyBulletOptions) ->
             )[:, 0]
 
     rollout = rollout_of_files(model, folder, options, write_pybullet, simulate)
-    try:
-        return measured(model, options, "pybullet", f"run in PyBullet {version('pybullet')}", rollout)
-    except (RuntimeError, ValueError) as error:
-        raise ExportError(f"{folder}: PyBullet does not take the export: {error}") from None
+    return measured(model, options, "pybullet", f"run in PyBullet {version('pybullet')}", rollout, engine="PyBullet")
 
 
 def _usage(servo: str, pendulum: str) -> str:
@@ -120,7 +108,7 @@ EXPORTER = Exporter(
     target="pybullet",
     title="PyBullet",
     description="M1–M6, control law and command path as identified: a program that sets the torques of joints.",
-    options=PyBulletOptions,
+    options=ServoOptions,
     write=write_pybullet,
     check=check_pybullet,
     engine="PyBullet",

@@ -160,6 +160,15 @@ from servobench_mjlab_fleet import range_events, specimen_per_world
 events = {{"servos": EventTermCfg(func=specimen_per_world, mode="reset", params={{"fleet": {json.dumps(file)}}})}}
 ```
 
+With Rhoban/bam's own actuator (`bam.mjlab`), motor and armature of a specimen for each world, in place of its `vin`:
+
+```python
+from servobench_mjlab_fleet import bam_specimen_per_world, bam_vin_range
+
+actuator = BamActuatorCfg(..., vin_range=bam_vin_range({json.dumps(file)}))
+events["servos"] = EventTermCfg(func=bam_specimen_per_world, mode="reset", params={{"fleet": {json.dumps(file)}}})
+```
+
 With mjlab's `BuiltinPositionActuatorCfg`, whose numbers are `native` → `nominal` of the file:
 
 ```python
@@ -182,10 +191,41 @@ servos = EventTermCfg(
 )
 ```
 
+With the engine's own BAM drive (`bam_cfg`), every number of a specimen but its delay:
+
+```python
+from servobench_isaaclab_fleet import bam_specimen_per_env
+
+servos = EventTermCfg(
+    func=bam_specimen_per_env,
+    mode="reset",
+    params={{
+        "asset_cfg": SceneEntityCfg("robot", joint_names=["elbow"]),
+        "actuators": "arm",
+        "fleet": {json.dumps(file)},
+    }},
+)
+```
+
 With the engine's own DC motor (`plain_cfg`):
 
 ```python
 gains, joints = range_events({json.dumps(file)}, SceneEntityCfg("robot", joint_names=["elbow"]))
+```
+"""
+
+
+def _newton_usage(file: str) -> str:
+    return f"""\
+A specimen for each joint of each world, while the model is built; `add_servo` takes one in place of a servo's file:
+
+```python
+from servobench_fleet import read_fleet
+from servobench_newton import add_servo
+
+fleet, random = read_fleet({json.dumps(file)}), np.random.default_rng(0)
+for joint in joints:
+    add_servo(builder, joint, fleet.servo(fleet.pick(random)), load_inertia=0.005)  # kg·m², of your robot
 ```
 """
 
@@ -274,6 +314,9 @@ _ENGINES = (
         notes=(
             "`dr.joint_armature` and `specimen_per_world` have the engine compute its constants anew: once an episode, "
             "not once a step.",
+            "Rhoban/bam's actuator has a supply and gains of error and back-EMF for each world, which make its motor a "
+            "specimen's, the same for all joints. It cannot randomise friction, which is one for all worlds: the "
+            "actuator of `servobench_mjlab` does. A current limit stays the nominal motor's.",
         ),
     ),
     Engine(
@@ -287,7 +330,18 @@ _ENGINES = (
             "`randomize_joint_parameters` draws static, dynamic and viscous friction one after the other from one "
             "range: it is given factors, those of the Coulomb friction. The motor's torque–speed line stays the "
             "nominal one.",
+            "The engine's BAM drive takes every number of a specimen for each joint of each environment; it cannot "
+            "randomise what it does not have, and the delay is drawn by itself from `min_delay` to `max_delay`, whole "
+            "steps for all environments.",
         ),
+    ),
+    Engine(
+        target="newton",
+        title="Newton",
+        programs=("servobench_fleet.py",),
+        export=_plain("newton"),
+        native=position_drive,
+        usage=_newton_usage,
     ),
     Engine(
         target="drake",

@@ -26,7 +26,7 @@ from core.export.drive_fit import require_gains, torque_law
 from core.export.files import readme_section, require_written, slug, write_files
 from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
-from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, measured, tilted
 from core.friction import CONTACTS
 from core.model import ServoModel
@@ -37,7 +37,7 @@ from core.trajectories import make_trajectory
 Array = NDArray[np.float64]
 
 VERSION = "1.9"
-JOINT, MODEL = "servo", "servo_bench"
+JOINT = "servo"
 CONTROLLER = ("gz-sim-joint-position-controller-system", "gz::sim::systems::JointPositionController")
 FORM = Form(kept=("error_gain_ratio",))
 STOP = 2.0 * math.pi
@@ -77,9 +77,14 @@ def write_sdformat(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
         "of your own, with the C header of target `c`, set the joint's force instead.",
     ]
     meanings = {world: f"world (SDFormat {VERSION}): pendulum, {bench.mass:g} kg at {bench.length:g} m, ready to run"}
-    readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, gz))
+    readme = readme_section(model, f"SDFormat {VERSION}, gz-sim", meanings, notes, _usage(world, model_name(model), gz))
     files = write_files(folder, contents, model, "sdformat", readme)
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=1e3 * float(errors.mean()))
+
+
+def model_name(model: ServoModel) -> str:
+    """Name of the pendulum's model, of which its topic is made: another for each export, and valid in ROS, too."""
+    return f"servo_{slug(model.title).replace('-', '_')}"
 
 
 def gz_drive(written: ServoModel, settings: ServoSettings) -> Drive:
@@ -120,7 +125,7 @@ def world_element(model: ServoModel, gz: Drive, bench: Bench, step: float) -> ET
         ET.SubElement(physics, name).text = numbers(value)
     for file, name in SYSTEMS:
         ET.SubElement(world, "plugin", filename=file, name=name)
-    bench_model = ET.SubElement(world, "model", name=MODEL)
+    bench_model = ET.SubElement(world, "model", name=model_name(model))
     ET.SubElement(bench_model, "pose").text = "0 0 0.5 0 0 0"
     ET.SubElement(bench_model, "link", name="base")
     bench_model.append(_pendulum_link(model, gz, bench))
@@ -128,6 +133,8 @@ def world_element(model: ServoModel, gz: Drive, bench: Bench, step: float) -> ET
     ET.SubElement(base, "parent").text = "world"
     ET.SubElement(base, "child").text = "base"
     joint = ET.SubElement(bench_model, "joint", name=JOINT, type="revolute")
+    if zero_comment(model):
+        joint.append(ET.Comment(f" {zero_comment(model)} "))
     ET.SubElement(joint, "parent").text = "base"
     ET.SubElement(joint, "child").text = "pendulum"
     ET.SubElement(joint, "pose", relative_to="base").text = "0 0 0 0 0 0"
@@ -231,7 +238,7 @@ def _plugin(gz: Drive, joint: str) -> ET.Element:
     return plugin
 
 
-def _usage(world: str, gz: Drive) -> str:
+def _usage(world: str, name: str, gz: Drive) -> str:
     parts = [_limit(gz, -math.pi, math.pi), _dynamics(gz), _plugin(gz, "elbow")]
     for part in parts:
         ET.indent(part)
@@ -239,7 +246,7 @@ def _usage(world: str, gz: Drive) -> str:
     return f"""\
 ```sh
 gz sim {world}
-gz topic -t /model/{MODEL}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
+gz topic -t /model/{name}/joint/{JOINT}/0/cmd_pos -m gz.msgs.Double -p "data: 0.5"
 ```
 
 In your robot's `joint/axis`, with `lower` and `upper` as your mechanism has them:

@@ -16,6 +16,7 @@ from typing import Any
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.files import printable
+from core.export.notes import zero_number
 from core.kernel.layout import Law, Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -54,10 +55,9 @@ def servo_numbers(model: ServoModel, settings: ServoSettings) -> dict[str, Any]:
 def servo_text(model: ServoModel, settings: ServoSettings) -> str:
     """Text of the file, numbers to the last bit; with `zero_offset`, the shaft's angle where the servo reads 0 [rad].
 
-    The programs do not use the offset: it belongs to the mounting on a joint.
+    Programs add `joint_zero` to goals: the joint's angle there, 0 on the example's pendulum, which is mounted so.
     """
-    offset = model.values.get("q_offset", 0.0)
-    mounted = {"zero_offset": offset} if offset else {}
+    mounted = {**zero_number(model), "joint_zero": 0.0} if zero_number(model) else {}
     return json.dumps({**servo_numbers(model, settings), **mounted}, indent=1, allow_nan=False) + "\n"
 
 

@@ -30,7 +30,7 @@ from core.export.drive_fit import fit_drive
 from core.export.files import readme_section, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
-from core.export.notes import lead_note, settings_note
+from core.export.notes import lead_note, settings_note, zero_comment, zero_number
 from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
 from core.friction import CONTACTS
@@ -62,8 +62,9 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     robot, drive_file, controller = f"{name}.pendulum.urdf", f"{name}.drive.json", f"{name}.controller.yaml"
     contents = {
         robot: xml_text(robot_element(name, fit.drive, bench, offset)),
-        drive_file: drive_text(fit.drive),
-        controller: controller_text(fit.drive, options.timestep),
+        drive_file: drive_text(fit.drive, model),
+        controller: zero_comment(model, "# ", "Goals plus that are the joint's.")
+        + controller_text(fit.drive, options.timestep),
     }
     meanings = {
         robot: f"pendulum, {bench.mass:g} kg at {bench.length:g} m, a complete robot (URDF, robot version 1.0)",
@@ -121,9 +122,10 @@ def robot_element(name: str, drive: Drive | None, bench: Bench, offset: float) -
     return root
 
 
-def drive_text(drive: Drive) -> str:
+def drive_text(drive: Drive, model: ServoModel) -> str:
     """The drive as JSON, every number to its last bit and with its unit."""
     values = {name: {"value": float(getattr(drive, name)), "unit": unit} for name, unit in DRIVE_UNITS.items()}
+    values |= {name: {"value": value, "unit": "rad"} for name, value in zero_number(model).items()}
     return json.dumps({"format": DRIVE_FORMAT, "version": 1, **values}, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -32,7 +32,7 @@ from core.export.files import printable, readme_section, require_written, slug, 
 from core.export.grid import GridRun, converged_positions, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
-from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, by_condition, measured, tilted
 from core.export.servo_file import standalone_text
 from core.friction import CONTACTS
@@ -50,6 +50,7 @@ SERVO_APIS = (
 DRIVE, ENVELOPE = "drive:angular:physics:", "physxDrivePerformanceEnvelope:angular:"
 AXIS, NEWTON = "physxJointAxis:angular:", "newton:"
 PER_DEGREE = math.pi / 180.0
+ZERO_REMEDY = "Turn the joint's localRot0 about its axis by that, and its angles are the servo's."
 ENGINE_PACKAGES = ("ovphysx", "ovstage", "physx_usd_schemas", "newton_usd_schemas")
 
 
@@ -103,7 +104,7 @@ def _contents(model: ServoModel, bench: Bench, drive: EnvelopeDrive) -> dict[str
     name = slug(model.title)
     servo = f"{name}.servo.usda"
     return {
-        servo: servo_text(drive),
+        servo: servo_text(drive, zero_comment(model, "    # ", ZERO_REMEDY)),
         f"{name}.pendulum.usda": pendulum_text(f"references = @./{servo}@", model, bench),
         PROGRAM: standalone_text(PROGRAM),
     }
@@ -129,13 +130,13 @@ def attributes(servo: EnvelopeDrive) -> dict[str, float]:
     }
 
 
-def servo_text(servo: EnvelopeDrive) -> str:
-    """The layer of the servo."""
+def servo_text(servo: EnvelopeDrive, comment: str = "") -> str:
+    """The layer of the servo; comment: lines in its prim."""
     lines = [f"    float {name} = {_number(value)}" for name, value in attributes(servo).items()]
     apis = ", ".join(f'"{api}"' for api in SERVO_APIS)
     return (
         f'#usda 1.0\n(\n    defaultPrim = "Servo"\n{_UNITS})\n\ndef "Servo" (\n    prepend apiSchemas = [{apis}]\n)\n'
-        f'{{\n    uniform token {DRIVE}type = "force"\n' + "\n".join(lines) + "\n}\n"
+        f'{{\n{comment}    uniform token {DRIVE}type = "force"\n' + "\n".join(lines) + "\n}\n"
     )
 
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drive_fit import torque_law
-from core.export.files import printable, readme_section, slug, write_files
+from core.export.files import printable, slug
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
@@ -118,9 +118,9 @@ def write_webots(model: ServoModel, folder: Path, options: ServoOptions) -> Expo
         "Steps of 1 to 5 ms suit the program, as it knows that Webots moves positions with the new velocity.",
         "Torque off is `enable` 0.",
     ]
-    readme = readme_section(model, "Webots R2023b and later", meanings, notes, _usage(servo_file, inertia))
-    files = write_files(folder, contents, model, "webots", readme)
-    return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=0.0)
+    return exported(
+        folder, model, "webots", "Webots R2023b and later", contents, meanings, notes, _usage(servo_file, inertia)
+    )
 
 
 def joint_inertia(model: ServoModel, bench: Bench) -> float:

@@ -206,7 +206,7 @@ def Servos_(T: Any) -> Any:
         def _take_command(self, context: Any, memory: Any, position: np.ndarray, velocity: np.ndarray) -> None:
             past = memory["past"]
             head = (int(memory["head"]) + 1) % past.shape[2]
-            past[:, 0, head] = self._goal.Eval(context)
+            past[:, 0, head] = self._goal.Eval(context) + self._bank.joint_zero
             past[:, 1, head] = self._enable.Eval(context) if self._enable.HasValue(context) else 1.0
             memory["head"] = head
             if memory["fresh"] > 0.0:

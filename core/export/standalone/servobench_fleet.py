@@ -23,6 +23,22 @@ from typing import Any
 import numpy as np
 
 FORMAT, VERSION = "servobench-fleet", 1
+BAM_NAMES = {
+    "kt": "torque_constant",
+    "resistance": "resistance",
+    "max_pwm": "output_limit",
+    "friction_base": "friction_base",
+    "friction_stribeck": "friction_stribeck",
+    "dtheta_stribeck": "stribeck_velocity",
+    "alpha": "stribeck_exponent",
+    "load_friction_motor": "load_motor",
+    "load_friction_external": "load_external",
+    "load_friction_motor_stribeck": "load_motor_stribeck",
+    "load_friction_external_stribeck": "load_external_stribeck",
+    "load_friction_motor_quad": "load_motor_quad",
+    "load_friction_external_quad": "load_external_quad",
+}
+"""Numbers of a joint in a BAM drive and in a servo file."""
 
 
 class Fleet:
@@ -85,6 +101,22 @@ def read_fleet(source: str | Path | Mapping[str, Any]) -> Fleet:
     except (OSError, ValueError) as error:
         raise ValueError(f"{source}: cannot be read as a fleet: {error}") from None
     return Fleet(data, str(source))
+
+
+def bam_drive(servo: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers of a joint in Isaac Lab's BAM drive, content of a servo file in its terms; raises ValueError.
+
+    Armature and viscous friction are the joint's and not among them, nor is the delay, which all joints share.
+    """
+    if servo["law"] != "voltage":
+        raise ValueError(f"a BAM drive has the voltage law, not {servo['law']!r}")
+    kt, resistance = servo["torque_constant"], servo["resistance"]
+    return {
+        **{theirs: servo[ours] for theirs, ours in BAM_NAMES.items()},
+        "error_gain": servo["kp"] / servo["written_kp"],
+        "sag_gain": servo["supply_sag"] / kt,
+        "max_effort": servo["supply_voltage"] * kt / resistance,
+    }
 
 
 def _table(rows: Any, names: tuple[str, ...]) -> np.ndarray:

@@ -75,6 +75,7 @@ def plain_cfg(file: str | Path, joint_names_expr: list[str], **options: Any) -> 
     numbers = json.loads(Path(file).read_text(encoding="utf-8"))
     if not isinstance(numbers, dict) or numbers.pop("format", None) != "servobench-dcmotor":
         raise ValueError(f"{file}: not the numbers of a DC motor")
+    numbers.pop("zero_offset", None)
     if "actuator_effort_limit" in DCMotorCfg.__dataclass_fields__:
         numbers |= {f"actuator_{name}": numbers.pop(name) for name in ("effort_limit", "velocity_limit")}
     return DCMotorCfg(joint_names_expr=joint_names_expr, **numbers, **options)

@@ -7,7 +7,19 @@
         params={"asset_cfg": SceneEntityCfg("robot"), "actuators": "arm", "fleet": "mx106.fleet.json"},
     )
 
-for a group of actuators of `servobench_isaaclab` (all numbers of a specimen together, M1–M6), or
+for a group of actuators of `servobench_isaaclab` (all numbers of a specimen together, M1–M6), likewise
+
+    servos = EventTermCfg(
+        func=bam_specimen_per_env,
+        mode="reset",
+        params={
+            "asset_cfg": SceneEntityCfg("robot", joint_names=["elbow"]),
+            "actuators": "arm",
+            "fleet": "mx106.fleet.json",
+        },
+    )
+
+for a group of the engine's own BAM drive, whose joints `joint_names` are, or
 
     gains, joints = range_events("mx106.fleet.json", SceneEntityCfg("robot", joint_names=["elbow"]))
 
@@ -16,7 +28,7 @@ armature, each drawn by itself. `randomize_joint_parameters` draws static, dynam
 other from the same range: only factors make sense of that, and the range is the Coulomb friction's. The motor's
 torque–speed line has no such event and stays the nominal one.
 
-Written for Isaac Lab 2.3 (`isaaclab` 2.3.2); needs `servobench_fleet.py` beside it.
+Written for Isaac Lab 2.3 (`isaaclab` 2.3.2), the BAM drive for its main branch; needs `servobench_fleet.py` beside it.
 """
 
 from __future__ import annotations
@@ -24,14 +36,15 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 from isaaclab.envs import mdp  # pyright: ignore[reportMissingImports]
 from isaaclab.managers import EventTermCfg  # pyright: ignore[reportMissingImports]
 
 if __package__:
-    from .servobench_fleet import Fleet, read_fleet
+    from .servobench_fleet import Fleet, bam_drive, read_fleet
 else:  # copied beside a script and not into a package
-    from servobench_fleet import Fleet, read_fleet
+    from servobench_fleet import Fleet, bam_drive, read_fleet
 
 
 def specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, actuators: str, fleet: str) -> None:
@@ -49,6 +62,33 @@ def specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, act
     armature = servo.numbers["armature"][chosen]
     actuator.inertia[chosen] += armature - before
     robot.write_joint_armature_to_sim(armature, joint_ids=actuator.joint_indices, env_ids=chosen)
+
+
+def bam_specimen_per_env(env: Any, env_ids: torch.Tensor | None, asset_cfg: Any, actuators: str, fleet: str) -> None:
+    """Event: make the servos of some environments with the engine's own BAM drive other specimens, each joint its own.
+
+    asset_cfg: the robot with the joints of the group; actuators: name of the group; fleet: path of its file. The delay
+    is one for all environments and stays the nominal one.
+    """
+    from isaaclab.actuators.newton import write_group_parameter  # pyright: ignore[reportMissingImports]
+
+    known = _fleet(fleet)
+    robot = env.scene[asset_cfg.name]
+    chosen = torch.arange(env.num_envs, device=env.device) if env_ids is None else env_ids
+    rows = torch.randint(len(known.draws), (len(chosen), len(asset_cfg.joint_ids))).numpy()
+    columns = dict(zip(known.names, known.draws.T, strict=True))
+    servo = {**known.nominal, **{name: column[rows] for name, column in columns.items()}}
+
+    def per_joint(value: Any) -> torch.Tensor:
+        return torch.as_tensor(np.broadcast_to(value, rows.shape).copy(), dtype=torch.float32, device=env.device)
+
+    for name, value in bam_drive(servo).items():
+        write_group_parameter(robot.actuators, actuators, "drive", name, values=per_joint(value), env_ids=chosen)
+    where = {"joint_ids": asset_cfg.joint_ids, "env_ids": chosen}
+    robot.write_joint_armature_to_sim_index(armature=per_joint(servo["armature"]), **where)
+    robot.write_joint_viscous_friction_coefficient_to_sim_index(
+        joint_viscous_friction_coeff=per_joint(servo["friction_viscous"]), **where
+    )
 
 
 def range_events(fleet: str, asset_cfg: Any, mode: str = "startup") -> tuple[EventTermCfg, EventTermCfg]:

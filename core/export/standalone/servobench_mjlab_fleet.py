@@ -5,6 +5,13 @@
 
 for joints with the actuator of `servobench_mjlab` (all numbers of a specimen together, M1–M6), or
 
+    BamActuatorCfg(..., vin_range=bam_vin_range("mx106.fleet.json"))
+    events = {"servos": EventTermCfg(func=bam_specimen_per_world, mode="reset", params={"fleet": "mx106.fleet.json"})}
+
+for Rhoban/bam's own actuator, one specimen for all joints of a world. Its motor is the specimen's: a supply voltage
+that stands for U·k_t/R, and gains of error and back-EMF, are what it has for each world. Friction is one for all worlds
+and stays the nominal one. Or
+
     events = range_events("mx106.fleet.json", SceneEntityCfg("robot", joint_names=("elbow",)))
 
 for mjlab's own position actuator: ranges of its stiffness, damping and torque limit and of the joint's friction,
@@ -18,6 +25,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch  # pyright: ignore[reportMissingImports]
 from mjlab.envs.mdp import dr  # pyright: ignore[reportMissingImports]
 from mjlab.managers.event_manager import (  # pyright: ignore[reportMissingImports]
@@ -50,6 +58,47 @@ def specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, asset
         actuator.inertia[chosen] += change
         dofs = actuator.dofs
         env.sim.model.dof_armature[chosen[:, None], dofs] = servo.numbers["armature"][chosen]
+
+
+@requires_model_fields("dof_armature", recompute=RecomputeLevel.set_const_0)
+def bam_specimen_per_world(env: Any, env_ids: torch.Tensor | None, fleet: str, asset_name: str = "robot") -> None:
+    """Event: give servos with Rhoban/bam's own actuator the motor and armature of another specimen, one a world.
+
+    fleet: path of its file. For `bam.mjlab.BamActuator` of release 1.0.2.
+    """
+    known = _fleet(fleet)
+    chosen = torch.arange(env.num_envs, device=env.device) if env_ids is None else env_ids.to(env.device).long()
+    rows = torch.randint(len(known.draws), (len(chosen),)).numpy()
+    supply, back_emf, gain, armature = (
+        torch.as_tensor(values[rows, None], dtype=torch.float32, device=env.device) for values in _bam_motors(known)
+    )
+    asset = env.scene[asset_name]
+    for actuator in asset.actuators:
+        if not hasattr(actuator, "vin_tensor"):
+            continue
+        actuator.vin_tensor[chosen] = supply
+        actuator.set_gains(chosen, kp_scale=gain, kd_scale=back_emf)
+        dofs = asset.indexing.joint_v_adr[actuator.target_ids]
+        env.sim.model.dof_armature[chosen[:, None], dofs] = armature
+
+
+def bam_vin_range(fleet: str) -> tuple[float, float]:
+    """Range of `BamActuatorCfg.vin_range` [V]: supplies at which the nominal motor stalls as the specimens do."""
+    supply = _bam_motors(_fleet(fleet))[0]
+    return float(supply.min()), float(supply.max())
+
+
+def _bam_motors(fleet: Fleet) -> tuple[np.ndarray, ...]:
+    """Of all specimens, (draws,) each: supply [V], and factors of back-EMF and error, that make the nominal motor
+    theirs; armature [kg·m²].
+    """
+    nominal, draws = fleet.nominal, dict(zip(fleet.names, fleet.draws.T, strict=True))
+    kt, resistance, kp, armature = (
+        draws.get(name, np.full(len(fleet.draws), nominal[name]))
+        for name in ("torque_constant", "resistance", "kp", "armature")
+    )
+    stall = (kt / resistance) / (nominal["torque_constant"] / nominal["resistance"])
+    return nominal["supply_voltage"] * stall, stall * kt / nominal["torque_constant"], kp / nominal["kp"], armature
 
 
 def range_events(fleet: str, asset_cfg: Any, mode: str = "reset") -> dict[str, EventTermCfg]:

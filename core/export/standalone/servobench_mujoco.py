@@ -59,6 +59,7 @@ from servobench_servo import (
     dry_friction,
     late,
     load_servo,
+    load_zero,
     named,
     static_friction,
 )
@@ -116,6 +117,8 @@ class Servos:
         self._commands = self._memory[:, GOAL:].T
         for row, servo in zip(self._rows, joints.values(), strict=True):
             row[:MEMORY] = load_servo(servo)
+        self.joint_zero = np.array([load_zero(servo) for servo in joints.values()])
+        """Angles of the joints where the servos read 0 [rad]; added to goals."""
         step = self._step
         longest = self._rows[:, [DELAY, RELEASE_DELAY]].max(initial=0.0)
         self._past = np.zeros((len(ids), 2, math.ceil(longest / step + STAGGERED) + 2))
@@ -190,7 +193,7 @@ class Servos:
             )
         self._time = now
         commands = self._commands
-        commands[0] = goals
+        commands[0] = goals + self.joint_zero
         commands[1] = enable
         if not np.isfinite(commands).all():
             raise ValueError(f"goals and enable must be finite: {commands.tolist()}")

@@ -43,7 +43,7 @@ from servobench_torch import BRISTLE_NUMBERS, CONTACTS, FORMAT, NUMBERS, TorchSe
 API = "ServoBenchDriveAPI"
 STAGGERED = 0.5
 """Steps by which velocities stand before positions in solvers that update positions with the new velocity."""
-FIELDS = (*NUMBERS, *BRISTLE_NUMBERS, "load_inertia")
+FIELDS = (*NUMBERS, *BRISTLE_NUMBERS, "joint_zero", "load_inertia")
 """Numbers of each joint, SI units."""
 
 
@@ -57,7 +57,7 @@ def add_servo(builder: Any, joint: int, servo: str | Path | Mapping[str, Any], l
     dof, place = builder.joint_qd_start[joint], builder.joint_q_start[joint]
     builder.joint_armature[dof] = data["armature"]
     builder.joint_friction[dof] = builder.joint_target_ke[dof] = builder.joint_target_kd[dof] = 0.0
-    kept = {name: data[name] for name in (*NUMBERS, *BRISTLE_NUMBERS, "law", "contact")}
+    kept = {name: data[name] for name in (*NUMBERS, *BRISTLE_NUMBERS, "joint_zero", "law", "contact")}
     builder.add_actuator(DriveServoBench, index=dof, pos_index=place, load_inertia=load_inertia, **kept)
 
 
@@ -123,6 +123,7 @@ class DriveServoBench(DriveBase):
         for name in (*NUMBERS, *BRISTLE_NUMBERS):
             servo.nominal[name] = given[name].clone()
             servo.numbers[name] = given[name].clone()
+        servo.joint_zero = given["joint_zero"]
         servo.refresh()
         self.inertia = given["load_inertia"] + servo.numbers["armature"]
         self._velocity, self._applied = torch.zeros_like(self.inertia), torch.zeros_like(self.inertia)

@@ -7,9 +7,10 @@ and give it to the program of your engine (`servobench_mujoco`, a Webots control
     torque, slope = drive(numbers, state, position, velocity, goal, enable, step)
     budget = static_friction(numbers, torque, external_torque, velocity)
 
-yourself. Friction of an elastoplastic contact (seed 001) is a torque that also depends on a deflection, which the
-caller keeps: `bristle_friction` and `bent`. SI units and radians; torques that turn the joint towards larger angles are
-positive.
+yourself. Goals are the servo's; where a joint of yours is not 0 where its servo reads 0, its angle there goes into the
+servo's file as `joint_zero`. Friction of an elastoplastic contact (seed 001) is a torque that also depends on a
+deflection, which the caller keeps: `bristle_friction` and `bent`. SI units and radians; torques that turn the joint
+towards larger angles are positive.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ __all__ = [
     "dry_friction",
     "late",
     "load_servo",
+    "load_zero",
     "named",
     "static_friction",
     "stopping",
@@ -97,14 +99,7 @@ _SETTLED = 1e-12
 
 def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     """Numbers of a servo from its JSON file or that file's content, (len(FIELDS),); ValueError says what is wrong."""
-    if isinstance(source, Mapping):
-        name, data = "servo", dict(source)
-    else:
-        name = str(source)
-        try:
-            data = json.loads(Path(source).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            raise ValueError(f"{name}: cannot read the servo: {error}") from None
+    name, data = _read(source)
     if not isinstance(data, dict) or data.get("format") != "servobench-servo" or data.get("version") not in (1, 2):
         raise ValueError(f"{name}: not a servo file of version 1 or 2")
     if data.get("law") not in LAWS:
@@ -123,6 +118,24 @@ def load_servo(source: str | Path | Mapping[str, Any]) -> np.ndarray:
     if wrong:
         raise ValueError(f"{name}: {', '.join(f'{f} = {data.get(f)!r}' for f in wrong)}: not possible")
     return np.array([float(data[field]) for field in FIELDS])
+
+
+def load_zero(source: str | Path | Mapping[str, Any]) -> float:
+    """Angle of the joint where the servo reads 0 [rad], `joint_zero` of its file, 0 where there is none; ValueError."""
+    name, data = _read(source)
+    zero = data.get("joint_zero", 0.0)
+    if not isinstance(zero, (int, float)) or not math.isfinite(zero):
+        raise ValueError(f"{name}: joint_zero = {zero!r} is no angle")
+    return float(zero)
+
+
+def _read(source: str | Path | Mapping[str, Any]) -> tuple[str, Any]:
+    if isinstance(source, Mapping):
+        return "servo", dict(source)
+    try:
+        return str(source), json.loads(Path(source).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ValueError(f"{source}: cannot read the servo: {error}") from None
 
 
 def named(rows: np.ndarray) -> np.ndarray:
@@ -409,6 +422,8 @@ class Bank:
                     f"a servo's contact is {CONTACTS[int(contact)]} and only {', '.join(contacts)} is possible here; "
                     "take the servo file of this program's own export"
                 )
+        self.joint_zero = np.array([load_zero(servo) for servo in servos])
+        """Angles of the joints where the servos read 0 [rad]; `command` adds them to goals."""
         self.states = np.zeros((len(servos), len(STATE)))
         self.lead = lead
         self.step = step
@@ -432,7 +447,7 @@ class Bank:
     def command(self, goals: Any, enable: Any) -> None:
         """Take a step's commands, in the order of the joints: goals [rad], enable (1 drives, 0 releases)."""
         self.head = (self.head + 1) % self.past.shape[2]
-        self.past[:, 0, self.head] = goals
+        self.past[:, 0, self.head] = goals + self.joint_zero
         self.past[:, 1, self.head] = enable
         if self.fresh:
             self.past[:] = self.past[:, :, self.head : self.head + 1]

@@ -86,6 +86,9 @@ def read_servo(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{name}: {number} = {value!r} must be a finite number of at least 0")
         if number in _POSITIVE and value == 0.0:
             raise ValueError(f"{name}: {number} must be positive")
+    zero = data.setdefault("joint_zero", 0.0)
+    if not isinstance(zero, (int, float)) or not math.isfinite(zero):
+        raise ValueError(f"{name}: joint_zero = {zero!r} is no angle")
     return data
 
 
@@ -133,6 +136,9 @@ class TorchServo:
         other = {servo["contact"] for servo in data} - set(contacts)
         if other:
             raise ValueError(f"a servo's contact is {other.pop()}; only {', '.join(contacts)} is possible here")
+        self.joint_zero = torch.tensor([servo["joint_zero"] for servo in data], device=device, dtype=dtype)
+        """Angles of the joints where the servos read 0 [rad], (num_joints,), `joint_zero` of their files: added to
+        goals."""
         self.timestep = float(timestep)
         self.num_envs, self.num_joints = num_envs, len(data)
         self._lead = lead
@@ -215,7 +221,7 @@ class TorchServo:
         [V] before the sag, None for the file's. All (num_envs, num_joints) or broadcast to it.
         """
         n, h, state = self.numbers, self.timestep, self._state
-        goal = torch.as_tensor(goal).expand_as(position)
+        goal = torch.as_tensor(goal).expand_as(position) + self.joint_zero
         on = self._driven if enable is None else torch.as_tensor(enable).to(position).expand_as(position)
         goal, on = self._delayed(goal, on)
         before = torch.where(self._fresh, position, state.slewed)

@@ -1,14 +1,17 @@
 """The BAM drives of Isaac Lab, Newton and mjlab: the servo's values under these engines' names."""
 
 import re
-import sys
-from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from core.catalogue import load_model
 from core.export import bam_drive, export_model
-from core.export.bam_drive import as_drive, delay_steps, deployment_of, drive_values, in_bam_drive, motor_of
+from core.export.approximation import Approximation
+from core.export.bam_drive import deployment_of, drive_values, in_bam_drive, in_drive, motor_of
+from core.export.carrying import Carried
+from core.export.grid import default_bench
+from core.export.reference_drive import delay_steps
 from tests.core.conftest import catalogue_model
 
 PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}
@@ -17,7 +20,10 @@ PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}
 @pytest.fixture
 def quick(monkeypatch):
     """Without the simulations of errors that the notes state and the refit of the engine's DC motor."""
-    monkeypatch.setattr(bam_drive, "order_errors", lambda *_: (1.25, 3.5))
+    error = np.array([1.25e-3])
+    plain = Approximation(model=load_model("mx106", "m1"), refitted=(), errors=error, runs=(), held_back_error=1.0)
+    monkeypatch.setattr("core.export.isaaclab.in_drive", lambda *_: Carried(plain=plain, carried=None))
+    monkeypatch.setattr(bam_drive, "engine_errors", lambda *_: lambda held: [np.zeros(1)])
     monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
 
 
@@ -52,7 +58,6 @@ def test_delays_are_steps_of_the_physics_rounded_up(step, steps):
 
     assert lost == []
     assert delay_steps(held, step) == steps
-    assert as_drive(held, step).values["command_delay"] == pytest.approx(steps * step)
 
 
 def test_gain_sag_and_supply_are_mapped():
@@ -68,17 +73,19 @@ def test_gain_sag_and_supply_are_mapped():
     assert drive_values(held, model.default_settings(), 0.005)["sag_gain"] == drop
 
 
+def configuration(text, **changes):
+    """What a written module gives Isaac Lab's classes, as dictionaries."""
+    space = {}
+    exec(text.replace("from isaaclab.actuators import", "BamActuatorCfg = BamMotorCfg = dict  #"), space)
+    return space["bam_cfg"](["elbow"], **changes)
+
+
 @pytest.mark.usefixtures("quick")
-def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path, monkeypatch):
+def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path):
     model = catalogue_model("mx106", "m4", command_path=("command_delay", "dead_band"), values={"command_delay": 0.021})
     result = export_model(model, "isaaclab", tmp_path, timestep=0.005)
-    actuators = SimpleNamespace(BamActuatorCfg=dict, BamMotorCfg=dict)
-    monkeypatch.setitem(sys.modules, "isaaclab", SimpleNamespace(actuators=actuators))
-    monkeypatch.setitem(sys.modules, "isaaclab.actuators", actuators)
-    space = {}
-    exec(next(file for file in result.files if file.name.endswith(".bam.py")).read_text(), space)
-
-    found = space["bam_cfg"](["elbow"], vin_range=(11.0, 12.6))
+    written = next(file for file in result.files if file.name.endswith(".bam.py")).read_text()
+    found = configuration(written, vin_range=(11.0, 12.6))
 
     assert found["motor"]["model"] == "m5"
     assert (found["min_delay"], found["max_delay"], found["armature"]) == (5, 5, model.values["armature"])
@@ -86,7 +93,27 @@ def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path, monkeypatch)
     notes = " ".join(result.notes)
     assert "no place for dead band" in notes
     assert "21 ms is 5 steps of 5 ms" in notes
-    assert "1.25 mrad from the identified model at 5 ms" in notes
+    assert "from the identified model at 5 ms, over the four trajectories, two loads and two gains: 1.25 mrad" in notes
+
+
+def test_values_carried_over_to_the_drive_lie_beside_with_both_errors(tmp_path, monkeypatch):
+    """At 5 ms they are nearer, at an unseen load and gain too; delays of their file are steps of 5 ms."""
+    monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
+    model = catalogue_model("mx106", "m1", command_path=("command_delay",), values={"command_delay": 0.012})
+
+    result = export_model(model, "isaaclab", tmp_path)
+
+    found = in_drive(model, default_bench(model), model.default_settings())
+    assert found.carried is not None
+    assert found.carried.held_back_error < 0.9 * found.plain.held_back_error
+    plain, carried = (next(tmp_path.glob(f"*{end}")).read_text() for end in (".bam.py", ".bam-5ms.py"))
+    for text, moved, steps in ((plain, found.plain, 12), (carried, found.carried, 3)):
+        written = configuration(text)
+        assert written["motor"] == motor_of(moved.model)
+        assert (written["armature"], written["max_delay"]) == (moved.model.values["armature"], steps)
+        assert any(f"{moved.mean_mrad:.2f} mrad" in note for note in result.notes)
+    stage = next(tmp_path.glob("*.bam-5ms.usda")).read_text()
+    assert f"float newton:kt = {found.carried.model.values['kt']:.9g}" in stage
 
 
 @pytest.mark.usefixtures("quick")

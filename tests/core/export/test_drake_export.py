@@ -17,7 +17,8 @@ from hypothesis import given, settings
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import drake
-from core.export.drake import DrakeOptions, check_drake, write_drake
+from core.export.contract import ServoOptions
+from core.export.drake import check_drake, write_drake
 from core.export.files import README, slug
 from core.export.grid import default_bench
 from core.export.programs import program
@@ -72,7 +73,7 @@ def sdf_numbers(path):
 
 
 def export(folder, model, **options):
-    write_drake(model, folder, DrakeOptions(**options))
+    write_drake(model, folder, ServoOptions(**options))
     return folder / f"{slug(model.title)}.drake.sdf", folder / f"{slug(model.title)}.servo.json"
 
 
@@ -132,7 +133,7 @@ class TestFiles:
     def test_without_drake_the_check_says_what_to_install(self, tmp_path, monkeypatch):
         monkeypatch.setitem(sys.modules, "pydrake", None)
         with pytest.raises(ExportError, match="Drake is not installed here: pip install drake"):
-            check_drake(build_model("mx106", "m1"), tmp_path, DrakeOptions())
+            check_drake(build_model("mx106", "m1"), tmp_path, ServoOptions())
 
 
 @needs_drake
@@ -141,7 +142,7 @@ class TestInDrake:
     def test_the_pendulum_moves_as_the_model(self, tmp_path, servo, friction):
         """0.45 mrad for M6 of the MX-106 at 5 ms, 0.05 at 1 ms."""
         model = load_model(servo, friction)
-        options = DrakeOptions(timestep=0.005)
+        options = ServoOptions(timestep=0.005)
         write_drake(model, tmp_path, options)
 
         found = check_drake(model, tmp_path, options)
@@ -155,10 +156,10 @@ class TestInDrake:
         sdf, _ = export(tmp_path, model)
         sdf.write_text(sdf.read_text().replace("damping", "dampening"))
         with pytest.raises(ExportError, match="Drake does not take the export"):
-            check_drake(model, tmp_path, DrakeOptions())
+            check_drake(model, tmp_path, ServoOptions())
         (tmp_path / drake.PROGRAMS[0]).write_text("print(1)\n")
         with pytest.raises(ExportError, match="is not what this model with these options gives"):
-            check_drake(model, tmp_path, DrakeOptions())
+            check_drake(model, tmp_path, ServoOptions())
 
     def test_what_friction_holds_does_not_creep(self, tmp_path):
         """Released at 0.3 rad with a gravity torque below the Coulomb friction."""

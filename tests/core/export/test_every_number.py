@@ -204,6 +204,7 @@ def test_urdf(law, tmp_path):
             "friction": 0.19,
             "viscous": 0.037,
             "armature": 0.013,
+            "zero_offset": 0.11,
         }
     )
     gains = yaml.safe_load(text(".controller.yaml"))
@@ -281,6 +282,7 @@ def test_genesis(law, tmp_path):
     text = exported("genesis", law, tmp_path, drive="plain")
     stiffness, velocity_gain, limit = torques(law)
     data = json.loads(text(".genesis.json"))
+    assert data.pop("zero_offset") == 0.11
     assert (data.pop("format"), data.pop("version")) == ("servobench-drive", 1)
     assert data == pytest.approx(
         {
@@ -303,7 +305,7 @@ def test_isaaclab(law, tmp_path):
     stiffness, velocity_gain, limit = torques(law)
     voltage = law == "voltage"
     data = json.loads(text(".dcmotor.json"))
-    assert data.pop("format") == "servobench-dcmotor"
+    assert (data.pop("format"), data.pop("zero_offset")) == ("servobench-dcmotor", 0.11)
     assert data == pytest.approx(
         {
             "stiffness": stiffness,
@@ -503,7 +505,7 @@ def test_the_servos_own_numbers(law, target, tmp_path):
     else:
         found = json.loads(text(".servo.json"))
         head = {name: found.pop(name) for name in ("format", "version", "title", "law", "written_kp")}
-        assert found.pop("zero_offset") == 0.11
+        assert (found.pop("zero_offset"), found.pop("joint_zero")) == (0.11, 0.0)
         assert head == {"format": "servobench-servo", "version": 1, "title": "unlike", "law": law, "written_kp": KP}
     assert {name: value for name, value in found.items() if name in named} == pytest.approx(named)
     assert {name: value for name, value in found.items() if name not in named and value != 0.0} == {}

@@ -11,7 +11,8 @@ import pytest
 from core.catalogue import load_model
 from core.errors import ExportError, NotChecked
 from core.export.c_header import COMPILERS
-from core.export.mujoco_plugin import PLUGIN, PluginOptions, check_plugin, load_plugin, write_plugin
+from core.export.contract import ServoOptions
+from core.export.mujoco_plugin import PLUGIN, check_plugin, load_plugin, write_plugin
 from core.export.programs import program
 from core.export.servo_file import servo_numbers
 from core.model import build_model
@@ -25,7 +26,7 @@ pytestmark = pytest.mark.skipif(not any(map(shutil.which, COMPILERS)), reason="t
 def scene(tmp_path_factory):
     """The exported pendulum of an MX-106 with friction M6."""
     load_plugin()
-    files = write_plugin(load_model("mx106", "m6"), tmp_path_factory.mktemp("plugin"), PluginOptions()).files
+    files = write_plugin(load_model("mx106", "m6"), tmp_path_factory.mktemp("plugin"), ServoOptions()).files
     return next(file for file in files if file.name.endswith(".plugin.xml"))
 
 
@@ -33,8 +34,8 @@ def scene(tmp_path_factory):
 def test_the_pendulum_moves_as_the_model(tmp_path, servo, friction):
     """0.06, 0.02 and 0.4 mrad at 1 ms."""
     model = load_model(servo, friction)
-    write_plugin(model, tmp_path, PluginOptions())
-    found = check_plugin(model, tmp_path, PluginOptions())
+    write_plugin(model, tmp_path, ServoOptions())
+    found = check_plugin(model, tmp_path, ServoOptions())
     assert found.mean_mrad < 0.6
     assert "run in MuJoCo" in found.how
 
@@ -142,10 +143,10 @@ def test_another_time_step_is_refused(scene):
 
 def test_without_a_compiler_the_check_is_left_out(tmp_path, monkeypatch):
     model = build_model("mx106", "m1")
-    write_plugin(model, tmp_path, PluginOptions())
+    write_plugin(model, tmp_path, ServoOptions())
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotChecked, match="needs a C compiler"):
-        check_plugin(model, tmp_path, PluginOptions())
+        check_plugin(model, tmp_path, ServoOptions())
 
 
 def test_without_a_compiler_the_program_says_so(tmp_path, monkeypatch):
@@ -156,7 +157,7 @@ def test_without_a_compiler_the_program_says_so(tmp_path, monkeypatch):
 
 def test_a_changed_program_is_refused(tmp_path):
     model = build_model("mx106", "m1")
-    write_plugin(model, tmp_path, PluginOptions())
+    write_plugin(model, tmp_path, ServoOptions())
     (tmp_path / "servobench_mujoco_plugin.c").write_text("int main(void) { return 1; }\n")
     with pytest.raises(ExportError, match="is not what this model with these options gives"):
-        check_plugin(model, tmp_path, PluginOptions())
+        check_plugin(model, tmp_path, ServoOptions())

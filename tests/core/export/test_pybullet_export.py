@@ -12,8 +12,9 @@ import pytest
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import pybullet as target
+from core.export.contract import ServoOptions
 from core.export.programs import program
-from core.export.pybullet import PyBulletOptions, check_pybullet, write_pybullet
+from core.export.pybullet import check_pybullet, write_pybullet
 from core.export.servo_file import servo_numbers
 from core.model import build_model
 from tests.core.conftest import catalogue_model
@@ -31,14 +32,14 @@ def pybullet():
 def test_without_pybullet_the_check_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pybullet", None)
     with pytest.raises(ExportError, match="PyBullet is not installed here: pip install pybullet"):
-        check_pybullet(build_model("mx106", "m1"), tmp_path, PyBulletOptions())
+        check_pybullet(build_model("mx106", "m1"), tmp_path, ServoOptions())
 
 
 @pytest.mark.parametrize(("servo", "friction"), [("mx106", "m6"), ("erob80_50", "m6")])
 def test_the_pendulum_moves_as_the_model(pybullet, tmp_path, servo, friction):
     """0.50 and 0.06 mrad at 5 ms, 0.04 and 0.004 at 1 ms."""
     model = load_model(servo, friction)
-    options = PyBulletOptions(timestep=0.005)
+    options = ServoOptions(timestep=0.005)
     write_pybullet(model, tmp_path, options)
 
     found = check_pybullet(model, tmp_path, options)
@@ -50,7 +51,7 @@ def test_the_pendulum_moves_as_the_model(pybullet, tmp_path, servo, friction):
 def test_what_friction_holds_does_not_creep(pybullet, tmp_path):
     """Released at 0.3 rad with a gravity torque below the Coulomb friction."""
     model = catalogue_model("mx106", "m1", values={"friction_base": 0.5, "q_offset": 0.3})
-    files = write_pybullet(model, tmp_path, PyBulletOptions()).files
+    files = write_pybullet(model, tmp_path, ServoOptions()).files
     urdf, servo = (next(file for file in files if file.name.endswith(end)) for end in (".urdf", ".servo.json"))
 
     position = program("servobench_pybullet").simulate(urdf, {"servo": servo}, lambda t: (0.0, 0.0), 2.0, 0.005)
@@ -147,7 +148,7 @@ def test_what_does_not_fit_is_refused(pybullet, tmp_path):
 
 def test_a_changed_program_is_refused(pybullet, tmp_path):
     model = build_model("mx106", "m1")
-    write_pybullet(model, tmp_path, PyBulletOptions())
+    write_pybullet(model, tmp_path, ServoOptions())
     (tmp_path / target.PROGRAMS[0]).write_text("print(1)\n")
     with pytest.raises(ExportError, match="is not what this model with these options gives"):
-        check_pybullet(model, tmp_path, PyBulletOptions())
+        check_pybullet(model, tmp_path, ServoOptions())

@@ -17,6 +17,7 @@ import pytest
 
 from core.errors import ExportError
 from core.export import approximation, export_model
+from core.export.bam_drive import drive_values, in_bam_drive
 from core.export.grid import bench_grid, held_back_grid
 from core.export.isaaclab import dc_motor
 from core.export.mujoco_check import simulate_in_mujoco
@@ -305,6 +306,24 @@ def isaac_events(monkeypatch):
     return loaded("servobench_isaaclab_fleet")
 
 
+@pytest.fixture
+def mjlab_events(monkeypatch):
+    """The program beside stand-ins of what it imports."""
+    pytest.importorskip("torch")
+    packages = {name: ModuleType(name) for name in ("mjlab", "mjlab.envs", "mjlab.envs.mdp", "mjlab.managers")}
+    packages["mjlab.envs.mdp"].__dict__["dr"] = None
+    manager = packages["mjlab.managers.event_manager"] = ModuleType("mjlab.managers.event_manager")
+    manager.__dict__.update(
+        EventTermCfg=SimpleNamespace,
+        RecomputeLevel=SimpleNamespace(set_const_0=0),
+        requires_model_fields=lambda *fields, recompute: lambda function: function,
+    )
+    for name, package in packages.items():
+        monkeypatch.setitem(sys.modules, name, package)
+    monkeypatch.syspath_prepend(str(STANDALONE))
+    return loaded("servobench_mjlab_fleet")
+
+
 def loaded(name):
     spec = importlib.util.spec_from_file_location(f"{name}_under_test", STANDALONE / f"{name}.py")
     assert spec
@@ -351,6 +370,104 @@ def test_isaac_lab_gets_each_environments_armature_and_inertia(isaac_events, wri
         torch.testing.assert_close(armature, servo.numbers["armature"][ids])
         torch.testing.assert_close(actuator.inertia, load + servo.numbers["armature"])
     assert len(servo.numbers["armature"].unique()) > 1
+
+
+def test_a_bam_drive_gets_the_numbers_of_the_specimen_s_own_export(spread, written):
+    """What Isaac Lab is given of a unit is what the export of that unit writes for its drive."""
+    found = fleet_of(written[0], "isaaclab")
+    unit, settings = spread.units()[3], spread.model.default_settings()
+    given = program("servobench_fleet").bam_drive(
+        {**found.nominal, **dict(zip(found.names, found.units[3], strict=True))}
+    )
+
+    expected = drive_values(in_bam_drive(unit)[0], settings, 0.005)
+    assert {name: given[name] for name in expected if name in given} == pytest.approx(
+        {name: value for name, value in expected.items() if name in given}
+    )
+    assert {"kt", "resistance", "error_gain", "max_pwm", "friction_base"} <= expected.keys() & given.keys()
+    assert given["max_effort"] == pytest.approx(settings.supply_voltage * unit.values["kt"] / unit.values["R"])
+    with pytest.raises(ValueError, match="voltage law"):
+        program("servobench_fleet").bam_drive({**found.nominal, "law": "current"})
+
+
+def test_isaac_labs_bam_drive_gets_whole_specimens(isaac_events, written, monkeypatch):
+    """Motor and friction go to the drive, armature and viscous friction to the joint, of one row each."""
+    torch = pytest.importorskip("torch")
+    (file,) = (written[0] / "isaaclab").glob("*.fleet.json")
+    found = fleet_of(written[0], "isaaclab")
+    calls = {}
+
+    def write(collection, group, component, attr, values, env_ids):
+        assert (collection, group, component) == ("groups", "arm", "drive")
+        calls[attr] = values, env_ids
+
+    def to_joints(name):
+        return lambda *, joint_ids, env_ids, **values: calls.update({name: (values[name], env_ids)})
+
+    monkeypatch.setitem(sys.modules, "isaaclab.actuators", ModuleType("isaaclab.actuators"))
+    newton = ModuleType("isaaclab.actuators.newton")
+    newton.__dict__["write_group_parameter"] = write
+    monkeypatch.setitem(sys.modules, newton.__name__, newton)
+    robot = SimpleNamespace(
+        actuators="groups",
+        write_joint_armature_to_sim_index=to_joints("armature"),
+        write_joint_viscous_friction_coefficient_to_sim_index=to_joints("joint_viscous_friction_coeff"),
+    )
+    env = SimpleNamespace(scene={"robot": robot}, device="cpu", num_envs=5)
+    chosen = torch.tensor([0, 3])
+    joints = SimpleNamespace(name="robot", joint_ids=[1, 4, 6])
+    isaac_events.bam_specimen_per_env(env, chosen, joints, "arm", str(file))
+
+    assert all(values.shape == (2, 3) and ids is chosen for values, ids in calls.values())
+    names = {
+        "torque_constant": "kt", "resistance": "resistance", "friction_base": "friction_base", "armature": "armature",
+        "friction_viscous": "joint_viscous_friction_coeff",
+    }  # fmt: skip
+    assert set(names) == set(found.names)
+    given = np.stack([calls[names[name]][0].numpy().ravel() for name in found.names], axis=1)
+    for row in given:
+        assert np.isclose(found.draws, row, rtol=1e-6).all(axis=1).any()
+    assert len(np.unique(given, axis=0)) > 1
+
+
+def bam_motor(numbers, supply, back_emf=1.0, gain=1.0):
+    """Torque at an error of 0.1 rad and 1 rad/s, and the stall torque, of a voltage-law motor [N·m]."""
+    per_volt = numbers["torque_constant"] / numbers["resistance"]
+    torque = per_volt * (supply * gain * numbers["kp"] * 0.1 - back_emf * numbers["torque_constant"])
+    return torque, per_volt * supply
+
+
+def test_bams_own_actuator_becomes_the_specimens_motor(mjlab_events, written):
+    """By a supply and gains of its nominal motor, worlds move as the specimens' motors do."""
+    torch = pytest.importorskip("torch")
+    (file,) = (written[0] / "isaaclab").glob("*.fleet.json")
+    found = fleet_of(written[0], "isaaclab")
+    gains = {}
+    actuator = SimpleNamespace(
+        vin_tensor=torch.zeros(4, 1),
+        set_gains=lambda worlds, kp_scale, kd_scale: gains.update(worlds=worlds, kp=kp_scale, kd=kd_scale),
+        target_ids=torch.tensor([0, 1]),
+    )
+    asset = SimpleNamespace(
+        actuators=[SimpleNamespace(), actuator], indexing=SimpleNamespace(joint_v_adr=torch.tensor([2, 0]))
+    )
+    model = SimpleNamespace(dof_armature=torch.zeros(4, 3))
+    env = SimpleNamespace(num_envs=4, device="cpu", scene={"robot": asset}, sim=SimpleNamespace(model=model))
+    mjlab_events.bam_specimen_per_world(env, torch.tensor([1, 3]), str(file))
+
+    low, high = mjlab_events.bam_vin_range(str(file))
+    assert torch.equal(actuator.vin_tensor[[0, 2]], torch.zeros(2, 1))
+    for place, world in enumerate((1, 3)):
+        supply = float(actuator.vin_tensor[world, 0])
+        assert low - 1e-6 <= supply <= high + 1e-6
+        assert model.dof_armature[world, 0] == model.dof_armature[world, 2]
+        (row,) = np.flatnonzero(
+            np.isclose(found.draws[:, found.names.index("armature")], float(model.dof_armature[world, 0]), rtol=1e-6)
+        )
+        specimen = found.servo(row)
+        expected = bam_motor(specimen, specimen["supply_voltage"])
+        given = bam_motor(found.nominal, supply, float(gains["kd"][place, 0]), float(gains["kp"][place, 0]))
+        assert given == pytest.approx(expected, rel=1e-5)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mjlab") is None, reason="mjlab is not installed")

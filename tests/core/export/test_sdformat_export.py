@@ -3,6 +3,7 @@
 Every number of the world is held against the servo's in `test_every_number`.
 """
 
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 
 from core.catalogue import load_model
 from core.errors import ExportError
+from core.export import export_model
 from core.export.contract import ServoOptions
 from core.export.drive import Drive
 from core.export.files import README, slug
@@ -81,6 +83,16 @@ class TestNumbers:
         assert "where the servo is never released" in text
         assert all(note in text for note in result.notes)
 
+    def test_two_servos_stand_in_one_world(self, tmp_path):
+        """Models and topics are named after the exports."""
+        for kp in (200.0, 400.0):
+            export_model(load_model("xl330", "m1"), "sdformat", tmp_path, kp=kp)
+        files = sorted(tmp_path.glob("*.pendulum.sdf"))
+        names = [model.attrib["name"] for file in files for model in ET.parse(file).getroot().iter("model")]
+        assert len(set(names)) == 2
+        readme = (tmp_path / README).read_text("utf-8")
+        assert sorted(re.findall(r"/model/(\w+)/joint/servo/0/cmd_pos", readme)) == sorted(names)
+
     def test_another_load_keeps_the_armature(self, exported, monkeypatch):
         monkeypatch.setattr("core.export.protocol.CONDITIONS", {"half load and gain": (0.5, 0.5)})
         model, folder, _ = exported
@@ -107,13 +119,15 @@ class TestWorld:
 
     @settings(max_examples=30)
     @given(hostile_names)
-    def test_no_name_reaches_the_world(self, name):
+    def test_a_name_reaches_the_world_in_letters_and_figures(self, name):
         plain, named = (
-            ET.tostring(world_element(replace(load_model("mx106", "m1"), name=n), GZ, PENDULUM, 0.001))
-            for n in ("plain", name)
+            world_element(replace(load_model("mx106", "m1"), name=n), GZ, PENDULUM, 0.001) for n in ("plain", name)
         )
+        (model,) = named.iter("model")
 
-        assert named == plain
+        assert re.fullmatch("servo_[a-z0-9_]+", model.attrib["name"])
+        model.set("name", "servo_plain")
+        assert ET.tostring(named) == ET.tostring(plain)
 
     def test_another_world_is_refused(self, exported, tmp_path):
         model, folder, _ = exported
