@@ -33,7 +33,7 @@ from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.programs import require_unchanged
-from core.export.protocol import at_gain, by_condition, measured, tilted
+from core.export.protocol import at_gain, measured, tilted
 from core.export.servo_file import standalone_text
 from core.export.usd_reading import read_layer
 from core.friction import CONTACTS
@@ -257,19 +257,29 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
     else:
         how = f"{layer.name} read back and simulated here (PhysX is not installed)"
 
-    def under_one(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
-        now = at_gain(servo, model, runs[0].settings.kp / own.kp)
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
+        servos = [at_gain(servo, model, run.settings.kp / own.kp) for run in runs]
         if not engine:
-            read, settings = as_model(now, model.servo)
-            there = [replace(tilted(run, model), settings=settings) for run in runs]
-            return [converged_positions(read, run, step, held=True) for run in there]
+            read = [(tilted(run, model), *as_model(now, model.servo)) for run, now in zip(runs, servos, strict=True)]
+            return [converged_positions(m, replace(run, settings=s), step, held=True) for run, m, s in read]
         with TemporaryDirectory() as place:
-            for file, text in ((layer, servo_text(now)), (pendulum, pendulum_text(layer.name, model, runs[0].bench))):
-                (Path(place) / file.name).write_text(text, encoding="utf-8")
-            scene = Path(place) / pendulum.name
+            scene = _scene(Path(place), model, [run.bench for run in runs], servos)
             return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
 
-    return measured(model, options, "usd", how, by_condition(under_one))
+    return measured(model, options, "usd", how, rollout)
+
+
+def _scene(folder: Path, model: ServoModel, benches: Sequence[Bench], servos: Sequence[EnvelopeDrive]) -> Path:
+    """A layer with the pendulums `/Pendulum`, `/Pendulum1`, … and those it is made of."""
+    for number, (bench, servo) in enumerate(zip(benches, servos, strict=True)):
+        (folder / f"{number}.servo.usda").write_text(servo_text(servo), encoding="utf-8")
+        pendulum = pendulum_text(f"references = @./{number}.servo.usda@", model, bench)
+        (folder / f"{number}.pendulum.usda").write_text(pendulum, encoding="utf-8")
+    others = [f'def "Pendulum{n}" (references = @./{n}.pendulum.usda@) {{}}\n' for n in range(1, len(servos))]
+    scene = folder / "scene.usda"
+    text = f"#usda 1.0\n(\n    subLayers = [@./0.pendulum.usda@]\n{_UNITS})\n\n{''.join(others)}"
+    scene.write_text(text, encoding="utf-8")
+    return scene
 
 
 _VISCOUS = "viscousFrictionCoefficient"

@@ -76,7 +76,7 @@ def test_four_worlds_move_as_the_model_does(servo, friction, contact, tmp_path):
     pendulum, numbers = (next(tmp_path.glob(f"*.{end}")) for end in ("mjlab.xml", "servo.json"))
     trajectories = [make_trajectory(name) for name in PAPER_TRAJECTORIES]
 
-    actual = simulate_in_mjlab(pendulum, numbers, trajectories, DT, bench.gravity)
+    (actual,) = simulate_in_mjlab([(pendulum, numbers)], trajectories, DT, bench.gravity)
 
     for name, positions in zip(PAPER_TRAJECTORIES, actual, strict=True):
         run = GridRun(trajectory=name, bench=bench, settings=settings)
