@@ -263,22 +263,28 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
             read = [(tilted(run, model), *as_model(now, model.servo)) for run, now in zip(runs, servos, strict=True)]
             return [converged_positions(m, replace(run, settings=s), step, held=True) for run, m, s in read]
         with TemporaryDirectory() as place:
-            scene = _scene(Path(place), model, [run.bench for run in runs], servos)
+            scene = _write_scene(Path(place), model, [run.bench for run in runs], servos)
             return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
 
     return measured(model, options, "usd", how, rollout)
 
 
-def _scene(folder: Path, model: ServoModel, benches: Sequence[Bench], servos: Sequence[EnvelopeDrive]) -> Path:
-    """A layer with the pendulums `/Pendulum`, `/Pendulum1`, … and those it is made of."""
-    for number, (bench, servo) in enumerate(zip(benches, servos, strict=True)):
+def scene_text(pendulums: Sequence[Path]) -> str:
+    """The layer, beside those of pendulums, of a scene with all of them: `/Pendulum`, `/Pendulum1`, …."""
+    first, *others = [path.name for path in pendulums]
+    prims = [f'def "Pendulum{n}" (references = @./{name}@) {{}}\n' for n, name in enumerate(others, 1)]
+    return f"#usda 1.0\n(\n    subLayers = [@./{first}@]\n{_UNITS})\n\n{''.join(prims)}"
+
+
+def _write_scene(folder: Path, model: ServoModel, benches: Sequence[Bench], servos: Sequence[EnvelopeDrive]) -> Path:
+    """Write a scene with a pendulum for each servo."""
+    pendulums = [folder / f"{number}.pendulum.usda" for number in range(len(servos))]
+    for number, (pendulum, bench, servo) in enumerate(zip(pendulums, benches, servos, strict=True)):
         (folder / f"{number}.servo.usda").write_text(servo_text(servo), encoding="utf-8")
-        pendulum = pendulum_text(f"references = @./{number}.servo.usda@", model, bench)
-        (folder / f"{number}.pendulum.usda").write_text(pendulum, encoding="utf-8")
-    others = [f'def "Pendulum{n}" (references = @./{n}.pendulum.usda@) {{}}\n' for n in range(1, len(servos))]
+        text = pendulum_text(f"references = @./{number}.servo.usda@", model, bench)
+        pendulum.write_text(text, encoding="utf-8")
     scene = folder / "scene.usda"
-    text = f"#usda 1.0\n(\n    subLayers = [@./0.pendulum.usda@]\n{_UNITS})\n\n{''.join(others)}"
-    scene.write_text(text, encoding="utf-8")
+    scene.write_text(scene_text(pendulums), encoding="utf-8")
     return scene
 
 
