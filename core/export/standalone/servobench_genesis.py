@@ -283,7 +283,9 @@ def _read_drive(source: ServoFile) -> dict[str, float]:
 
 if __name__ == "__main__":
     if len(sys.argv) < 3:
-        sys.exit("usage: python servobench_genesis.py NAME.genesis.xml NAME.servo.json… [COMMANDS.npy STEP ANGLES.npy]")
+        sys.exit(
+            "usage: python servobench_genesis.py SCENE.xml SERVO.json [[SERVO.json…] COMMANDS.npy STEP ANGLES.npy]"
+        )
     if sys.argv[-1].endswith(".npy"):
         scene_file, *servo_files, commands_file, step, angles_file = sys.argv[1:]
         np.save(angles_file, move(scene_file, servo_files, np.load(commands_file, allow_pickle=False), float(step)))

@@ -10,13 +10,14 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import genesis
+from core.export import genesis, protocol
 from core.export.files import README, slug
 from core.export.genesis import (
     DRIVE_NUMBERS,
@@ -97,6 +98,26 @@ class TestServo:
     def test_without_genesis_the_check_says_what_to_install(self, tmp_path, no_genesis):
         with pytest.raises(ExportError, match="pip install genesis-world"):
             check_genesis(build_model("mx106", "m1"), tmp_path, GenesisOptions())
+
+    def test_a_check_moves_all_loads_and_gains_in_one_scene(self, tmp_path, monkeypatch):
+        """Each pendulum has its own load, and a servo file with its own gain."""
+        mujoco, model = pytest.importorskip("mujoco"), load_model("mx106", "m6")
+        conditions = {"": (1.0, 1.0), "other": (0.5, 2.0)}
+        found = []
+
+        def positions(_program, files, trajectories, *_):
+            scene = mujoco.MjModel.from_xml_path(str(files[0]))
+            gains = [json.loads(file.read_text())["kp"] for file in files[1:]]
+            found.append((scene.body_mass[1:] / scene.body_mass[1], np.array(gains) / gains[0]))
+            return np.zeros((len(trajectories), 1))
+
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+        monkeypatch.setattr(genesis, "version", lambda _: "1")
+        monkeypatch.setattr(genesis, "positions_apart", positions)
+        monkeypatch.setattr(protocol, "CONDITIONS", conditions)
+        write_genesis(model, tmp_path, GenesisOptions())
+        check_genesis(model, tmp_path, GenesisOptions())
+        np.testing.assert_allclose(np.transpose(found), np.array(list(conditions.values()))[:, :, None])
 
 
 class TestPlain:
