@@ -20,7 +20,7 @@ import json
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,13 +39,13 @@ from core.export.drive_fit import fit_drive
 from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
 from core.export.envelope_drive import as_model as envelope_as_model
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
 from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note
 from core.export.programs import require_unchanged
-from core.export.protocol import by_condition, measured, tilted
+from core.export.protocol import by_condition, measured, simulated_here
 from core.export.servo_file import servo_text, standalone_text
 from core.finite import is_finite
 from core.friction import CONTACTS
@@ -215,8 +215,7 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
     def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
         if not engine and drive is not None:
             drives = [_at_gain(drive, model, run.settings.kp / own.kp) for run in runs]
-            read = [(tilted(run, model), *as_model(now, model.servo)) for run, now in zip(runs, drives, strict=True)]
-            return [converged_positions(m, replace(run, settings=s), step, held=True) for run, m, s in read]
+            return simulated_here(model, runs, [as_model(now, model.servo) for now in drives], step)
         conditions = [group[0] for group in by_condition(runs)]
         with TemporaryDirectory() as place:
             scene, servos = Path(place) / "scene.xml", [numbers] * len(conditions)

@@ -26,6 +26,7 @@ from core.export.drive import Drive
 from core.export.envelope_drive import EnvelopeDrive
 from core.export.grid import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
+from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 Array = NDArray[np.float64]
@@ -143,6 +144,16 @@ def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:
     path = make_trajectory(trajectory)
     time = step * np.arange(round(path.duration / step))
     return path.goal(time), path.torque_enable(time).astype(np.float64)
+
+
+def simulated_here(
+    model: ServoModel, runs: Sequence[GridRun], read: Sequence[tuple[ServoModel, ServoSettings]], step: float
+) -> list[Array]:
+    """Positions on each run of a drive that was read back, where its engine is not installed."""
+    return [
+        converged_positions(drive, replace(tilted(run, model), settings=settings), step, held=True)
+        for run, (drive, settings) in zip(runs, read, strict=True)
+    ]
 
 
 def tilted(run: GridRun, model: ServoModel) -> GridRun:

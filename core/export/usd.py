@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.util
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,12 +28,12 @@ from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.programs import require_unchanged
-from core.export.protocol import at_gain, measured, tilted
+from core.export.protocol import at_gain, measured, simulated_here
 from core.export.servo_file import standalone_text
 from core.export.usd_reading import read_layer
 from core.friction import CONTACTS
@@ -260,8 +260,7 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
     def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
         servos = [at_gain(servo, model, run.settings.kp / own.kp) for run in runs]
         if not engine:
-            read = [(tilted(run, model), *as_model(now, model.servo)) for run, now in zip(runs, servos, strict=True)]
-            return [converged_positions(m, replace(run, settings=s), step, held=True) for run, m, s in read]
+            return simulated_here(model, runs, [as_model(now, model.servo) for now in servos], step)
         with TemporaryDirectory() as place:
             scene = _write_scene(Path(place), model, [run.bench for run in runs], servos)
             return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
