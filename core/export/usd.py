@@ -71,7 +71,7 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
         fidelity = fit_notes(model, approximation, "PhysX", missing)
     else:
         written, error = in_form(model, bench, FORM), 0.0
-        fidelity = ["A motor that brakes at its limit brakes less in PhysX than it can."]
+        fidelity = []
     name = slug(model.title)
     servo, pendulum = f"{name}.servo.usda", f"{name}.pendulum.usda"
     contents = {
@@ -86,6 +86,8 @@ def write_usd(model: ServoModel, folder: Path, options: UsdOptions) -> ExportRes
     }
     notes = [
         *fidelity,
+        "A motor that brakes at its limit brakes less in PhysX than it can: an MX-106 at half the load and double the "
+        "gain is 22 mrad from its M1 on sin_time_square, at any time step.",
         lead_note(options.timestep),
         "USD 1.0 text: UsdPhysics with the schemas PhysxJointAxisAPI and PhysxDrivePerformanceEnvelopeAPI (PhysX 5.6, "
         "Isaac Sim 5.0 and later) and NewtonJointAPI. Units are metre, kilogram and degree: 1 N·m/rad is written as "
@@ -255,7 +257,7 @@ def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
         require_unchanged(folder, (PROGRAM,))
         how = f"run in PhysX (ovphysx {version('ovphysx')})"
     else:
-        how = f"{layer.name} read back and simulated here (PhysX is not installed)"
+        how = f"{layer.name} read back and simulated here (PhysX is not installed; its motors brake less)"
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
         servos = [at_gain(servo, model, run.settings.kp / own.kp) for run in runs]
