@@ -9,16 +9,18 @@ explains itself) computes control law and motor and sets the joint's friction be
 The driven damping is the voltage law's back-EMF, k_t²/R, which no limit bounds; releasing the servo takes it away. That
 is seed 004, eqs (12, 13), exactly. The current law loses its limit by the supply voltage. Friction M2–M6 is refitted.
 
-Genesis takes half a minute and more to start. A check runs in a process of its own, the four trajectories side by side.
+Genesis takes half a minute and more to start. A check runs all its pendulums side by side, in a process of its own.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import math
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,13 +39,13 @@ from core.export.drive_fit import fit_drive
 from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
 from core.export.envelope_drive import as_model as envelope_as_model
 from core.export.files import printable, slug
-from core.export.grid import GridRun, converged_positions, default_bench
+from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_hook import pendulum_scene
 from core.export.mujoco_xml import xml_text
 from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
 from core.export.programs import require_unchanged
-from core.export.protocol import by_condition, measured, tilted
+from core.export.protocol import by_condition, measured, simulated_here
 from core.export.servo_file import servo_text, standalone_text
 from core.finite import is_finite
 from core.friction import CONTACTS
@@ -204,22 +206,37 @@ def check_genesis(model: ServoModel, folder: Path, options: GenesisOptions) -> C
     else:
         raise NotChecked("Genesis is not installed here: pip install genesis-world")
 
-    def under_one(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
-        settings, bench = runs[0].settings, runs[0].bench
-        now = None if drive is None else _at_gain(drive, model, settings.kp / own.kp)
-        if not engine and now is not None:
-            read, read_settings = as_model(now, model.servo)
-            there = [replace(tilted(run, model), settings=read_settings) for run in runs]
-            return [converged_positions(read, run, step, held=True) for run in there]
-        with TemporaryDirectory() as place:
-            scene, servo = Path(place) / "scene.xml", Path(place) / numbers.name
-            scene.write_text(xml_text(pendulum_scene(name, model, bench, settings, step)), encoding="utf-8")
-            rigid = with_contact(model, "rigid")
-            servo.write_text(servo_text(rigid, settings) if now is None else drive_text(now), encoding="utf-8")
-            files = (scene, numbers if settings == own else servo)
-            return positions_apart(PROGRAM, files, [run.trajectory for run in runs], step, "Genesis")
+    def text_at(settings: ServoSettings) -> str:
+        if drive is None:
+            return servo_text(with_contact(model, "rigid"), settings)
+        return drive_text(_at_gain(drive, model, settings.kp / own.kp))
 
-    return measured(model, options, "genesis", how, by_condition(under_one))
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
+        if not engine and drive is not None:
+            drives = [_at_gain(drive, model, run.settings.kp / own.kp) for run in runs]
+            return simulated_here(model, runs, [as_model(now, model.servo) for now in drives], step)
+        conditions = [group[0] for group in by_condition(runs)]
+        with TemporaryDirectory() as place:
+            scene, servos = Path(place) / "scene.xml", [numbers] * len(conditions)
+            scene.write_text(xml_text(_side_by_side(model, conditions, step)), encoding="utf-8")
+            for number, run in enumerate(conditions):
+                if run.settings != own:
+                    servos[number] = Path(place) / f"{number}.json"
+                    servos[number].write_text(text_at(run.settings), encoding="utf-8")
+            return positions_apart(PROGRAM, (scene, *servos), [run.trajectory for run in runs], step, "Genesis")
+
+    return measured(model, options, "genesis", how, rollout)
+
+
+def _side_by_side(model: ServoModel, runs: Sequence[GridRun], step: float) -> ET.Element:
+    """One scene with the pendulum of each run."""
+    first, *others = [pendulum_scene(slug(model.title), model, run.bench, run.settings, step) for run in runs]
+    for number, scene in enumerate(others, 1):
+        for element, key in itertools.product(scene.iter(), ("name", "joint")):
+            if key in element.attrib:
+                element.attrib[key] += str(number)
+        first.extend([*scene.findall("worldbody"), *scene.findall("actuator")])
+    return first
 
 
 def _at_gain(numbers: Mapping[str, float], model: ServoModel, share: float) -> dict[str, float]:

@@ -28,7 +28,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_element, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import measured, rollout_of_files
+from core.export.protocol import measured, rollout_of_scene
 from core.export.reference_drive import STEP, as_reference_drive, refusal
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
@@ -147,31 +147,49 @@ def pendulum_entity(name: str, model: ServoModel, bench: Bench, settings: ServoS
 
 
 def check_mjlab(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
-    """Run the exported pendulum with the exported servo in mjlab, half a minute a condition; raises ExportError."""
+    """Run the exported pendulum with the exported servo in mjlab; raises ExportError."""
     engine("mjlab", "mjlab", "mjlab")
     require_unchanged(folder, PROGRAMS)
     name = slug(model.title)
 
-    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> Array:
-        pendulum, servo = place / f"{name}.mjlab.xml", place / f"{name}.servo.json"
-        trajectories = [make_trajectory(run.trajectory) for run in runs]
-        return simulate_in_mjlab(pendulum, servo, trajectories, step, runs[0].bench.gravity)
+    def write(model: ServoModel, place: Path, options: ServoOptions) -> None:
+        settings, bench = settings_of(model, options, "mjlab"), options.bench or default_bench(model)
+        scene = pendulum_entity(name, model, bench, settings, options.timestep)
+        (place / f"{name}.mjlab.xml").write_text(xml_text(scene), encoding="utf-8")
+        (place / f"{name}.servo.json").write_text(servo_text(model, settings), encoding="utf-8")
 
-    rollout = rollout_of_files(model, folder, options, write_mjlab, simulate)
+    def simulate(conditions: Sequence[tuple[Path, list[GridRun]]], step: float) -> Array:
+        pendulums = [(place / f"{name}.mjlab.xml", place / f"{name}.servo.json") for place, _ in conditions]
+        runs = conditions[0][1]
+        trajectories = [make_trajectory(run.trajectory) for run in runs]
+        return np.concatenate(simulate_in_mjlab(pendulums, trajectories, step, runs[0].bench.gravity))
+
+    rollout = rollout_of_scene(model, folder, options, write, simulate)
     return measured(model, options, "mjlab", f"run in mjlab {version('mjlab')}", rollout)
 
 
 def simulate_in_mjlab(
-    pendulum: Path, servo: Path, trajectories: Sequence[Trajectory], timestep: float, gravity: float
+    pendulums: Sequence[tuple[Path, Path]], trajectories: Sequence[Trajectory], timestep: float, gravity: float
 ) -> Array:
-    """Positions (trajectories, samples) of exported pendulums, one a world, before each step [rad]."""
+    """Positions (pendulums, trajectories, samples) before each step [rad]: all pendulums on a trajectory are a world.
+
+    pendulums: the exported scene and servo of each.
+    """
     mujoco, torch = (importlib.import_module(name) for name in ("mujoco", "torch"))
     entities, scenes, sim = (importlib.import_module(f"mjlab.{name}") for name in ("entity", "scene", "sim"))
     actuators: Any = program("servobench_mjlab")
+
+    def side_by_side() -> Any:
+        spec = mujoco.MjSpec()
+        for number, (pendulum, _) in enumerate(pendulums):
+            spec.attach(mujoco.MjSpec.from_file(str(pendulum)), frame=spec.worldbody.add_frame(), prefix=f"{number}-")
+        return spec
+
     try:
-        actuator = actuators.ServoBenchActuatorCfg(target_names_expr=("servo",), servo=str(servo))
+        servos = {f"{number}-servo": str(servo) for number, (_, servo) in enumerate(pendulums)}
+        actuator = actuators.ServoBenchActuatorCfg(target_names_expr=tuple(servos), servo=servos)
         entity = entities.EntityCfg(
-            spec_fn=lambda: mujoco.MjSpec.from_file(str(pendulum)),
+            spec_fn=side_by_side,
             articulation=entities.EntityArticulationInfoCfg(actuators=(actuator,)),
         )
         worlds = len(trajectories)
@@ -180,16 +198,16 @@ def simulate_in_mjlab(
         simulation = sim.Simulation(worlds, sim.SimulationCfg(mujoco=physics), spec=scene.spec, device="cpu")
         scene.initialize(simulation.mj_model, simulation.model, simulation.data)
     except ValueError as error:
-        raise ExportError(f"{pendulum}: mjlab does not take it: {error}") from None
+        raise ExportError(f"{pendulums[0][0]}: mjlab does not take it: {error}") from None
     simulation.expand_model_fields(actuators.MODEL_FIELDS)
     robot = scene["pendulum"]
     time = timestep * np.arange(round(max(t.duration for t in trajectories) / timestep))
     goals = torch.tensor(np.array([t.goal(time) for t in trajectories])).float()
     enables = torch.tensor(np.array([t.torque_enable(time) for t in trajectories])).float()
-    positions = np.empty(goals.shape)
+    positions = np.empty((len(pendulums), *goals.shape))
     for k in range(len(time)):
-        positions[:, k] = robot.data.joint_pos[:, 0]
-        robot.set_joint_position_target(goals[:, k : k + 1])
+        positions[:, :, k] = robot.data.joint_pos.T
+        robot.set_joint_position_target(goals[:, k : k + 1].expand(-1, len(pendulums)))
         robot.actuators[0].torque_enable[:] = enables[:, k : k + 1]
         scene.write_data_to_sim()
         simulation.step()

@@ -21,7 +21,7 @@ from core.export.grid import GridRun, default_bench
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import bristle_notes, settings_note
 from core.export.programs import engine, program, require_unchanged
-from core.export.protocol import held_commands, measured, rollout_of_files, tilted
+from core.export.protocol import held_commands, measured, rollout_of_scene, tilted
 from core.export.servo_file import servo_text, standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel
@@ -68,21 +68,25 @@ def check_newton(model: ServoModel, folder: Path, options: ServoOptions) -> Chec
     require_unchanged(folder, PROGRAMS)
     file = f"{slug(model.title)}.servo.json"
 
-    def simulate(place: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:
-        return simulate_in_newton(place / file, [tilted(run, model) for run in runs], step)
+    def simulate(conditions: Sequence[tuple[Path, list[GridRun]]], step: float) -> NDArray[np.float64]:
+        pendulums = [(place / file, tilted(run, model)) for place, runs in conditions for run in runs]
+        return simulate_in_newton(pendulums, step)
 
-    rollout = rollout_of_files(model, folder, options, write_newton, simulate)
+    rollout = rollout_of_scene(model, folder, options, write_newton, simulate)
     how = f"run in Newton {version('newton')}, Featherstone's solver on the processor,"
     return measured(model, options, "newton", how, rollout, engine="Newton")
 
 
-def simulate_in_newton(servo: Path, runs: Sequence[GridRun], step: float) -> NDArray[np.float64]:
-    """Positions (runs, samples) of pendulums side by side, before each step [rad]; goals are held for a step [s]."""
+def simulate_in_newton(runs: Sequence[tuple[Path, GridRun]], step: float) -> NDArray[np.float64]:
+    """Positions (runs, samples) of pendulums side by side, before each step [rad]; goals are held for a step [s].
+
+    runs: the servo's file and the run of each, all with the same gravity.
+    """
     newton, wp = (engine(package, "Newton", "newton") for package in ("newton", "warp"))
     wp.config.quiet = True
     drive: Any = program("servobench_newton")
-    builder = newton.ModelBuilder(gravity=(0.0, 0.0, -runs[0].bench.gravity))
-    for run in runs:
+    builder = newton.ModelBuilder(gravity=(0.0, 0.0, -runs[0][1].bench.gravity))
+    for servo, run in runs:
         joint = drive.pendulum(builder, *pendulum_inertial(run.bench), run.bench.angle_offset)
         drive.add_servo(builder, joint, servo, run.bench.inertia)
     model = builder.finalize(device="cpu")
@@ -90,7 +94,7 @@ def simulate_in_newton(servo: Path, runs: Sequence[GridRun], step: float) -> NDA
     now, after, control = model.state(), model.state(), model.control()
     (actuator,) = model.actuators
     memory = actuator.state(), actuator.state()
-    commands = [held_commands(run.trajectory, step) for run in runs]
+    commands = [held_commands(run.trajectory, step) for _, run in runs]
     longest = max(len(goal) for goal, _ in commands)
     goals, enables = (
         np.stack([np.pad(run[which], (0, longest - len(run[which])), mode="edge") for run in commands])

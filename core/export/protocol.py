@@ -27,6 +27,7 @@ from core.export.drive import Drive
 from core.export.envelope_drive import EnvelopeDrive
 from core.export.grid import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
+from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 Array = NDArray[np.float64]
@@ -89,14 +90,9 @@ def conditions(model: ServoModel, options: ServoOptions, target: str) -> dict[st
     }
 
 
-def by_condition(rollout: Rollout) -> Rollout:
-    """A rollout that is asked for the runs of one load and gain at a time."""
-
-    def one_by_one(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
-        for _, group in itertools.groupby(runs, key=lambda run: (run.bench, run.settings)):
-            yield from rollout(list(group), step)
-
-    return one_by_one
+def by_condition(runs: Sequence[GridRun]) -> list[list[GridRun]]:
+    """The runs of each load and gain."""
+    return [list(group) for _, group in itertools.groupby(runs, key=lambda run: (run.bench, run.settings))]
 
 
 def rollout_of_files(
@@ -111,17 +107,38 @@ def rollout_of_files(
     write: writes files for options of another bench and gain; simulate: runs the files of a folder, all runs under
     one condition.
     """
+
+    def one_by_one(conditions: Sequence[tuple[Path, list[GridRun]]], step: float) -> Iterator[Array]:
+        for place, runs in conditions:
+            yield from simulate(place, runs, step)
+
+    return rollout_of_scene(model, folder, options, write, one_by_one)
+
+
+def rollout_of_scene(
+    model: ServoModel,
+    folder: Path,
+    options: Options,
+    write: Callable[[ServoModel, Path, Options], object],
+    simulate: Callable[[Sequence[tuple[Path, list[GridRun]]], float], Iterable[Array]],
+) -> Rollout:
+    """`rollout_of_files` for engines slow to start; simulate: runs all folders, each with its runs, at once."""
     own = (options.bench or default_bench(model), settings_of(model, options, "check").kp)
 
-    def rollout(runs: Sequence[GridRun], step: float) -> Iterable[Array]:
-        asked = (runs[0].bench, runs[0].settings.kp)
-        if asked == own:
-            return simulate(folder, runs, step)
-        with TemporaryDirectory() as place:
-            write(model, Path(place), replace(options, bench=asked[0], kp=asked[1]))
-            return list(simulate(Path(place), runs, step))
+    def rollout(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
+        with TemporaryDirectory() as aside:
+            conditions = []
+            for number, group in enumerate(by_condition(runs)):
+                bench, kp = group[0].bench, group[0].settings.kp
+                place = folder
+                if (bench, kp) != own:
+                    place = Path(aside) / str(number)
+                    place.mkdir()
+                    write(model, place, replace(options, bench=bench, kp=kp))
+                conditions.append((place, group))
+            yield from simulate(conditions, step)
 
-    return by_condition(rollout)
+    return rollout
 
 
 def at_gain(drive: AnyDrive, model: ServoModel, share: float) -> AnyDrive:
@@ -135,6 +152,16 @@ def held_commands(trajectory: str, step: float) -> tuple[Array, Array]:
     path = make_trajectory(trajectory)
     time = step * np.arange(round(path.duration / step))
     return path.goal(time), path.torque_enable(time).astype(np.float64)
+
+
+def simulated_here(
+    model: ServoModel, runs: Sequence[GridRun], read: Sequence[tuple[ServoModel, ServoSettings]], step: float
+) -> list[Array]:
+    """Positions on each run of a drive whose engine is not installed."""
+    return [
+        converged_positions(drive, replace(tilted(run, model), settings=settings), step, held=True)
+        for run, (drive, settings) in zip(runs, read, strict=True)
+    ]
 
 
 def tilted(run: GridRun, model: ServoModel) -> GridRun:

@@ -207,11 +207,13 @@ def _for_all(scene: Any, entity: Any, values: Sequence[float]) -> torch.Tensor:
 
 
 def move(
-    model: str | Path, servo: str | Path, commands: np.ndarray, time_step: float, precision: str = "64"
+    model: str | Path, servos: Sequence[str | Path], commands: np.ndarray, time_step: float, precision: str = "64"
 ) -> np.ndarray:
-    """Angles of a pendulum before each step, (runs, steps) [rad], the runs side by side, each from rest at 0.
+    """Angles of pendulums before each step, (runs, steps) [rad], the runs side by side, each from rest at 0.
 
-    commands: (runs, steps, 2), goal [rad] and whether the servo is driven; starts Genesis, so once in a process.
+    servos: the file of each joint of the model; commands: (runs, steps, 2), goal [rad] and whether the servo is driven,
+    as many runs for each joint, those of the first joint first. The joints of an environment are driven together.
+    Starts Genesis, so once in a process.
     """
     gs.init(backend=gs.cpu, precision=precision, logging_level="error")
     option = ET.parse(model).getroot().find("option")
@@ -223,23 +225,25 @@ def move(
     )
     robot = scene.add_entity(gs.morphs.MJCF(file=str(model)))
     runs, steps = commands.shape[:2]
-    scene.build(n_envs=runs)
-    is_drive = json.loads(Path(servo).read_text(encoding="utf-8")).get("format") == DRIVE_FORMAT
-    driver = (set_drive if is_drive else Servos)(scene, robot, {"servo": servo})
-    angles = np.empty((runs, steps))
+    scene.build(n_envs=runs // len(servos))
+    is_drive = json.loads(Path(servos[0]).read_text(encoding="utf-8")).get("format") == DRIVE_FORMAT
+    names = [joint.name for joint in robot.joints if joint.n_dofs == 1]
+    driver = (set_drive if is_drive else Servos)(scene, robot, dict(zip(names, servos, strict=True)))
+    goals, enables = commands.reshape(len(servos), -1, steps, 2).transpose(3, 2, 1, 0)
+    angles = np.empty_like(goals)
     for k in range(steps):
-        angles[:, k] = robot.get_dofs_position().cpu().numpy()[:, 0]
-        goals, driven = commands[:, k, :1], commands[:, k, 1:] > 0.0
+        angles[k] = robot.get_dofs_position().cpu().numpy()
+        driven = enables[k] > 0.0
         if isinstance(driver, Servos):
-            driver.update(goals, driven)
+            driver.update(goals[k], driven)
         else:
-            on, off = np.flatnonzero(driven), np.flatnonzero(~driven)
+            on, off = np.flatnonzero(driven[:, 0]), np.flatnonzero(~driven[:, 0])
             if len(on):
-                driver.command(goals[on], envs=on)
+                driver.command(goals[k, on], envs=on)
             if len(off):
                 driver.release(envs=off)
         scene.step()
-    return angles
+    return angles.transpose(2, 1, 0).reshape(runs, steps)
 
 
 def _prepare(scene: Any, entity: Any, names: tuple[str, ...]) -> list[int]:
@@ -278,13 +282,15 @@ def _read_drive(source: ServoFile) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) not in (3, 6):
-        sys.exit("usage: python servobench_genesis.py NAME.genesis.xml NAME.servo.json [COMMANDS.npy STEP ANGLES.npy]")
-    if len(sys.argv) == 6:
-        asked = np.load(sys.argv[3], allow_pickle=False)
-        np.save(sys.argv[5], move(sys.argv[1], sys.argv[2], asked, float(sys.argv[4])))
+    if len(sys.argv) < 3:
+        sys.exit(
+            "usage: python servobench_genesis.py SCENE.xml SERVO.json [[SERVO.json…] COMMANDS.npy STEP ANGLES.npy]"
+        )
+    if sys.argv[-1].endswith(".npy"):
+        scene_file, *servo_files, commands_file, step, angles_file = sys.argv[1:]
+        np.save(angles_file, move(scene_file, servo_files, np.load(commands_file, allow_pickle=False), float(step)))
     else:
         time = 0.002 * np.arange(2000)
         swing = np.stack((np.sin(4.0 * time), time < 2.0), axis=-1)[None]
-        for moment, angle in zip(time[::50], move(sys.argv[1], sys.argv[2], swing, 0.002)[0, ::50], strict=True):
+        for moment, angle in zip(time[::50], move(sys.argv[1], sys.argv[2:], swing, 0.002)[0, ::50], strict=True):
             print(f"{moment:4.1f} s {angle:8.4f} rad")

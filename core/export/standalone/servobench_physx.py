@@ -30,10 +30,10 @@ SCHEMAS = ("PhysxSchema", "OmniUsdPhysicsDeformableSchema")
 
 
 def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray:
-    """Angles of a pendulum before each step, (runs, steps) [rad], the runs side by side, each from rest at 0.
+    """Angles of pendulums before each step, (pendulums, steps) [rad], each from rest at 0.
 
-    commands: (runs, steps, 2), goal [rad] and whether the servo is driven (above 0) or released; timestep [s]. Once in
-    a process, as the schemas are registered for good.
+    scene: holds /Pendulum, /Pendulum1, …; commands: (pendulums, steps, 2), goal [rad] and whether the servo is driven
+    (above 0) or released; timestep [s]. Once in a process, as the schemas are registered for good.
     """
     package = distribution("physx-usd-schemas")
     folders = [str(package.locate_file(f"physx_usd_schemas/{name}/resources")) for name in SCHEMAS]
@@ -45,14 +45,10 @@ def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray
         stage.advance_write_floor(ordinal=1).wait()
         physx.wait_task(physx.attach_ovstage(stage, read_ordinal=1))
         physx.wait_all()
-        copies = [f"/Pendulum{run}" for run in range(1, len(commands))]
-        if copies:
-            apart = [(10.0 * run, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0) for run in range(1, len(commands))]
-            physx.wait_task(physx.clone("/Pendulum", copies, anchor_transforms=apart))
         physx.warmup()
         physx.wait_all()
         with ovstage.PathDictionary(stage) as paths:
-            joints = _Joints(physx, paths, [f"{root}/Joint" for root in ("/Pendulum", *copies)])
+            joints = _Joints(physx, paths, [f"/Pendulum{number or ''}/Joint" for number in range(len(commands))])
             return _run(physx, joints, commands, timestep)
     finally:
         if physx.is_stage_attached(stage):
@@ -62,25 +58,25 @@ def move(scene: str | Path, commands: np.ndarray, timestep: float) -> np.ndarray
 
 
 class _Joints:
-    """Attributes of the pendulums' joints, one number each in the order of the runs."""
+    """Attributes of the pendulums' joints, one number each in the order of the paths."""
 
     def __init__(self, physx: Any, paths: Any, joints: list[str]) -> None:
         self._physx, self._paths = physx, paths
-        self._runs = {path: run for run, path in enumerate(joints)}
+        self._numbers = {path: number for number, path in enumerate(joints)}
 
     def read(self, attribute: str) -> np.ndarray:
-        values = np.full(len(self._runs), np.nan)
+        values = np.full(len(self._numbers), np.nan)
         with self._physx.read_sync(SimObjectType.ARTICULATION_JOINT, [attribute], scope=ObjectScope.ALL) as result:
             for group in result.groups:
                 for path, tensor in zip(self._paths.get_path_strings(group.prim_list), group.tensors, strict=True):
-                    values[self._runs[path]] = np.asarray(tensor.numpy()).reshape(-1)[0]
+                    values[self._numbers[path]] = np.asarray(tensor.numpy()).reshape(-1)[0]
         return values
 
     def write(self, attribute: str, values: np.ndarray) -> None:
         with self._physx.write_sync(SimObjectType.ARTICULATION_JOINT, attribute) as session:
             for group in session.groups:
                 for path, tensor in zip(self._paths.get_path_strings(group.prim_list), group.tensors, strict=True):
-                    tensor.fill_(float(values[self._runs[path]]))
+                    tensor.fill_(float(values[self._numbers[path]]))
                 session.commit_sync(group)
 
 

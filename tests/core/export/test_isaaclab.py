@@ -124,9 +124,9 @@ class Engine:
 
     def __init__(self, actuator, model, *, dt=DT, bench=PENDULUM):
         self.actuator, self.dt, self.bench = actuator, dt, bench
-        self.inertia = bench.inertia + model.values["armature"]
+        self.inertia = bench.inertia + actuator.servo.numbers["armature"]
         self.offset = bench.angle_offset + model.values["q_offset"]
-        self.position, self.velocity = torch.zeros(2, actuator._num_envs, 1)
+        self.position, self.velocity = torch.zeros(2, actuator._num_envs, len(actuator.joint_names))
 
     def step(self, goal, enable=None):
         if enable is not None:
@@ -217,6 +217,23 @@ def test_a_reset_environment_starts_anew(isaac):
     torch.testing.assert_close(second[:, 0], first[-1:, 0].expand(50, 1), rtol=0.0, atol=1e-3)
     engine.actuator.reset(None)
     engine.actuator.reset(slice(None))
+
+
+def test_two_servos_of_each_of_three_types_in_one_group_move_as_each_alone(isaac):
+    models = [load_model(name, "m6") for name in ("mx106", "sts3215", "xl330") for _ in range(2)]
+    servos = {
+        f"joint{n}": servo_numbers(model, model.default_settings((0.75, 1.5)[n % 2] * model.default_settings().kp))
+        for n, model in enumerate(models)
+    }
+
+    def positions(names):
+        cfg = isaac.servo_cfg({name: servos[name] for name in names}, DT, PENDULUM.inertia)
+        actuator = cfg.class_type(cfg, joint_names=names, joint_ids=slice(None), num_envs=1, device="cpu")
+        return Engine(actuator, models[0]).run(torch.full((1, len(names)), 0.5), 100)
+
+    alone = torch.cat([positions([name]) for name in servos], dim=-1)
+    torch.testing.assert_close(positions(list(servos)), alone, rtol=0.0, atol=2e-4)
+    assert alone[20].max() - alone[20].min() > 1e-3
 
 
 def test_every_joint_has_one_servo(isaac):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
@@ -58,30 +59,25 @@ def test_a_check_without_mjlab_says_what_to_install(tmp_path):
 
 
 @needs_mjlab
-@pytest.mark.parametrize(
-    ("servo", "friction", "contact"),
-    [
-        ("mx106", "m6", "rigid"),
-        ("erob80_100", "m6", "rigid"),
-        ("mx106", "m6", "elastoplastic"),
-        ("erob80_100", "m6", "elastoplastic_rational"),
-    ],
-)
-def test_four_worlds_move_as_the_model_does(servo, friction, contact, tmp_path):
-    """Mean distance from the converged motion at 5 ms, each trajectory in a world of its own: under 2 mrad, or 2.5
-    with a bristle, which takes its friction at the end of the step."""
-    model = with_contact(load_model(servo, friction), contact)
-    EXPORTER.write(model, tmp_path, ServoOptions())
-    bench, settings = default_bench(model), model.default_settings()
-    pendulum, numbers = (next(tmp_path.glob(f"*.{end}")) for end in ("mjlab.xml", "servo.json"))
-    trajectories = [make_trajectory(name) for name in PAPER_TRAJECTORIES]
+def test_servos_side_by_side_move_as_their_models_do(tmp_path):
+    """Mean distance from the converged motion at 5 ms, each trajectory in a world of its own: under 3 mrad."""
+    models = [
+        with_contact(load_model(servo, "m6"), contact)
+        for servo, *contacts in (("mx106", "rigid", "elastoplastic"), ("erob80_100", "rigid", "elastoplastic_rational"))
+        for contact in contacts
+    ]
+    pendulums = []
+    for number, model in enumerate(models):
+        EXPORTER.write(model, tmp_path / str(number), ServoOptions())
+        pendulums.append([next((tmp_path / str(number)).glob(f"*.{end}")) for end in ("mjlab.xml", "servo.json")])
 
-    actual = simulate_in_mjlab(pendulum, numbers, trajectories, DT, bench.gravity)
+    found = simulate_in_mjlab(pendulums, [make_trajectory(name) for name in PAPER_TRAJECTORIES], DT, Bench.gravity)
 
-    for name, positions in zip(PAPER_TRAJECTORIES, actual, strict=True):
-        run = GridRun(trajectory=name, bench=bench, settings=settings)
-        expected = converged_positions(model, run, DT)
-        assert 1e3 * np.abs(positions[: len(expected)] - expected).mean() < (2.0 if contact == "rigid" else 2.5)
+    for model, worlds in zip(models, found, strict=True):
+        for name, positions in zip(PAPER_TRAJECTORIES, worlds, strict=True):
+            run = GridRun(trajectory=name, bench=default_bench(model), settings=model.default_settings())
+            expected = converged_positions(model, run, DT, held=True)
+            assert 1e3 * np.abs(positions[: len(expected)] - expected).mean() < 3.0, (model.title, name)
 
 
 class Worlds:

@@ -44,7 +44,7 @@ def test_a_check_without_newton_says_what_to_install(tmp_path):
 
 def positions(model, runs, step, tmp_path):
     servo = next(path for path in export_model(model, "newton", tmp_path).files if path.name.endswith(".servo.json"))
-    return simulate_in_newton(servo, [tilted(run, model) for run in runs], step)
+    return simulate_in_newton([(servo, tilted(run, model)) for run in runs], step)
 
 
 @needs_newton

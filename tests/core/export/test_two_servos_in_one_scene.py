@@ -5,15 +5,22 @@ import math
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from core.bench import Bench
 from core.catalogue import load_model
 from core.export import approximation, export_model
+from core.export.apart import positions_apart
 from core.export.c_header import identifier
+from core.export.grid import PENDULUM, GridRun
+from core.export.mjlab import simulate_in_mjlab
 from core.export.mujoco_plugin import load_plugin
+from core.export.newton import simulate_in_newton
 from core.export.programs import program
+from core.export.usd import ENGINE_PACKAGES, scene_text
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
 """Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""
@@ -228,20 +235,53 @@ def test_c(exported):
     assert torques(headers) == [value for header in headers for value in torques([header])]
 
 
-@needs("pxr")
-def test_usd(exported):
-    from pxr import Usd
+def as_alone(positions, pendulums):
+    """Whether pendulums move together as each does alone."""
+    alone = np.concatenate([positions([pendulum]) for pendulum in pendulums])
+    np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
+    assert np.ptp(alone[:, -1]) > 1e-3
 
-    files = exported("usd", "m1")
-    pendulums = [one(each, "pendulum.usda") for each in files]
+
+@needs("mjlab")
+def test_mjlab(exported):
+    swing = SimpleNamespace(duration=2.0, goal=lambda t: 0.5 * np.sin(4.0 * t), torque_enable=np.ones_like)
+    pendulums = [(one(each, "mjlab.xml"), one(each, "servo.json")) for each in exported("mjlab", "m6")]
+    as_alone(lambda chosen: simulate_in_mjlab(chosen, [swing], 5e-3, Bench.gravity)[:, 0], pendulums)
+
+
+@needs("newton")
+def test_newton(exported):
+    run = GridRun(trajectory="lift_and_drop", bench=PENDULUM, settings=load_model("mx106", "m6").default_settings())
+    pendulums = [(one(each, "servo.json"), run) for each in exported("newton", "m6")]
+    as_alone(lambda chosen: simulate_in_newton(chosen, 5e-3), pendulums)
+
+
+@pytest.fixture
+def usd_pendulums(exported):
+    return [one(each, "pendulum.usda") for each in exported("usd", "m1")]
+
+
+@pytest.mark.skipif(not all(map(importlib.util.find_spec, ENGINE_PACKAGES)), reason="PhysX is not installed")
+def test_physx(usd_pendulums):
+    def positions(chosen):
+        scene = chosen[0].parent / f"{len(chosen)}.usda"
+        scene.write_text(scene_text(chosen))
+        return positions_apart("servobench_physx.py", [scene], ["sin_sin"] * len(chosen), 5e-3, "PhysX")
+
+    as_alone(positions, usd_pendulums)
+
+
+@needs("pxr")
+def test_usd(usd_pendulums):
+    from pxr import Usd
 
     def drive(stage, path):
         joint = stage.GetPrimAtPath(f"{path}/Joint")
         return {a.GetName(): a.Get() for a in joint.GetAttributes() if a.GetName().startswith(("drive:", "physx"))}
 
-    scene = Usd.Stage.CreateInMemory()
-    for number, pendulum in enumerate(pendulums):
-        scene.DefinePrim(f"/servo{number}").GetReferences().AddReference(str(pendulum))
-    found = [drive(scene, f"/servo{number}") for number in range(len(pendulums))]
-    assert found == [drive(Usd.Stage.Open(str(pendulum)), "/Pendulum") for pendulum in pendulums]
+    scene = usd_pendulums[0].parent / "scene.usda"
+    scene.write_text(scene_text(usd_pendulums))
+    stage = Usd.Stage.Open(str(scene))
+    found = [drive(stage, f"/Pendulum{number or ''}") for number in range(len(usd_pendulums))]
+    assert found == [drive(Usd.Stage.Open(str(pendulum)), "/Pendulum") for pendulum in usd_pendulums]
     assert len({each["drive:angular:physics:stiffness"] for each in found}) == len(found)

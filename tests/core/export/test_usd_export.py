@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import usd
+from core.export import protocol, usd
 from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
 from core.export.files import README, slug
 from core.export.grid import default_bench
@@ -262,6 +262,27 @@ class TestInOpenUsd:
         assert joint.GetTypeName() == "PhysicsRevoluteJoint"
         assert joint.GetAttribute(f"{DRIVE}type").Get() == "force"
         assert numbers_of(stage) == pytest.approx(asdict(servo), rel=3e-7)
+
+    def test_a_check_moves_a_pendulum_for_each_run(self, m1, tmp_path, monkeypatch):
+        """In a scene that has all of them, each with its run's load and gain."""
+        usd_core = pytest.importorskip("pxr.Usd")
+        found = []
+
+        def positions(_program, files, trajectories, *_):
+            stage = usd_core.Stage.Open(str(files[0]))
+            for number in range(len(trajectories)):
+                arm, joint = (stage.GetPrimAtPath(f"/Pendulum{number or ''}/{name}") for name in ("Arm", "Joint"))
+                stiffness = joint.GetAttribute("drive:angular:physics:stiffness").Get()
+                found.append((arm.GetAttribute("physics:mass").Get(), stiffness))
+            return np.zeros((len(trajectories), 1))
+
+        monkeypatch.setattr(usd, "ENGINE_PACKAGES", ())
+        monkeypatch.setattr(usd, "version", lambda _: "1")
+        monkeypatch.setattr(usd, "positions_apart", positions)
+        monkeypatch.setattr(protocol, "CONDITIONS", {"": (1.0, 1.0), "other": (0.5, 2.0)})
+        check_usd(m1[0], m1[1], UsdOptions())
+        assert len(found) == 8
+        np.testing.assert_allclose(found[4:], np.array(found[:4]) * (0.5, 2.0), rtol=1e-6)
 
     def test_metadata_is_that_of_an_asset(self, stage):
         assert stage.GetDefaultPrim().GetPath() == "/Pendulum"
