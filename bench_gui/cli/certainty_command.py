@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
-from sessions.results.certifying import DRAWS, PROFILED
-from sessions.results.folder import CERTAINTY
+from core.identification.defaults import DRAWS, PROFILED
 
 if TYPE_CHECKING:
     from core.identification.certainty import Certainty
@@ -46,6 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bench_gui.places import result_folder
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
+    from sessions.results.folder import CERTAINTY
     from sessions.results.identification import load_identification
 
     session = Path(arguments.session)

@@ -16,8 +16,7 @@ from bench_gui.cli.arguments import (
     recordings_from,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
-from sessions.results.crossvalidating import COMMAND_PATHS, CONDITIONS
-from sessions.results.folder import CROSSVALIDATION
+from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 
 if TYPE_CHECKING:
     from sessions.results.crossvalidating import CrossValidated
@@ -60,10 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--transfer", action="store_true", help="also fit to each single value and judge on the others")
     parser.add_argument("--terms", action="store_true", help="also leave out each term of the chosen model")
     parser.add_argument(
-        "-o",
-        "--output",
-        metavar="RESULT",
-        help=f"folder for {CROSSVALIDATION} and studies; what is there is not redone",
+        "-o", "--output", metavar="RESULT", help="folder for what is found; what is there is not redone"
     )
     add_json(parser)
     add_progress(parser)
@@ -75,6 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.identification.request import IdentificationRequest
     from sessions import Session
     from sessions.results.crossvalidating import Question, run_crossvalidation
+    from sessions.results.folder import CROSSVALIDATION
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments)

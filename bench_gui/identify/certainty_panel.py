@@ -17,8 +17,9 @@ from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
+from core.identification.defaults import DRAWS
 from core.words import counted
-from sessions.results.certifying import DRAWS, CertaintyQuestion
+from sessions.results.certifying import CertaintyQuestion
 
 STEPS = 1000
 MOST_DRAWS = 1000

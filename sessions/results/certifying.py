@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
+from core.identification.defaults import DRAWS, PROFILED
 from sessions.results.folder import CERTAINTY, read_file, working_on, write_file
 from sessions.results.identification import load_identification
 from sessions.selection import selection_damage, selection_text
@@ -18,10 +19,6 @@ if TYPE_CHECKING:
     from core.identification.prior import Prior
     from core.identification.result import Identification, ModelResult
     from core.model import ServoModel
-
-DRAWS = 20
-PROFILED = "flagged"
-"""Parameters that are profiled unless others are named."""
 
 PROFILE_WEIGHT = 10
 """Draws that take as long as one profile does."""

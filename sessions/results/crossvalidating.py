@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
+from core.identification.defaults import COMMAND_PATHS, CONDITIONS
 from core.identification.model_choice import CrossValidation
 from core.identification.repeatability import FloorRow
 from core.identification.terms import TermCosts
@@ -29,11 +30,6 @@ from sessions.selection import Selection
 if TYPE_CHECKING:
     from core.identification.request import IdentificationRequest
     from core.recording import Recording
-
-CONDITIONS = ("mass", "length", "kp", "trajectory")
-"""Held out unless others are named."""
-COMMAND_PATHS = {"both": (False, True), "on": (True,), "off": (False,)}
-"""Choice to whether variants have a command path."""
 
 Told = Callable[[float, str], None]
 """Told the share that is done, 0 … 1, and what is going on."""

@@ -137,7 +137,7 @@ def test_crossvalidate(reach, session, tmp_path) -> None:
     words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--model", "m2,m4", "--command-path", "off",
              "--path-terms", "command_delay,supply_sag", "--trials", "77", "--contact", "elastoplastic", "--prior",
              "30", "--seed", "5", "--most-training-runs", "2", "--transfer", "--terms", "-o", tmp_path]  # fmt: skip
-    given = reach("bench_gui.identify.crossvalidation.run_crossvalidation", *words)
+    given = reach("sessions.results.crossvalidating.run_crossvalidation", *words)
     question = given["question"]
     differs(question)
     assert (question.by, question.command_path, question.most_training_runs) == (("kp", "mass"), "off", 2)

@@ -108,7 +108,7 @@ class TestFiles:
     def test_every_number_of_a_drive_is_read_by_others(self, drive, offset):
         robot = xml_text(robot_element("drawn", drive, PENDULUM, offset))
         (joint,), (_, link) = in_ros(robot).joints, in_ros(robot).links
-        data = json.loads(drive_text(drive))
+        data = json.loads(drive_text(drive, load_model("mx106", "m1")))
         gains = yaml.safe_load(controller_text(drive, 0.001))["servo_controller"]["ros__parameters"]["gains"][JOINT]
 
         assert (joint.limit.effort, joint.limit.velocity) == (drive.torque_limit, drive.no_load_speed)

@@ -223,25 +223,6 @@ class TestCheck:
         # The grid of the stated error has heavier loads and lower gains than the check.
         assert 0.0 < found.mean_mrad < result.error_mrad < 12.0
 
-    def test_physx_is_given_layers_of_each_load_and_gain(self, m1, monkeypatch):
-        given = []
-
-        def run(program, files, trajectories, step, engine):
-            stage = opened(files[0])
-            mass, centre, _ = arm_of(stage)
-            given.append((numbers_of(stage)["stiffness"], mass * math.hypot(*centre)))
-            return np.zeros((len(trajectories), 1))
-
-        monkeypatch.setattr(usd, "ENGINE_PACKAGES", ("pxr",))
-        monkeypatch.setattr(usd, "version", lambda package: "1.0")
-        monkeypatch.setattr(usd, "positions_apart", run)
-        monkeypatch.setattr("core.export.protocol.CONDITIONS", {"": (1.0, 1.0), "half load": (0.5, 2.0)})
-
-        check_usd(*m1[:2], UsdOptions())
-
-        (stiffness, moment), other = given
-        assert other == pytest.approx((2.0 * stiffness, 0.5 * moment), rel=1e-6)
-
     @needs_physx
     def test_the_pendulum_moves_in_physx_as_the_model(self, m1):
         """1.9 mrad at 1 ms, in single precision."""
