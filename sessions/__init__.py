@@ -1,51 +1,63 @@
 """Sessions: the runs a person recorded or imported, kept in HDF5 so that nothing finished is ever lost.
 
 `Session` is the way in; `import_paths` brings in logs of other tools, `export_*` hands runs out. Nothing
-outside this package knows that the files are HDF5.
+outside this package knows that the files are HDF5. Names are imported when they are first used: what only looks at
+results does not wait for HDF5.
 """
 
-from sessions.annotations import Annotation
-from sessions.errors import EmptyRunError, SessionError, UnreadableError
-from sessions.exporters import export_bam, export_csv
-from sessions.importers import ImportEvent, import_paths
-from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
-from sessions.selection import (
-    LeftOut,
-    Selection,
-    fit_runs,
-    selection_damage,
-    selection_note,
-    selection_of,
-    selection_text,
-)
-from sessions.single_file import export_single, import_single
-from sessions.store import Session
-from sessions.summary import RunSummary
-from sessions.writer import RunWriter, SessionSink
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = [
-    "Annotation",
-    "DamagedPart",
-    "EmptyRunError",
-    "ImportEvent",
-    "LeftOut",
-    "RecoveredRun",
-    "RecoveryReport",
-    "RunSummary",
-    "RunWriter",
-    "Selection",
-    "Session",
-    "SessionError",
-    "SessionSink",
-    "UnreadableError",
-    "export_bam",
-    "export_csv",
-    "export_single",
-    "fit_runs",
-    "import_paths",
-    "import_single",
-    "selection_damage",
-    "selection_note",
-    "selection_of",
-    "selection_text",
-]
+# ruff: noqa: F401 (imported for type checkers; at run time names come from _MODULES)
+if TYPE_CHECKING:
+    from sessions.annotations import Annotation
+    from sessions.errors import EmptyRunError, SessionError, UnreadableError
+    from sessions.exporters import export_bam, export_csv
+    from sessions.importers import ImportEvent, import_paths
+    from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
+    from sessions.selection import (
+        LeftOut,
+        Selection,
+        fit_runs,
+        selection_damage,
+        selection_note,
+        selection_of,
+        selection_text,
+    )
+    from sessions.single_file import export_single, import_single
+    from sessions.store import Session
+    from sessions.summary import RunSummary
+    from sessions.writer import RunWriter, SessionSink
+
+_MODULES = {
+    "Annotation": "annotations",
+    "DamagedPart": "recovery",
+    "EmptyRunError": "errors",
+    "ImportEvent": "importers",
+    "LeftOut": "selection",
+    "RecoveredRun": "recovery",
+    "RecoveryReport": "recovery",
+    "RunSummary": "summary",
+    "RunWriter": "writer",
+    "Selection": "selection",
+    "Session": "store",
+    "SessionError": "errors",
+    "SessionSink": "writer",
+    "UnreadableError": "errors",
+    "export_bam": "exporters",
+    "export_csv": "exporters",
+    "export_single": "single_file",
+    "fit_runs": "selection",
+    "import_paths": "importers",
+    "import_single": "single_file",
+    "selection_damage": "selection",
+    "selection_note": "selection",
+    "selection_of": "selection",
+    "selection_text": "selection",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

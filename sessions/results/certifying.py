@@ -11,8 +11,6 @@ from core.errors import IdentificationError
 from core.identification.defaults import DRAWS, PROFILED
 from sessions.results.folder import CERTAINTY, read_file, working_on, write_file
 from sessions.results.identification import load_identification
-from sessions.selection import selection_damage, selection_text
-from sessions.store import Session
 
 if TYPE_CHECKING:
     from core.identification.certainty import Bootstrap, Certainty, Profile
@@ -107,6 +105,7 @@ def _computed(
     from core.identification.bootstrap import bootstrap
     from core.identification.certainty import certainty
     from core.identification.profile import Optimum, profile
+    from sessions.store import Session
 
     opened = Session.open(question.session)
     runs = [run.id for run in opened.runs() if run.id in found.split.train]
@@ -171,6 +170,8 @@ def _prior(found: Identification, result: ModelResult) -> Prior:
 
 
 def _notes(changed: bool, with_points: bool, origin: Mapping[str, Any]) -> list[str]:
+    from sessions.selection import selection_damage, selection_text
+
     selection, damage = selection_text(origin), selection_damage(origin)
     notes = [f"identified from {selection}{f'; {damage}' if damage else ''}"] if selection else []
     if changed:

@@ -25,11 +25,11 @@ from sessions.results.folder import (
     working_on,
     write_file,
 )
-from sessions.selection import Selection
 
 if TYPE_CHECKING:
     from core.identification.request import IdentificationRequest
     from core.recording import Recording
+    from sessions.selection import Selection
 
 Told = Callable[[float, str], None]
 """Told the share that is done, 0 … 1, and what is going on."""
