@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from dataclasses import replace
 
@@ -61,6 +62,7 @@ def test_a_planted_delay_is_dear_and_an_absent_dead_band_is_free(delayed) -> Non
     runs = [record(delayed, name, mass, seed=i) for i, (name, mass) in enumerate(
         [("sin_time_square", 0.5), ("sin_sin", 1.0), ("lift_and_drop", 1.0), ("sin_time_square", 1.0)])]  # fmt: skip
     costs = term_costs(delayed, request(), runs[:3], runs[3:], trials=200)
+    assert TermCosts.from_json(json.loads(json.dumps(costs.to_json()))).to_json() == costs.to_json()
     by_name = {cost.term.name: cost for cost in costs.terms}
     assert set(by_name) == {"stribeck", "load_dependent", "command_delay", "dead_band"}
     assert costs.terms[0].term.name in ("command_delay", "load_dependent")
@@ -159,11 +161,10 @@ def test_a_transfer_table_is_told_by_hand() -> None:
     """
     table = TransferTable(
         condition="mass",
-        variant=Variant(friction="m1"),
+        variant="M1",
         values=(0.5, 1.0, 2.0),
         errors=1e-3 * np.array([[1.0, 4.0, 12.0], [5.0, 2.0, 7.0], [6.0, 2.0, 3.0]]),
         runs=(1, 2, 3),
-        models=(),
     )
     assert (table.own, table.elsewhere) == (pytest.approx(2e-3), pytest.approx(6e-3))
     assert table.text == (
@@ -174,6 +175,7 @@ def test_a_transfer_table_is_told_by_hand() -> None:
     assert (data["own"], data["elsewhere"]) == (table.own, table.elsewhere)
     assert (data["values"], data["runs"], data["variant"]) == ([0.5, 1.0, 2.0], [1, 2, 3], "M1")
     assert data["errors"][0][2] == pytest.approx(12e-3)
+    assert TransferTable.from_json(json.loads(json.dumps(data))).to_json() == data
 
 
 def test_a_model_without_the_load_s_friction_does_not_transfer_to_another_load() -> None:
