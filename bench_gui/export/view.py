@@ -283,7 +283,7 @@ class ExportView(TaskPage):
         self.check_button.setEnabled(what and there and idle)
         self.check_button.setText("Checking…" if exporting.checking else f"Check in {engine}" if engine else "Check")
         self.check_button.setToolTip(
-            f"{engine} is not installed here: pip install '{target.install}'"
+            f"{engine} is not installed here: pip install {target.install}"
             if target is not None and not there
             else f"Simulate the four trajectories with the files{' in ' + engine if engine else ''}, compare motions"
         )

@@ -238,5 +238,5 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
-    install="servobench[mujoco]",
+    install="'servobench[mujoco]'",
 )

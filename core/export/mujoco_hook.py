@@ -198,5 +198,5 @@ EXPORTER = Exporter(
     contacts=tuple(CONTACTS),
     engine="MuJoCo",
     package="mujoco",
-    install="servobench[mujoco]",
+    install="'servobench[mujoco]'",
 )

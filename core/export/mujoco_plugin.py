@@ -155,5 +155,5 @@ EXPORTER = Exporter(
     check=check_plugin,
     engine="MuJoCo",
     package="mujoco",
-    install="servobench[mujoco]",
+    install="'servobench[mujoco]'",
 )

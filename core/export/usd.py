@@ -5,8 +5,7 @@ and armature of its joint. USD measures angles in degrees: what is per radian he
 
 Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI, which Newton reads. PhysX has a
 static and a dynamic friction; both are the same Coulomb friction here, refitted to the model's own motion for M2–M6. A
-check runs the pendulum in PhysX where it is installed; where it is not, it simulates the written numbers by PhysX's
-rules.
+check runs the pendulum in PhysX.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
+from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
 from core.export.files import printable, readme_section, require_written, slug, write_files
 from core.export.grid import GridRun, default_bench
 from core.export.mujoco import bench_title
 from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
-from core.export.protocol import at_gain, measured, simulated_here
+from core.export.protocol import at_gain, measured
 from core.export.servo_file import standalone_text
 from core.friction import CONTACTS
 from core.model import ServoModel
@@ -52,6 +51,7 @@ AXIS, NEWTON = "physxJointAxis:angular:", "newton:"
 PER_DEGREE = math.pi / 180.0
 ZERO_REMEDY = "Turn the joint's localRot0 about its axis by that, and its angles are the servo's."
 ENGINE_PACKAGES = ("ovphysx", "ovstage", "physx_usd_schemas", "newton_usd_schemas")
+INSTALL = "'ovphysx>=0.7' physx-usd-schemas newton-usd-schemas"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,28 +219,23 @@ def Xform "Pendulum" (
 
 
 def check_usd(model: ServoModel, folder: Path, options: UsdOptions) -> Check:
-    """Run the pendulum in PhysX where it is installed; simulate its numbers by PhysX's rules where it is not.
+    """Run the pendulum in PhysX.
 
-    Raises ExportError unless the folder's files are those of the export.
+    Raises ExportError unless the folder's files are those of the export, NotChecked where PhysX is not installed.
     """
     own, bench = settings_of(model, options, "usd"), options.bench or default_bench(model)
     drive, *_ = _written(model, bench, own)
     require_written(folder, _contents(model, bench, drive))
-    engine = all(map(importlib.util.find_spec, ENGINE_PACKAGES))
-    if engine:
-        how = f"run in PhysX (ovphysx {version('ovphysx')})"
-    else:
-        how = "the written numbers simulated here by PhysX's rules (PhysX is not installed; its motors brake less)"
+    if not all(map(importlib.util.find_spec, ENGINE_PACKAGES)):
+        raise NotChecked(f"PhysX is not installed here: pip install {INSTALL}")
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterable[NDArray[np.float64]]:
         servos = [at_gain(drive, model, run.settings.kp / own.kp) for run in runs]
-        if not engine:
-            return simulated_here(model, runs, [as_model(now, model.servo) for now in servos], step)
         with TemporaryDirectory() as place:
             scene = _write_scene(Path(place), model, [run.bench for run in runs], servos)
             return positions_apart(PROGRAM, (scene,), [run.trajectory for run in runs], step, "PhysX")
 
-    return measured(model, options, "usd", how, rollout)
+    return measured(model, options, "usd", f"run in PhysX (ovphysx {version('ovphysx')})", rollout)
 
 
 def scene_text(pendulums: Sequence[Path]) -> str:
@@ -303,4 +298,7 @@ EXPORTER = Exporter(
     write=write_usd,
     check=check_usd,
     contacts=tuple(CONTACTS),
+    engine="PhysX",
+    package="ovphysx",
+    install=INSTALL,
 )

@@ -80,7 +80,7 @@ def test_a_lead_of_half_a_step_is_an_error(some_conditions):
 @pytest.mark.parametrize(
     ("target", "package", "largest"),
     [("mujoco-hook", "mujoco", 1.0), ("c", None, 0.1), ("webots", None, 1.0), ("isaaclab", "torch", 1.0),
-     ("mujoco", "mujoco", 5.0), ("urdf", "mujoco", 15.0), ("usd", None, 5.0), ("choreonoid", None, 15.0),
+     ("mujoco", "mujoco", 5.0), ("urdf", "mujoco", 15.0), ("choreonoid", None, 15.0),
      ("sdformat", None, 15.0)],
 )  # fmt: skip
 def test_each_target_is_moved_at_other_loads_and_gains(tmp_path, some_conditions, target, package, largest):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.errors import ExportError
+from core.errors import ExportError, NotChecked
 from core.export import protocol, usd
 from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
 from core.export.files import README, slug
@@ -189,15 +189,11 @@ class TestFiles:
 
 
 class TestCheck:
-    def test_m1_is_the_model(self, m1, monkeypatch):
-        """What single precision leaves of it."""
+    def test_without_physx_it_is_not_checked(self, m1, monkeypatch):
+        """Its motors brake less than the model's: simulated here, an M1 would err by nothing."""
         monkeypatch.setattr(usd, "ENGINE_PACKAGES", ("no_such_engine",))
-        model, folder, *_ = m1
-
-        found = check_usd(model, folder, UsdOptions())
-
-        assert found.mean_mrad < 1e-3
-        assert "PhysX is not installed" in found.how
+        with pytest.raises(NotChecked, match="PhysX is not installed here: pip install 'ovphysx"):
+            check_usd(*m1[:2], UsdOptions())
 
     @pytest.mark.parametrize("ending", [".servo.usda", ".pendulum.usda"])
     def test_missing_or_changed_layers_are_refused(self, m1, tmp_path, ending):
@@ -212,16 +208,11 @@ class TestCheck:
         with pytest.raises(ExportError, match="is not what this model with these options gives"):
             check_usd(model, tmp_path, UsdOptions())
 
-    def test_m6_is_the_best_m1(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(usd, "ENGINE_PACKAGES", ("no_such_engine",))
-        model = load_model("mx106", "m6")
-
-        result = usd.write_usd(model, tmp_path, UsdOptions())
-        found = check_usd(model, tmp_path, UsdOptions())
+    def test_m6_is_the_best_m1(self, tmp_path):
+        result = usd.write_usd(load_model("mx106", "m6"), tmp_path, UsdOptions())
 
         assert "friction M6" in result.notes[0]
-        # The grid of the stated error has heavier loads and lower gains than the check.
-        assert 0.0 < found.mean_mrad < result.error_mrad < 12.0
+        assert 1.0 < result.error_mrad < 12.0
 
     @needs_physx
     def test_the_pendulum_moves_in_physx_as_the_model(self, m1):
