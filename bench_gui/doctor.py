@@ -110,7 +110,7 @@ def _packages() -> list[Finding]:
 
 
 def _processors() -> Finding:
-    from core.identification.objective import available_threads
+    from core.identification.search.objective import available_threads
 
     count = available_threads()
     return Finding("processors", "ok", f"{count} for simulation and identification")

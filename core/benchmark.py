@@ -11,8 +11,8 @@ import numpy as np
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.identification.objective import Batch, available_threads
 from core.identification.request import DEFAULT_COMMAND_PATH
+from core.identification.search.objective import Batch, available_threads
 from core.kernel.population import LANES
 from core.model import ServoModel, build_model
 from core.recording import Recording

@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.identification.split import Divisible, equal_runs
+from core.identification.runs.split import Divisible, equal_runs
 from core.recording import STATUS_WORDS
 from core.words import counted
 from sessions.annotations import Annotation

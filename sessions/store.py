@@ -25,7 +25,7 @@ from typing import Any
 import h5py
 
 from core.atomic import write_atomically
-from core.identification.split import Divisible
+from core.identification.runs.split import Divisible
 from core.recording import Recording
 from core.sealed import sealed_text
 from sessions import documents

@@ -20,9 +20,9 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 from core.words import counted
 
 if TYPE_CHECKING:
-    from core.arm.links import ArmLinks
-    from core.arm.validation import ArmValidation
     from core.model import ServoModel
+    from core.studies.arm.links import ArmLinks
+    from core.studies.arm.validation import ArmValidation
 
 ARM_CHOICES = ("dynamixel", "erob")
 ASSUMED_LINKS = "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
@@ -90,10 +90,10 @@ def _add_arm(parser: argparse.ArgumentParser) -> None:
 
 def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel, ServoModel]]:
     """Links and true models; raises ServoBenchError."""
-    from core.arm.links import read_arm_parameters
-    from core.arm.scene import published_arm
-    from core.arm.validation import published_models
     from core.errors import InputError
+    from core.studies.arm.links import read_arm_parameters
+    from core.studies.arm.scene import published_arm
+    from core.studies.arm.validation import published_models
 
     if arguments.links and arguments.arm:
         raise InputError("an arm's links are those of --arm or those of --links; leave one of them out")
@@ -109,9 +109,11 @@ def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel
 
 
 def _validate(arguments: argparse.Namespace) -> int:
-    from core.arm.paths import PATHS
-    from core.arm.simulate import TIMESTEP
-    from core.arm.validation import (
+    from core.errors import InputError
+    from core.export.programs import mujoco_engine
+    from core.studies.arm.paths import PATHS
+    from core.studies.arm.simulate import TIMESTEP
+    from core.studies.arm.validation import (
         GAINS,
         PERIOD,
         ArmValidation,
@@ -121,8 +123,6 @@ def _validate(arguments: argparse.Namespace) -> int:
         validate_arm,
         validate_recording,
     )
-    from core.errors import InputError
-    from core.export.programs import mujoco_engine
 
     mujoco_engine()
     links, truth = _arm_from(arguments)
@@ -137,7 +137,7 @@ def _validate(arguments: argparse.Namespace) -> int:
             bar.show,
         )  # fmt: skip
     else:
-        from core.arm.recording import read_arm_csv
+        from core.studies.arm.recording import read_arm_csv
 
         if arguments.paths or arguments.gains is None or len(gains) != 1:
             raise InputError("a recording has its own path and one gain: say it with --gains and leave --paths out")
@@ -163,10 +163,10 @@ def _validate(arguments: argparse.Namespace) -> int:
 
 
 def _simulate(arguments: argparse.Namespace) -> int:
-    from core.arm.kinematics import tip_positions
-    from core.arm.paths import arm_path
-    from core.arm.simulate import COMMAND_STEP, TIMESTEP, simulate_arm
-    from core.arm.validation import PERIOD, arm_servos, gains_of
+    from core.studies.arm.kinematics import tip_positions
+    from core.studies.arm.paths import arm_path
+    from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, simulate_arm
+    from core.studies.arm.validation import PERIOD, arm_servos, gains_of
 
     links, truth = _arm_from(arguments)
     path = arm_path(arguments.path, links, arguments.period or PERIOD, COMMAND_STEP)

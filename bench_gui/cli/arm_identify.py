@@ -11,7 +11,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.arm.identification import ArmIdentification
+    from core.studies.arm.identification import ArmIdentification
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,9 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from bench_gui.interrupt import Interrupt
-    from core.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
-    from core.arm.links import read_arm_parameters
-    from core.arm.recording import read_arm_csv
+    from core.studies.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
+    from core.studies.arm.links import read_arm_parameters
+    from core.studies.arm.recording import read_arm_csv
 
     request = ArmRequest(
         models=tuple(name.lower() for name in arguments.models),

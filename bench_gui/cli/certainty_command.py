@@ -11,7 +11,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 from core.identification.defaults import DRAWS, PROFILED
 
 if TYPE_CHECKING:
-    from core.identification.certainty import Certainty
+    from core.identification.evidence.certainty import Certainty
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -31,8 +31,8 @@ from bench_gui.cli.terminal import print_json, print_table
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.compliant.elastic import CompliantActuator
-    from core.compliant.experiments import ArmRun, JointRun
+    from core.studies.compliant.elastic import CompliantActuator
+    from core.studies.compliant.experiments import ArmRun, JointRun
 
 FURTHER_TASKS = {
     "identify": "identify springs and motors from recordings",
@@ -189,7 +189,7 @@ def _curve(arguments: argparse.Namespace) -> int:
 
 
 def _step(arguments: argparse.Namespace) -> int:
-    from core.compliant.experiments import step_responses
+    from core.studies.compliant.experiments import step_responses
 
     chosen = _actuator(arguments)
     runs = step_responses([chosen] if chosen is not None else None, arguments.goal, arguments.duration)
@@ -222,8 +222,8 @@ def _step(arguments: argparse.Namespace) -> int:
 def _chirp(arguments: argparse.Namespace) -> int:
     import math
 
-    from core.compliant.arm import DATASHEET
-    from core.compliant.experiments import frequency_responses
+    from core.studies.compliant.arm import DATASHEET
+    from core.studies.compliant.experiments import frequency_responses
 
     found = frequency_responses(
         _actuator(arguments) or DATASHEET, arguments.amplitude, pair_of(arguments.band, "--band"), arguments.duration
@@ -263,8 +263,8 @@ def _chirp(arguments: argparse.Namespace) -> int:
 
 
 def _sine(arguments: argparse.Namespace) -> int:
-    from core.compliant.arm import DATASHEET
-    from core.compliant.experiments import sinusoid_runs
+    from core.studies.compliant.arm import DATASHEET
+    from core.studies.compliant.experiments import sinusoid_runs
 
     runs = sinusoid_runs(_actuator(arguments) or DATASHEET, arguments.amplitude, arguments.rate, arguments.duration)
     numbers = [{"behaviour": each.behaviour.title, "worst_error": each.worst_error} for each in runs]
@@ -280,7 +280,7 @@ def _sine(arguments: argparse.Namespace) -> int:
 
 
 def _arm(arguments: argparse.Namespace) -> int:
-    from core.compliant.experiments import arm_of, arm_sinusoids, arm_steps
+    from core.studies.compliant.experiments import arm_of, arm_sinusoids, arm_steps
 
     chosen = _actuator(arguments)
     arm = None if chosen is None else arm_of(chosen)
@@ -326,8 +326,8 @@ def _arm(arguments: argparse.Namespace) -> int:
 def _box(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
-    from core.compliant.arm import DATASHEET
-    from core.compliant.experiments import box_on_the_way, box_runs
+    from core.studies.compliant.arm import DATASHEET
+    from core.studies.compliant.experiments import box_on_the_way, box_runs
 
     box = replace(box_on_the_way(), mass=arguments.mass, friction=arguments.friction)
     runs = box_runs(_actuator(arguments) or DATASHEET, box)

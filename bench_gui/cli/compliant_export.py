@@ -33,11 +33,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and name them."""
     from bench_gui.cli.compliant_command import _actuator
     from core.bench import Bench
-    from core.compliant.array import JointArray, NamedJoint
-    from core.compliant.elastic import QbMove
-    from core.compliant.joint import CompliantJoint, CompliantLink
-    from core.compliant.modes import Mode
     from core.export.gazebo_compliant import write_gazebo
+    from core.studies.compliant.array import JointArray, NamedJoint
+    from core.studies.compliant.elastic import QbMove
+    from core.studies.compliant.joint import CompliantJoint, CompliantLink
+    from core.studies.compliant.modes import Mode
 
     load = Bench(mass=arguments.mass, length=arguments.length)
     link = CompliantLink.of_bench(load, damping=arguments.damping, friction=arguments.friction)

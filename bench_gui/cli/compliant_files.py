@@ -16,10 +16,10 @@ from bench_gui.cli.terminal import add_json
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from core.compliant.files import CompliantUnit
+    from core.studies.compliant.files import CompliantUnit
 
 ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove", "coupled")
-"""Names of `core.compliant.elastic.ACTUATORS`."""
+"""Names of `core.studies.compliant.elastic.ACTUATORS`."""
 CSV_FORMAT = ".9g"
 
 
@@ -44,8 +44,8 @@ def actuator_name(text: str) -> str:
 
 def unit_named(text: str) -> CompliantUnit:
     """The actuator behind `actuator_name`, with its motors; raises InputError."""
-    from core.compliant.elastic import ACTUATORS
-    from core.compliant.files import CompliantUnit, read_unit
+    from core.studies.compliant.elastic import ACTUATORS
+    from core.studies.compliant.files import CompliantUnit, read_unit
 
     return CompliantUnit(actuator=ACTUATORS[text]()) if text in ACTUATOR_CHOICES else read_unit(text)
 

@@ -18,8 +18,8 @@ from core.words import counted
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from core.compliant.files import CompliantUnit
-    from core.compliant.identification import CompliantIdentification
+    from core.studies.compliant.files import CompliantUnit
+    from core.studies.compliant.identification import CompliantIdentification
 
 ACTUATOR_FILE, RESULT_FILE = "actuator.json", "result.json"
 
@@ -71,9 +71,9 @@ def run(arguments: argparse.Namespace) -> int:
 
     from bench_gui.cli.arguments import recordings_from
     from bench_gui.interrupt import Interrupt
-    from core.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
-    from core.compliant.modes import Mode
-    from core.compliant.unknowns import LINK, MOTOR, SPRINGS
+    from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
+    from core.studies.compliant.modes import Mode
+    from core.studies.compliant.unknowns import LINK, MOTOR, SPRINGS
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -177,8 +177,8 @@ def _save(folder: Path, found: CompliantIdentification, result: dict[str, object
     import json
 
     from core.atomic import write_atomically
-    from core.compliant.files import write_unit
     from core.errors import InputError
+    from core.studies.compliant.files import write_unit
 
     provenance = {
         "train": list(found.split.train),

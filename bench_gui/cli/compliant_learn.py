@@ -21,7 +21,7 @@ from bench_gui.cli.compliant_files import (
 from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from core.compliant.references import Reference
+    from core.studies.compliant.references import Reference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Learn, print and write."""
-    from core.compliant.arm import IDENTIFIED, CompliantArm, two_joints
-    from core.compliant.learning import LearningLaw, in_words, learn, write_input
+    from core.studies.compliant.arm import IDENTIFIED, CompliantArm, two_joints
+    from core.studies.compliant.learning import LearningLaw, in_words, learn, write_input
 
     law = LearningLaw(
         gain=arguments.gain, decay=arguments.decay, tolerance=arguments.tolerance, iterations=arguments.iterations
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reference(arguments: argparse.Namespace) -> Reference:
-    from core.compliant.references import minimum_jerk, read_reference
+    from core.studies.compliant.references import minimum_jerk, read_reference
 
     if arguments.reference:
         return read_reference(arguments.reference)

@@ -40,8 +40,8 @@ from core.words import counted
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.compliant.array import ArrayMotion, JointArray
-    from core.compliant.modes import Mode
+    from core.studies.compliant.array import ArrayMotion, JointArray
+    from core.studies.compliant.modes import Mode
 
 STEP = 5e-3
 """Time between commands that are no file's [s]."""
@@ -81,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Simulate, print and write."""
-    from core.compliant.array import simulate_array
+    from core.studies.compliant.array import simulate_array
 
     array, first, second, step = _commands(arguments)
     motion = simulate_array(array, first, second, step)
@@ -186,8 +186,8 @@ def _read(path: Path) -> dict[str, np.ndarray]:
 
 
 def _modes(modes: tuple[int, ...], count: int) -> list[Mode]:
-    from core.compliant.modes import Mode
     from core.errors import InputError
+    from core.studies.compliant.modes import Mode
 
     if len(modes) not in (1, count):
         raise InputError(f"--mode: {len(modes)} modes for {counted(count, 'joint')}; give one for all or one for each")
@@ -195,8 +195,8 @@ def _modes(modes: tuple[int, ...], count: int) -> list[Mode]:
 
 
 def _array(arguments: argparse.Namespace, names: list[str], modes: list[Mode]) -> JointArray:
-    from core.compliant.array import JointArray, NamedJoint
-    from core.compliant.joint import CompliantJoint
+    from core.studies.compliant.array import JointArray, NamedJoint
+    from core.studies.compliant.joint import CompliantJoint
 
     actuator = unit_named(arguments.actuator).actuator
     joints = [

@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _print(kept: CrossValidated) -> None:
-    from core.identification.model_choice import finite_or_none
+    from core.identification.choice.model_choice import finite_or_none
 
     found, choice = kept.found, kept.found.choice
     rows: list[list[Any]] = []

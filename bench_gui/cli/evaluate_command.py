@@ -12,7 +12,7 @@ from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.evaluate import Evaluation
-    from core.identification.grouping import Group
+    from core.identification.runs.grouping import Group
     from core.model import ServoModel
     from core.recording import Recording
 
@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate and print."""
     from core.identification.evaluate import evaluate
-    from core.identification.extrapolation import saturated_beyond
-    from core.identification.grouping import group_runs
+    from core.identification.evidence.extrapolation import saturated_beyond
+    from core.identification.runs.grouping import group_runs
     from core.model import EDITED_ENTRY
     from core.sealed import EDITED
     from sessions import Session
@@ -102,7 +102,7 @@ def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Rec
     from bench_gui.palette import BAR_COLOUR, MODEL_COLOURS
     from bench_gui.plots.contents import PlotContents
     from bench_gui.work.plot_files import save_plot
-    from core.identification.grouping import grid_of, heading
+    from core.identification.runs.grouping import grid_of, heading
     from core.simulation import on_grid, simulate_recording
 
     by = arguments.by or []

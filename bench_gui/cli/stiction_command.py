@@ -20,8 +20,8 @@ from bench_gui.cli.terminal import add_json, print_json, print_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from core.stiction.joint import JointMotion
-    from core.stiction.laws import FrictionLaw
+    from core.studies.stiction.joint import JointMotion
+    from core.studies.stiction.laws import FrictionLaw
 
 STRIBECK = "stribeck"
 LAW_CHOICES = (STRIBECK, "rational", "coulomb")
@@ -133,7 +133,7 @@ def _laws(arguments: argparse.Namespace, base: Mapping[str, FrictionLaw]) -> dic
 
 
 def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
-    from core.stiction.published import DAMPING, STIFFNESS
+    from core.studies.stiction.published import DAMPING, STIFFNESS
 
     return arguments.stiffness or STIFFNESS, arguments.damping or DAMPING
 
@@ -141,7 +141,7 @@ def _bristle_numbers(arguments: argparse.Namespace) -> tuple[float, float]:
 def _inertia(arguments: argparse.Namespace) -> float:
     """Inertia of the joint, with that of its rotor at the joint, N²·J_R [kg·m²]; raises InputError."""
     from core.errors import InputError
-    from core.stiction.published import INERTIA
+    from core.studies.stiction.published import INERTIA
 
     if (arguments.rotor_inertia is None) != (arguments.ratio is None):
         raise InputError("a rotor acts on the joint by --rotor-inertia and --ratio; give both")
@@ -151,7 +151,7 @@ def _inertia(arguments: argparse.Namespace) -> float:
 
 
 def _joint_numbers(arguments: argparse.Namespace) -> dict[str, float]:
-    from core.stiction.published import STEP
+    from core.studies.stiction.published import STEP
 
     return {"inertia": _inertia(arguments), "step": arguments.timestep or STEP}
 
@@ -167,7 +167,7 @@ def _step(arguments: argparse.Namespace) -> int:
     from math import degrees, inf
 
     from bench_gui.report.stiction import step_figure
-    from core.stiction.experiments import (
+    from core.studies.stiction.experiments import (
         INTEGRAL,
         INTEGRAL_DURATION,
         PLAIN,
@@ -175,7 +175,7 @@ def _step(arguments: argparse.Namespace) -> int:
         elastoplastic,
         step_response,
     )
-    from core.stiction.published import LAWS, SEED_RESTS
+    from core.studies.stiction.published import LAWS, SEED_RESTS
 
     drive = replace(INTEGRAL if arguments.integral else PLAIN, limit=arguments.torque_limit or inf)
     duration = arguments.duration or (INTEGRAL_DURATION if arguments.integral else PLAIN_DURATION)
@@ -220,8 +220,8 @@ def _step(arguments: argparse.Namespace) -> int:
 
 def _chatter(arguments: argparse.Namespace) -> int:
     from bench_gui.report.stiction import chatter_figure
-    from core.stiction.experiments import alternatives, holding
-    from core.stiction.published import LAWS
+    from core.studies.stiction.experiments import alternatives, holding
+    from core.studies.stiction.published import LAWS
 
     (law,) = _laws(arguments, LAWS).values()
     numbers = _joint_numbers(arguments)
@@ -252,9 +252,9 @@ def _chatter(arguments: argparse.Namespace) -> int:
 
 def _stickslip(arguments: argparse.Namespace) -> int:
     from bench_gui.report.stiction import stickslip_figure
-    from core.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
-    from core.stiction.laws import Rational
-    from core.stiction.published import LAWS, STEP
+    from core.studies.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
+    from core.studies.stiction.laws import Rational
+    from core.studies.stiction.published import LAWS, STEP
 
     rational = Rational(
         static=PULLED.static, coulomb=PULLED.coulomb, breakaway_speed=PULLED.breakaway_speed, viscous=PULLED.viscous
@@ -292,8 +292,8 @@ def _stickslip(arguments: argparse.Namespace) -> int:
 
 def _hold(arguments: argparse.Namespace) -> int:
     from bench_gui.report.stiction import hold_figure
-    from core.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
-    from core.stiction.published import LAWS
+    from core.studies.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
+    from core.studies.stiction.published import LAWS
 
     laws, numbers = _laws(arguments, LAWS), _joint_numbers(arguments)
     bristle = _bristle_numbers(arguments)
@@ -317,8 +317,8 @@ def _curves(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from bench_gui.report.stiction import curves_figure
-    from core.stiction.bristle import Bristle, examine, transformed
-    from core.stiction.published import LAWS, STEP
+    from core.studies.stiction.bristle import Bristle, examine, transformed
+    from core.studies.stiction.published import LAWS, STEP
 
     laws = _laws(arguments, LAWS)
     stiffness, damping = _bristle_numbers(arguments)

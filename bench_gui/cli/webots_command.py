@@ -33,10 +33,10 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, millirad
 if TYPE_CHECKING:
     from bench_gui.cli.webots_program import ProgramEnd
     from core.bench import Bench
-    from core.webots.fields import Load, ServoFields
-    from core.webots.loss import ServoLoss
-    from core.webots.robot import MountedServo
-    from core.webots.trace import Trace
+    from core.studies.webots.fields import Load, ServoFields
+    from core.studies.webots.loss import ServoLoss
+    from core.studies.webots.robot import MountedServo
+    from core.studies.webots.trace import Trace
 
 DURATION = 30.0
 """Of a simulation, where nobody says another [s]."""
@@ -128,7 +128,7 @@ def _add_pendulum(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from bench_gui.cli.webots_program import ProgramJob, run_in_process
     from core.errors import InputError
-    from core.webots.robot import BASIC_TIME_STEP
+    from core.studies.webots.robot import BASIC_TIME_STEP
 
     bench = bench_from(arguments)
     servos, notes, step = _mounted(arguments, bench)
@@ -172,9 +172,9 @@ def _mounted(
 ) -> tuple[tuple[MountedServo, ...], tuple[str, ...], int | None]:
     """Servos that are asked for, notes on them, and their world's basicTimeStep; raises InputError."""
     from core.errors import InputError
-    from core.webots.fields import ServoFields
-    from core.webots.nodes import read_servo_tree
-    from core.webots.robot import MountedServo
+    from core.studies.webots.fields import ServoFields
+    from core.studies.webots.nodes import read_servo_tree
+    from core.studies.webots.robot import MountedServo
 
     if arguments.world is not None:
         if arguments.servo:
@@ -199,8 +199,8 @@ class _ServoText:
 
     def __init__(self, text: str) -> None:
         from core.errors import InputError
-        from core.webots.fields import ServoFields
-        from core.webots.nodes import SEED_NAMES, read_servo_node
+        from core.studies.webots.fields import ServoFields
+        from core.studies.webots.nodes import SEED_NAMES, read_servo_node
 
         self.name, _, rest = text.partition(":")
         self._on = ""
@@ -240,7 +240,7 @@ class _ServoText:
     def load(self, bench: Bench, *, carries: bool) -> Load:
         """Body of its own, or the pendulum if it carries no other servo."""
         from core.errors import InputError
-        from core.webots.fields import Load
+        from core.studies.webots.fields import Load
 
         if carries or self._gravity is not None:
             if self._inertia is None:
@@ -251,7 +251,7 @@ class _ServoText:
 
 def _end_load(fields: ServoFields, bench: Bench, armature: float) -> Load:
     """Return the pendulum, or for a linear servo its mass on a level line; armature: of the servo itself [kg·m²]."""
-    from core.webots.fields import LINEAR, Load, load_of
+    from core.studies.webots.fields import LINEAR, Load, load_of
 
     return Load(inertia=bench.mass) if fields.type == LINEAR else load_of(bench, armature)
 
@@ -312,7 +312,7 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
 
 def _fit(arguments: argparse.Namespace) -> int:
     from core.export.webots_servo_export import node_text
-    from core.webots.loss import loss_on_model, loss_on_recordings
+    from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
 
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -363,7 +363,7 @@ def _models(texts: list[str] | None, servo: str) -> Any:
 
 
 def _print_loss(found: ServoLoss) -> None:
-    from core.webots.fields import seed_name
+    from core.studies.webots.fields import seed_name
 
     print(f"Webots Servo fitted to {found.title}; controlP at gain {found.kp:g}")
     print_table(
@@ -386,7 +386,7 @@ def _print_loss(found: ServoLoss) -> None:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    from core.webots.experiments import EXPERIMENTS
+    from core.studies.webots.experiments import EXPERIMENTS
 
     title, experiment = EXPERIMENTS[arguments.experiment]
     traces = experiment()
@@ -411,7 +411,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def traces_csv(traces: Sequence[Trace]) -> str:
     """Traces that share their times as CSV, each column with its servo's name and unit; nan where a mode has none."""
-    from core.webots.trace import COLUMNS
+    from core.studies.webots.trace import COLUMNS
 
     kinds = {"target": "position", "position": "position", "velocity": "velocity", "wanted_velocity": "velocity"}
     text = io.StringIO()

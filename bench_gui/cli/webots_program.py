@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from core.webots.robot import MountedServo
-    from core.webots.trace import Trace
+    from core.studies.webots.robot import MountedServo
+    from core.studies.webots.trace import Trace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,8 +63,8 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
 
 def _serve(job: ProgramJob, pipe: Connection) -> None:
     from core.errors import ServoBenchError
-    from core.webots.program import run_program
-    from core.webots.robot import robot_of
+    from core.studies.webots.program import run_program
+    from core.studies.webots.robot import robot_of
 
     robot = robot_of(job.servos, basic_time_step=job.basic_time_step, duration=job.duration)
     code, problem = 1, ""

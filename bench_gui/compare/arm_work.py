@@ -18,15 +18,15 @@ from core.model import ServoModel
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
-    from core.arm.links import ArmLinks
-    from core.arm.validation import ArmCandidate, ArmCase
+    from core.studies.arm.links import ArmLinks
+    from core.studies.arm.validation import ArmCandidate, ArmCase
 
 Array = NDArray[np.float64]
 
 ARM_SERVOS = {"dynamixel": ("mx106", "mx64"), "erob": ("erob80_100", "erob80_50")}
-"""Servos of the seed's arms by the names of `core.arm.scene.ARMS`, which cannot be loaded into the window's process."""
+"""Servos of the seed's arms by the names of `ARMS` in `core.studies.arm.scene`, which the window does not load."""
 GAINS = {"low": "Low: half the catalogue's", "high": "High: twice the catalogue's"}
-"""Those of `core.arm.validation`."""
+"""Those of `core.studies.arm.validation`."""
 PERIOD = 4.0
 """Once around a path, where nobody asks for another [s]."""
 FIT_COST = 6.0
@@ -65,7 +65,7 @@ class ArmTrack:
     """What one model makes of a case."""
 
     name: str
-    """As `core.arm.validation` names it, e.g. "m1 fitted"."""
+    """As `core.studies.arm.validation` names it, e.g. "m1 fitted"."""
     friction: str
     origin: str
     """FITTED, PUBLISHED, OWN or CHOSEN."""
@@ -128,11 +128,11 @@ class ArmProgress:
 
 def validate(job: ArmJob, line: Line) -> int:
     """Compare, tell each case, and return how many there were."""
-    from core.arm.links import read_arm_parameters
-    from core.arm.recording import read_arm_csv
-    from core.arm.scene import published_arm
-    from core.arm.validation import arm_candidates, arm_servos, gains_of, validate_arm, validate_recording
     from core.export.programs import mujoco_engine
+    from core.studies.arm.links import read_arm_parameters
+    from core.studies.arm.recording import read_arm_csv
+    from core.studies.arm.scene import published_arm
+    from core.studies.arm.validation import arm_candidates, arm_servos, gains_of, validate_arm, validate_recording
 
     mujoco_engine()
     links = published_arm(job.arm).links if job.links is None else read_arm_parameters(job.links).links
@@ -160,8 +160,8 @@ def validate(job: ArmJob, line: Line) -> int:
 def _view(
     case: ArmCase, links: ArmLinks, candidates: Sequence[ArmCandidate], kp: tuple[float, float], own: str
 ) -> ArmView:
-    from core.arm.kinematics import elbow_positions, tip_positions
-    from core.arm.paths import PATHS
+    from core.studies.arm.kinematics import elbow_positions, tip_positions
+    from core.studies.arm.paths import PATHS
 
     tip = tip_positions(links, case.reference)
     gains = f"kp {', '.join(f'{value:g}' for value in dict.fromkeys(kp))}"
@@ -190,8 +190,8 @@ def _view(
 
 
 def _origin(candidate: ArmCandidate, own: str) -> str:
-    from core.arm.validation import FITTED_M1
-    from core.arm.validation import PUBLISHED as PUBLISHED_NAME
+    from core.studies.arm.validation import FITTED_M1
+    from core.studies.arm.validation import PUBLISHED as PUBLISHED_NAME
 
     if candidate.name == FITTED_M1:
         return FITTED

@@ -16,7 +16,7 @@ from bench_gui.icons import swatch
 from bench_gui.plots.contents import TablePanel
 from bench_gui.theme import Theme
 from bench_gui.units import FIGURE_DASH, milliradians
-from core.identification.grouping import Group
+from core.identification.runs.grouping import Group
 from core.words import counted
 
 if TYPE_CHECKING:

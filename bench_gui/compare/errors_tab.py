@@ -14,7 +14,7 @@ from bench_gui.plots.contents import HeatPanel, PlotContents, TablePanel
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label
 from bench_gui.widgets.tables import plain_table
-from core.identification.grouping import grid_of
+from core.identification.runs.grouping import grid_of
 
 ROWS: list[tuple[str, tuple[str, ...]]] = [
     ("runs", RUNS),

@@ -15,7 +15,7 @@ from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label
-from core.identification.grouping import Group, heading
+from core.identification.runs.grouping import Group, heading
 
 SPLIT = "split"
 PALEST, DARKEST = 0.8, 0.45

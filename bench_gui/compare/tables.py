@@ -11,7 +11,7 @@ import numpy as np
 
 from bench_gui.plots.contents import Array, BarPanel, BarSeries, CurvePanel, HeatPanel, PlotCurve
 from bench_gui.plots.dashes import IDENTIFIED_DASH
-from core.identification.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
+from core.identification.runs.grouping import CONDITIONS, Grid, Group, Value, group_runs, heading, named
 from core.words import counted
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ from bench_gui.explore.compliance_work import SHAPES, SINE, ComplianceJob
 from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, number
 from core.bench import STANDARD_GRAVITY, Bench
-from core.compliant.elastic import ACTUATORS, AwasII, CompliantActuator, QbMove, Sea
-from core.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink
-from core.compliant.modes import Mode, ReferenceName, reference_names
 from core.parameters import Parameter
+from core.studies.compliant.elastic import ACTUATORS, AwasII, CompliantActuator, QbMove, Sea
+from core.studies.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink
+from core.studies.compliant.modes import Mode, ReferenceName, reference_names
 
 Field = QDoubleSpinBox
 """For a number, or for an angle in the unit a person chose."""

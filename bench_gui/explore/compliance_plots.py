@@ -18,8 +18,8 @@ from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
 from bench_gui.units import AngleUnit
-from core.compliant.elastic import CompliantActuator
-from core.compliant.modes import Mode
+from core.studies.compliant.elastic import CompliantActuator
+from core.studies.compliant.modes import Mode
 
 Array = NDArray[np.float64]
 

@@ -1,6 +1,7 @@
 """A compliant joint simulated, or written for Gazebo, in a process of its own; nothing here loads a compiler before.
 
-What goes there and comes back are plain numbers and the data of `core.compliant`, whose unpickling loads none either.
+What goes there and comes back are plain numbers and the data of `core.studies.compliant`, whose unpickling loads none
+either.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.compliant.joint import CompliantJoint, JointMotion, equilibrium_of, simulate_joint
-from core.compliant.modes import Mode
+from core.studies.compliant.joint import CompliantJoint, JointMotion, equilibrium_of, simulate_joint
+from core.studies.compliant.modes import Mode
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
@@ -102,8 +103,8 @@ class GazeboJob:
 
 def write_for_gazebo(job: GazeboJob, line: Line) -> list[Path]:
     """Write URDF and manager configuration; returns the files."""
-    from core.compliant.array import JointArray, NamedJoint
     from core.export.gazebo_compliant import write_gazebo
+    from core.studies.compliant.array import JointArray, NamedJoint
 
     named = NamedJoint(name="joint", joint=job.job.joint, mode=job.job.mode)
     return write_gazebo(job.folder, JointArray(name=f"{named.joint.actuator.name}_bench", joints=(named,)))

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.explore.learning_work import LearningJob, learn_by_iterations
 from bench_gui.work.worker import Worker, Workers
-from core.compliant.learning import Iteration, warning_of
+from core.studies.compliant.learning import Iteration, warning_of
 
 
 class LearningRunning(QObject):

@@ -17,8 +17,8 @@ from bench_gui.plots.export import ask_plot_file, file_name, gather
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, label, restyle, whole
-from core.compliant.learning import Iteration, in_words, write_input
 from core.errors import ServoBenchError
+from core.studies.compliant.learning import Iteration, in_words, write_input
 from core.words import counted
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from core.compliant.arm import CompliantArm
-from core.compliant.learning import LearningLaw, learn
-from core.compliant.references import Reference
+from core.studies.compliant.arm import CompliantArm
+from core.studies.compliant.learning import LearningLaw, learn
+from core.studies.compliant.references import Reference
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
@@ -28,5 +28,5 @@ class LearningJob:
 
 
 def learn_by_iterations(job: LearningJob, line: Line) -> None:
-    """Learn, telling each `core.compliant.learning.Iteration` as soon as it is known."""
+    """Learn, telling each `core.studies.compliant.learning.Iteration` as soon as it is known."""
     learn(job.arm, job.reference, job.law, line.tell)

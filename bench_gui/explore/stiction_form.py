@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QW
 
 from bench_gui.explore.stiction_work import EXPERIMENTS, StictionJob
 from bench_gui.widgets.fields import Section, choice, number
-from core.stiction.bristle import Bristle, Remedy
-from core.stiction.laws import FrictionLaw
-from core.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFNESS
+from core.studies.stiction.bristle import Bristle, Remedy
+from core.studies.stiction.laws import FrictionLaw
+from core.studies.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFNESS
 
 LAW_TITLES = {"stribeck": "Stribeck", "rational": "Rational", "coulomb": "Coulomb–viscous"}
 EXPERIMENT_WIDTH = 196

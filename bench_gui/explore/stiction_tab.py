@@ -15,7 +15,7 @@ from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, label, restyle
 from core.errors import ModelError
-from core.stiction.bristle import Remedy, Verdict, examine
+from core.studies.stiction.bristle import Remedy, Verdict, examine
 
 
 class StictionTab(ExploreTab):

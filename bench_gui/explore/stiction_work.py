@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.stiction.laws import FrictionLaw
+from core.studies.stiction.laws import FrictionLaw
 from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
-    from core.stiction.experiments import StepResponse
-    from core.stiction.joint import JointMotion
+    from core.studies.stiction.experiments import StepResponse
+    from core.studies.stiction.joint import JointMotion
 
 Array = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class StictionTrace:
     """The joint with one kind of friction, all (n,)."""
 
     name: str
-    """As `core.stiction.joint` names the friction."""
+    """As `core.studies.stiction.joint` names the friction."""
     time: Array
     """[s]"""
     position: Array
@@ -93,10 +93,10 @@ def experiment(job: StictionJob, line: Line) -> StictionView:
 
 
 def _step(job: StictionJob) -> StictionView:
-    from core.stiction.experiments import (
+    from core.studies.stiction.experiments import (
         INTEGRAL as INTEGRAL_DRIVE,
     )
-    from core.stiction.experiments import (
+    from core.studies.stiction.experiments import (
         INTEGRAL_DURATION,
         PLAIN,
         PLAIN_DURATION,
@@ -135,7 +135,7 @@ def _sawtooth_text(found: StepResponse) -> str:
 
 
 def _hold(job: StictionJob) -> StictionView:
-    from core.stiction.experiments import alternatives, holding
+    from core.studies.stiction.experiments import alternatives, holding
 
     torque = HELD_SHARE * job.law.static
     runs = [
@@ -156,7 +156,7 @@ def _hold(job: StictionJob) -> StictionView:
 
 
 def _pull(job: StictionJob) -> StictionView:
-    from core.stiction.experiments import PULL_SPEED, alternatives, pulled
+    from core.studies.stiction.experiments import PULL_SPEED, alternatives, pulled
 
     runs = [
         pulled(friction, duration=PULL_DURATION, inertia=job.inertia, step=job.step)

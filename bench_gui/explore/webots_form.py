@@ -16,8 +16,8 @@ from bench_gui.session.library import Library
 from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
 from core.catalogue import load_model, load_servo, servos, shipped_models
-from core.webots.fields import NO_LIMIT, ServoFields
-from core.webots.servo import FORCE, POSITION, VELOCITY
+from core.studies.webots.fields import NO_LIMIT, ServoFields
+from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 
 RECORDINGS = "recordings"
 """In place of a model's key."""

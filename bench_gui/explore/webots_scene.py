@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.webots.chain import Chain, single
-from core.webots.experiments import play
-from core.webots.fields import ServoFields, load_of
-from core.webots.servo import FORCE, POSITION, VELOCITY
-from core.webots.trace import Trace
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.experiments import play
+from core.studies.webots.fields import ServoFields, load_of
+from core.studies.webots.servo import FORCE, POSITION, VELOCITY
+from core.studies.webots.trace import Trace
 
 Array = NDArray[np.float64]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.model import ServoModel
-from core.webots.fields import ServoFields
+from core.studies.webots.fields import ServoFields
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
@@ -75,8 +75,8 @@ class LossView:
 
 def find_loss(job: LossJob, line: Line) -> LossView:
     """Fit and compare; raises ServoBenchError."""
-    from core.webots.fields import seed_name
-    from core.webots.loss import loss_on_model, loss_on_recordings
+    from core.studies.webots.fields import seed_name
+    from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
 
     def progress(done: float, text: str) -> None:

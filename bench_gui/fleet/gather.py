@@ -10,7 +10,7 @@ from pathlib import Path
 
 from core.errors import InputError
 from core.fleet.plan import UnitFacts
-from core.identification.folds import unit_named
+from core.identification.runs.folds import unit_named
 from core.recording import Recording
 from sessions import RunSummary, Session
 from sessions.errors import UNUSABLE

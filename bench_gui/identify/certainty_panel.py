@@ -16,8 +16,8 @@ from bench_gui.widgets.room import Room
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
-from core.identification.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
 from core.identification.defaults import DRAWS
+from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
 from core.words import counted
 from sessions.results.certifying import CertaintyQuestion
 

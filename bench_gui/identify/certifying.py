@@ -10,7 +10,7 @@ from bench_gui.identify.computing import CertaintyJob, Share, certify
 from bench_gui.identify.messages import FitResult, FittedModel
 from bench_gui.work.background import Background
 from bench_gui.work.worker import Worker, Workers
-from core.identification.certainty import Certainty
+from core.identification.evidence.certainty import Certainty
 from core.model import ServoModel
 from sessions.results.certifying import read_certainty
 from sessions.results.folder import CERTAINTY

@@ -14,7 +14,7 @@ from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.defaults import CONDITIONS
-from core.identification.grouping import SAME_DIGITS, named
+from core.identification.runs.grouping import SAME_DIGITS, named
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from core.words import counted
 
 if TYPE_CHECKING:
     from core.identification.coverage.doubts import HeaderDoubt
-    from core.identification.residuals import ResidualDiagnosis
+    from core.identification.evidence.residuals import ResidualDiagnosis
     from core.model import ServoModel
     from core.recording import Recording
 
@@ -54,7 +54,7 @@ def audit_headers(
 ) -> HeaderAudit:
     """Ask a model whether the headers are true, and what it leaves unexplained; raises IdentificationError."""
     from core.identification.coverage.audit import audit
-    from core.identification.residuals import diagnose_residuals
+    from core.identification.evidence.residuals import diagnose_residuals
 
     return HeaderAudit(
         doubts=audit(model, recordings, dt=dt, supply=supply, threads=threads),

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from core.identification.evidence import Evidence
+from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification
 from core.model import ServoModel

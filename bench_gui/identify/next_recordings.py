@@ -12,7 +12,7 @@ from core.plan import GridPlan, suggested_plan
 from core.words import counted
 
 if TYPE_CHECKING:
-    from core.identification.proposal import Proposal
+    from core.identification.next.proposal import Proposal
     from core.model import ServoModel
     from core.recording import Recording
     from sessions import Session
@@ -79,7 +79,7 @@ def next_recordings(
     threads: int | None = None,
 ) -> NextRecordings:
     """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none."""
-    from core.identification.design import candidate_cells, next_best
+    from core.identification.next.design import candidate_cells, next_best
 
     proposals = next_best(
         model,

@@ -24,7 +24,7 @@ from bench_gui.work.worker import Line
 
 if TYPE_CHECKING:
     from core.identification.identify import Progress
-    from core.identification.split import Split
+    from core.identification.runs.split import Split
     from core.model import ServoModel
     from core.recording import Recording
 
@@ -48,8 +48,8 @@ def run(job: FitJob, line: Line) -> FitResult | FitFailed:
 
 def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
     """What would make it possible, where that is known."""
-    from core.identification.conditions import DivergingError, UnusableRuns
-    from core.identification.split import SplitError
+    from core.identification.runs.conditions import DivergingError, UnusableRuns
+    from core.identification.runs.split import SplitError
 
     if isinstance(error, UnusableRuns):
         if len(error.runs) < len(job.runs) and not job.resume:

@@ -21,7 +21,7 @@ from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.catalogue import load_servo
-from core.identification.proposal import Proposal
+from core.identification.next.proposal import Proposal
 from core.plan import Cell as PlanCell
 from core.plan import suggested_plan
 from core.words import counted

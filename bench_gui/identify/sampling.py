@@ -19,7 +19,7 @@ def sample_of(runs: Sequence[RunSummary], count: int | None, seed: int = 0) -> l
     if count is None or count >= len(runs):
         return list(runs)
     from core.errors import IdentificationError
-    from core.identification.folds import balanced_places
+    from core.identification.runs.folds import balanced_places
 
     if count < 1:
         raise IdentificationError(f"a sample of {counted(count, 'run')} is too small; give at least 1")

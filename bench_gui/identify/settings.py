@@ -15,7 +15,7 @@ from core.identification.request import (
     search_template,
     tunable_parameters,
 )
-from core.identification.split import DEFAULT_RULE, SplitError, split_recordings
+from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
 from core.parameters import ParameterSet
 from core.placement import PlacedPoint
 

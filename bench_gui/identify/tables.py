@@ -14,7 +14,7 @@ from bench_gui.identify.messages import FittedModel
 from bench_gui.theme import Theme
 from bench_gui.units import FIGURE_DASH, duration, milliradians, significant
 from core.friction import FRICTION_TITLES
-from core.identification.evidence import Evidence, ParameterEvidence
+from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.parameters import Parameter
 from core.words import counted
 

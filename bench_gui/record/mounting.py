@@ -162,7 +162,7 @@ def explain(
     One UNKNOWN cause where the model was fitted to other kinds of motion; empty when nothing explains it. Raises
     ServoBenchError.
     """
-    from core.identification.extrapolation import beyond_reach, peak_speed
+    from core.identification.evidence.extrapolation import beyond_reach, peak_speed
 
     shown = replace(trajectory, duration=max(float(time[-1]), 2.0 / header.rate))
 

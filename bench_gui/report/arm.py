@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from core.arm.links import ArmLinks
-    from core.arm.validation import ArmCandidate, ArmCase, ArmValidation
+    from core.studies.arm.links import ArmLinks
+    from core.studies.arm.validation import ArmCandidate, ArmCase, ArmValidation
 
 
 def errors_figure(found: ArmValidation) -> Figure:
@@ -22,7 +22,7 @@ def errors_figure(found: ArmValidation) -> Figure:
 
     from bench_gui.palette import shade
     from bench_gui.report.figures import new_figure
-    from core.arm.validation import PUBLISHED
+    from core.studies.arm.validation import PUBLISHED
 
     figure = new_figure(max(4.0, 1.5 + 0.95 * len(found.cases)), 3.4)
     axes = figure.subplots()
@@ -55,8 +55,8 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
 
     from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
     from bench_gui.report.figures import new_figure
-    from core.arm.kinematics import elbow_positions, tip_positions
-    from core.arm.scene import JOINTS
+    from core.studies.arm.kinematics import elbow_positions, tip_positions
+    from core.studies.arm.scene import JOINTS
 
     figure = new_figure(7.6, 4.2)
     grid = figure.add_gridspec(3, 2, width_ratios=(1.0, 1.0), height_ratios=(1.0, 1.0, 0.9))

@@ -15,8 +15,8 @@ from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
 from bench_gui.report.figures import new_figure
 from bench_gui.report.traces import SearchTrace
 from bench_gui.words import mathtext
-from core.identification.correlation import Correlations
-from core.identification.residuals import SIGNIFICANT, ResidualBin
+from core.identification.evidence.correlation import Correlations
+from core.identification.evidence.residuals import SIGNIFICANT, ResidualBin
 
 Array = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from core.compliant.elastic import CompliantActuator
-    from core.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
-    from core.compliant.learning import Iteration, Learned
+    from core.studies.compliant.elastic import CompliantActuator
+    from core.studies.compliant.experiments import ArmRun, BoxRun, FrequencyResponse, JointRun
+    from core.studies.compliant.learning import Iteration, Learned
 
 BEHAVIOUR_COLOURS = (MODEL_COLOURS["m1"], MODEL_COLOURS["m4"])
 """Soft, stiff."""
@@ -231,7 +231,7 @@ def _draw_scene(plane: Axes, run: BoxRun, colour: str) -> None:
     """Arm and box at the end of a run."""
     from matplotlib.patches import Rectangle
 
-    from core.arm.kinematics import elbow_positions
+    from core.studies.arm.kinematics import elbow_positions
 
     elbow = elbow_positions(run.arm.links, run.motion.position[-1:])[0]
     points = np.vstack([np.zeros(2), elbow, run.tip[-1]])

@@ -10,16 +10,16 @@ from typing import Generic, TypeVar
 
 from bench_gui.report.traces import SearchTrace, read_traces
 from core.errors import IdentificationError, ServoBenchError
-from core.identification.certainty import Certainty
-from core.identification.correlation import Correlations, correlations
+from core.identification.choice.repeatability import Repeatability, repeatability
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.evaluate import RunScore, evaluate
-from core.identification.repeatability import Repeatability, repeatability
-from core.identification.residuals import ResidualDiagnosis, diagnose_residuals
+from core.identification.evidence.certainty import Certainty
+from core.identification.evidence.correlation import Correlations, correlations
+from core.identification.evidence.residuals import ResidualDiagnosis, diagnose_residuals
+from core.identification.evidence.sensitivity import sensitivity
 from core.identification.result import Identification
-from core.identification.sensitivity import sensitivity
 from core.model import ServoModel
 from core.placement import PlacedPoint
 from core.recording import Recording

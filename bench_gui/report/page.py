@@ -20,8 +20,8 @@ from bench_gui.report.parameters import parameter_rows
 from bench_gui.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.friction import FRICTION_TITLES
-from core.identification.grouping import group_runs, named
 from core.identification.result import step_in_words
+from core.identification.runs.grouping import group_runs, named
 from core.words import counted
 from sessions import selection_damage, selection_text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.identification.evidence import ParameterEvidence
+from core.identification.evidence.model import ParameterEvidence
 from core.identification.result import ModelResult
 from core.model import ServoModel
 from core.parameters import Parameter

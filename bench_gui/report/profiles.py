@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from bench_gui.palette import MEASURED_COLOUR
 from bench_gui.report.figures import new_figure
 from bench_gui.words import mathtext
-from core.identification.certainty import LIMIT, Certainty, ParameterCertainty
+from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty
 
 COLUMNS = 4
 HIGHEST = 3.0

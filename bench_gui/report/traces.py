@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import IdentificationError
-from core.identification.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
+from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from core.webots.loss import ServoLoss
-    from core.webots.trace import Trace
+    from core.studies.webots.loss import ServoLoss
+    from core.studies.webots.trace import Trace
 
 SOFT_COLOUR, STOP_COLOUR = "#9A5A00", "#B3261E"
 """Of soft limits and of hard stops."""
@@ -20,8 +20,8 @@ BESIDE = 3
 
 
 def experiment_figure(name: str, traces: Sequence[Trace]) -> Figure:
-    """An experiment of `core.webots.experiments` by its name."""
-    from core.webots.experiments import EXPERIMENTS
+    """An experiment of `core.studies.webots.experiments` by its name."""
+    from core.studies.webots.experiments import EXPERIMENTS
 
     return traces_figure(EXPERIMENTS[name][0], traces)
 

@@ -38,8 +38,8 @@ from core.export.notes import settings_note, zero_comment
 from core.export.protocol import held_commands, measured
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
-from core.stiction.bristle import Bristle
-from core.stiction.laws import Stribeck
+from core.studies.stiction.bristle import Bristle
+from core.studies.stiction.laws import Stribeck
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)

@@ -1,12 +1,12 @@
 """Elastoplastic friction of seed 001 for Choreonoid: its constants from a fitted servo, and the law as a simulation.
 
-A body customizer computes friction from a joint's velocity alone, by `core.stiction` with Stribeck's function of α = 1.
-Constants have the names that they have in public code for Choreonoid. With Z = 1/(Kf·dt + Bf) and D = 1 + Z·Tv they are
-sound only if
+A body customizer computes friction from a joint's velocity alone, by `core.studies.stiction` with Stribeck's function
+of α = 1. Constants have the names that they have in public code for Choreonoid. With Z = 1/(Kf·dt + Bf) and D = 1 +
+Z·Tv they are sound only if
 
     u = Z·(Ts − Tc)/(w·D) ≤ 1,
 
-see `core.stiction.bristle`: `ChoreonoidFriction` refuses anything else.
+see `core.studies.stiction.bristle`: `ChoreonoidFriction` refuses anything else.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from core.errors import ExportError
-from core.stiction.bristle import Bristle, examine
-from core.stiction.implicit import elastoplastic_step
-from core.stiction.laws import Stribeck
+from core.studies.stiction.bristle import Bristle, examine
+from core.studies.stiction.implicit import elastoplastic_step
+from core.studies.stiction.laws import Stribeck
 
 Array = NDArray[np.float64]
 

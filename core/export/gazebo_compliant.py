@@ -4,9 +4,9 @@ A robot becomes a URDF with one pendulum a joint, each with its plugin and all i
 toolbox's Plugin Manager node. Numbers are written to the last digit. The toolbox's own templates are no XML as they
 stand (shell comments, 1.21*pow(10,-6) for a number).
 
-What the toolbox does otherwise than `core.compliant.joint` is said in a comment of the file: it never enforces maxVel,
-it subscribes to the external torque without applying it, and in modes 4–6 it moves the AwAS-II's adjuster by a motor
-whose load and gains no tag sets. Its step is Gazebo's; another comment says how short ours is.
+What the toolbox does otherwise than `core.studies.compliant.joint` is said in a comment of the file: it never enforces
+maxVel, it subscribes to the external torque without applying it, and in modes 4–6 it moves the AwAS-II's adjuster by a
+motor whose load and gains no tag sets. Its step is Gazebo's; another comment says how short ours is.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import yaml
 
 from core.atomic import write_atomically
 from core.bench import STANDARD_GRAVITY
-from core.compliant.array import JointArray, NamedJoint
-from core.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
-from core.compliant.joint import safe_step
-from core.compliant.modes import Mode
-from core.compliant.motor import Pid
 from core.errors import ExportError
 from core.export.files import slug
+from core.studies.compliant.array import JointArray, NamedJoint
+from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
+from core.studies.compliant.joint import safe_step
+from core.studies.compliant.modes import Mode
+from core.studies.compliant.motor import Pid
 
 URDF, MANAGER = "{}.urdf", "{}_manager.yaml"
 """Names of the files, of the robot's name."""

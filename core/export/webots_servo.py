@@ -1,9 +1,9 @@
 """The `Servo` node of Webots before version 7 (seed 002, section 3.42) in a model's place: its numbers, fitted.
 
-The node moves its joint at a velocity, with no more torque than `maxForce` (`core.webots.law`). There is no friction,
-no armature, and the servo is stiff up to its force: nothing of a model fits as it is. Five numbers are therefore fitted
-to the model's motion over the bench's grid, and the error is stated. Gains other than the exported one scale
-`controlP`.
+The node moves its joint at a velocity, with no more torque than `maxForce` (`core.studies.webots.law`). There is no
+friction, no armature, and the servo is stiff up to its force: nothing of a model fits as it is. Five numbers are
+therefore fitted to the model's motion over the bench's grid, and the error is stated. Gains other than the exported one
+scale `controlP`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,8 @@ from core.export.drive_fit import torque_law
 from core.export.grid import GridRun, bench_grid, converged_positions, held_back_grid
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.trajectories import make_trajectory
-from core.webots.fields import Load, ServoFields, load_of
-from core.webots.fitting import (
+from core.studies.webots.fields import Load, ServoFields, load_of
+from core.studies.webots.fitting import (
     GENERATIONS,
     NODE_NUMBERS,
     FitRun,
@@ -29,7 +28,8 @@ from core.webots.fitting import (
     fitted_numbers,
     run_errors,
 )
-from core.webots.kernel import row_of
+from core.studies.webots.kernel import row_of
+from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]
 

@@ -1,6 +1,6 @@
 """Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
 
-What the node does: `core.webots`; how it is fitted: `core.export.webots_servo`.
+What the node does: `core.studies.webots`; how it is fitted: `core.export.webots_servo`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from core.export.protocol import conditions
 from core.export.webots_servo import fit_servo_node, node_errors
 from core.friction import CONTACTS
 from core.model import ServoModel
-from core.webots.fields import ServoFields, seed_name
-from core.webots.nodes import read_servo_node
-from core.webots.vrml import Node, Schema, vrml_text
+from core.studies.webots.fields import ServoFields, seed_name
+from core.studies.webots.nodes import read_servo_node
+from core.studies.webots.vrml import Node, Schema, vrml_text
 
 HEADER = "#VRML_SIM V6.0 utf8"
 SCHEMA: Schema = {

@@ -22,7 +22,7 @@ from core.errors import InputError
 from core.fleet.driver import Done, outcome
 from core.fleet.plan import LoadUnit, UnitFacts
 from core.fleet.work import Warm, Work
-from core.identification.objective import available_threads
+from core.identification.search.objective import available_threads
 from core.recording import Recording
 
 if TYPE_CHECKING:

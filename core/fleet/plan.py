@@ -15,9 +15,9 @@ from importlib.metadata import version
 from typing import Any
 
 from core.errors import IdentificationError
-from core.identification.folds import folds
 from core.identification.request import IdentificationRequest
-from core.identification.split import Split, split_recordings
+from core.identification.runs.folds import folds
+from core.identification.runs.split import Split, split_recordings
 from core.recording import Recording
 
 METHOD = 1

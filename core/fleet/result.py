@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
-from core.identification.choice import Contender, choice_in_words, recommended
+from core.identification.choice.words import Contender, choice_in_words, recommended
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
-from core.identification.split import Split
+from core.identification.runs.split import Split
 
 Array = NDArray[np.float64]
 

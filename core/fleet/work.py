@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from core.identification.identify import fit_repeat
-from core.identification.objective import Batch
 from core.identification.request import IdentificationRequest, search_template
 from core.identification.result import ModelResult
-from core.identification.split import Split
+from core.identification.runs.split import Split
+from core.identification.search.objective import Batch
 from core.model import ServoModel
 from core.recording import Recording
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from core.identification.choice import FEW_RUNS
+from core.identification.choice.recommendation import VALIDATION
+from core.identification.choice.words import FEW_RUNS
 from core.identification.coverage.findings import Finding
-from core.identification.recommendation import VALIDATION
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, step_cost
-from core.identification.timestep import SEARCH_SHARE, expected_error
+from core.identification.search.timestep import SEARCH_SHARE, expected_error
 from core.model import EDITED_ENTRY, ServoModel
 from core.sealed import EDITED
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from core.identification.objective import CHECKED_SUBSTEPS, Batch
+from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording

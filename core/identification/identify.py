@@ -21,22 +21,11 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
-from core.identification.choice import NOT_TRIED, command_path_choice
-from core.identification.conditions import (
-    DivergingError,
-    UnusableRuns,
-    check_runs,
-    suited,
-    unused_channels,
-)
+from core.identification.choice.words import NOT_TRIED, command_path_choice
 from core.identification.evaluate import Evaluation, discretisation_error, evaluate
-from core.identification.evidence import Evidence, RunOffset
-from core.identification.extrapolation import REACH, disagreement, reach_of, saturated_share
-from core.identification.objective import Batch
-from core.identification.offsets import with_offsets
-from core.identification.placed import PlacedResiduals
-from core.identification.polish import FINE, WIDE, polish, smooth_losses
-from core.identification.prior import Prior
+from core.identification.evidence.extrapolation import REACH, disagreement, reach_of, saturated_share
+from core.identification.evidence.model import Evidence, RunOffset
+from core.identification.evidence.sensitivity import DIFFERENCE, judge
 from core.identification.request import (
     DEFAULT_COMMAND_PATH,
     TRIALS_PER_PARAMETER,
@@ -44,11 +33,22 @@ from core.identification.request import (
     search_template,
 )
 from core.identification.result import Identification, ModelResult, Repeat
-from core.identification.search import End, Generation, SearchResult, Surrogate, confirmed, search
-from core.identification.sensitivity import DIFFERENCE, judge
-from core.identification.split import DEFAULT_RULE, Split, SplitError, split_recordings
-from core.identification.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
-from core.identification.timestep import (
+from core.identification.runs.conditions import (
+    DivergingError,
+    UnusableRuns,
+    check_runs,
+    suited,
+    unused_channels,
+)
+from core.identification.runs.split import DEFAULT_RULE, Split, SplitError, split_recordings
+from core.identification.search.objective import Batch
+from core.identification.search.offsets import with_offsets
+from core.identification.search.placed import PlacedResiduals
+from core.identification.search.polish import FINE, WIDE, polish, smooth_losses
+from core.identification.search.prior import Prior
+from core.identification.search.search import End, Generation, SearchResult, Surrogate, confirmed, search
+from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, StudyRecord
+from core.identification.search.timestep import (
     MOST_FINAL,
     PARTS,
     SEARCH_SHARE,

@@ -15,8 +15,8 @@ from core.catalogue import ServoSpec, load_servo
 from core.errors import IdentificationError, InputError, newer
 from core.finite import is_finite
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
-from core.identification.split import DEFAULT_RULE
-from core.identification.start import started
+from core.identification.runs.split import DEFAULT_RULE
+from core.identification.search.start import started
 from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
 from core.placement import PlacedPoint
@@ -101,8 +101,8 @@ class IdentificationRequest:
     quadratic_gate: str = "larger_torque"
     integrator: str = "leapfrog"
     substeps: int | None = None
-    """Simulation steps between two samples; None: as many as the fit needs, see `core.identification.timestep`, or one
-    with a first-order integrator."""
+    """Simulation steps between two samples; None: as many as the fit needs, see `core.identification.search.timestep`,
+    or one with a first-order integrator."""
     dt: float | None = None
     """Time between samples [s]; None: a regular recording's own, see `sampling_step` for others."""
     supply: str = "logged"

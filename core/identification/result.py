@@ -11,12 +11,12 @@ from typing import Any
 
 from core.errors import IdentificationError, InputError
 from core.finite import is_finite
-from core.identification.choice import Contender
-from core.identification.evidence import Evidence
-from core.identification.model_choice import CrossValidation
-from core.identification.recommendation import CROSS_VALIDATION, Recommendation, recommend
+from core.identification.choice.model_choice import CrossValidation
+from core.identification.choice.recommendation import CROSS_VALIDATION, Recommendation, recommend
+from core.identification.choice.words import Contender
+from core.identification.evidence.model import Evidence
 from core.identification.request import IdentificationRequest
-from core.identification.split import Split
+from core.identification.runs.split import Split
 from core.model import ServoModel
 from core.parameters import ParameterSet
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from core.compliant.elastic import ACTUATORS
-from core.compliant.files import CompliantUnit, read_unit
 from core.errors import ModelError
+from core.studies.compliant.elastic import ACTUATORS
+from core.studies.compliant.files import CompliantUnit, read_unit
 
 if TYPE_CHECKING:
     from core.bench import Bench
@@ -147,8 +147,8 @@ class WebotsActuator:
         velocity: float,
     ) -> PlantStepper:
         """As `PlantActuator.stepper`."""
-        from core.webots.fields import ServoFields
-        from core.webots.stepper import WebotsStepper
+        from core.studies.webots.fields import ServoFields
+        from core.studies.webots.stepper import WebotsStepper
 
         values = model.values
         fields = ServoFields(
@@ -207,8 +207,8 @@ class CompliantPlant:
         velocity: float,
     ) -> PlantStepper:
         """As `PlantActuator.stepper`; the model is not used."""
-        from core.compliant.modes import Mode
-        from core.compliant.stepper import CompliantStepper
+        from core.studies.compliant.modes import Mode
+        from core.studies.compliant.stepper import CompliantStepper
 
         strength = self.unit.actuator.motors * self.unit.motor.max_torque
         return CompliantStepper(
@@ -226,8 +226,8 @@ class CompliantPlant:
 def plant_actuator(name: str, preset: str = "") -> PlantActuator | None:
     """The actuator of an address; None for the servo's own.
 
-    name: of ACTUATOR_TITLES, or a file of `core.compliant.files`; preset: a number in the actuator's unit, or "soft"
-    (the seed's, also for "") or "stiff", which mean nothing to an actuator without presets. Raises ModelError or
+    name: of ACTUATOR_TITLES, or a file of `core.studies.compliant.files`; preset: a number in the actuator's unit, or
+    "soft" (the seed's, also for "") or "stiff", which mean nothing to an actuator without presets. Raises ModelError or
     InputError.
     """
     if name in (SERVO, WEBOTS):

@@ -2,7 +2,7 @@
 
     result.json, m1.json … m6.json   what was found                          `identification`
     identification.json              what was asked of which runs            `record`
-    study.journal                    the search                              `core.identification.study`
+    study.journal                    the search                              `core.identification.search.study`
     crossvalidation.json             errors on held-out conditions           `crossvalidating`
     certainty.json                   profiles and bootstrap of one model     `certifying`
 

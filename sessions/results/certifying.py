@@ -13,9 +13,9 @@ from sessions.results.folder import CERTAINTY, read_file, working_on, write_file
 from sessions.results.identification import load_identification
 
 if TYPE_CHECKING:
-    from core.identification.certainty import Bootstrap, Certainty, Profile
-    from core.identification.prior import Prior
+    from core.identification.evidence.certainty import Bootstrap, Certainty, Profile
     from core.identification.result import Identification, ModelResult
+    from core.identification.search.prior import Prior
     from core.model import ServoModel
 
 PROFILE_WEIGHT = 10
@@ -34,7 +34,7 @@ class CertaintyQuestion:
     friction: str | None = None
     """None: the recommended model."""
     profiled: tuple[str, ...] = (PROFILED,)
-    """Names, "flagged" or "all", see `core.identification.certainty.parameters_named`."""
+    """Names, "flagged" or "all", see `core.identification.evidence.certainty.parameters_named`."""
     draws: int = DRAWS
     """Of the bootstrap; 0: none."""
     seed: int = 0
@@ -53,7 +53,7 @@ def run_certainty(
     What is complete when should_stop says so is kept; should_yield: as `identify`. Raises IdentificationError,
     InputError.
     """
-    from core.identification.certainty import parameters_named
+    from core.identification.evidence.certainty import parameters_named
 
     found = load_identification(question.folder)
     result = _result(found, question.friction)
@@ -70,7 +70,7 @@ def run_certainty(
 
 def read_certainty(folder: Path | None, model: ServoModel) -> Certainty:
     """Read what a result's folder keeps about a model; raises IdentificationError where that is nothing."""
-    from core.identification.certainty import Certainty
+    from core.identification.evidence.certainty import Certainty
 
     if folder is None or not (folder / CERTAINTY).is_file():
         raise IdentificationError(f"no {CERTAINTY} lies beside the result")
@@ -102,9 +102,9 @@ def _computed(
     should_stop: Callable[[], bool],
     should_yield: Callable[[], bool],
 ) -> Certainty:
-    from core.identification.bootstrap import bootstrap
-    from core.identification.certainty import certainty
-    from core.identification.profile import Optimum, profile
+    from core.identification.evidence.bootstrap import bootstrap
+    from core.identification.evidence.certainty import certainty
+    from core.identification.evidence.profile import Optimum, profile
     from sessions.store import Session
 
     opened = Session.open(question.session)
@@ -162,7 +162,7 @@ def _computed(
 
 def _prior(found: Identification, result: ModelResult) -> Prior:
     """As the fit had it: about where its search began."""
-    from core.identification.prior import Prior
+    from core.identification.search.prior import Prior
 
     free = [p.name for p in result.model.parameters.free]
     began = result.model.parameters.with_values({name: result.evidence.of(name).initial for name in free})

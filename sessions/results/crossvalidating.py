@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
+from core.identification.choice.model_choice import CrossValidation
+from core.identification.choice.repeatability import FloorRow
+from core.identification.choice.terms import TermCosts
+from core.identification.choice.transfer import TransferTable
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
-from core.identification.model_choice import CrossValidation
-from core.identification.repeatability import FloorRow
-from core.identification.terms import TermCosts
-from core.identification.transfer import TransferTable
 from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_REQUEST,
@@ -177,10 +177,10 @@ def _cross_validate(
     should_yield: Callable[[], bool],
 ) -> CrossValidated:
     """kept: see `_kept`."""
-    from core.identification.crossvalidation import CrossValidationProgress, all_variants, cross_validate
-    from core.identification.repeatability import repeatability
-    from core.identification.terms import term_costs
-    from core.identification.transfer import transfer_table
+    from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
+    from core.identification.choice.repeatability import repeatability
+    from core.identification.choice.terms import term_costs
+    from core.identification.choice.transfer import transfer_table
 
     request = question.request
     wanted = COMMAND_PATHS[question.command_path]

@@ -56,7 +56,7 @@ def load_identification(folder: Path) -> Identification:
     from core.errors import IdentificationError
     from core.identification.request import IdentificationRequest
     from core.identification.result import Identification, ModelResult
-    from core.identification.split import Split
+    from core.identification.runs.split import Split
     from core.model import ServoModel
     from sessions.results.record import read_record
 
@@ -92,7 +92,7 @@ def load_identification(folder: Path) -> Identification:
 def with_crossvalidation(found: Identification, folder: Path) -> Identification:
     """The identification judged by the cross-validation in a folder; as it is where there is none that can be used."""
     from core.errors import IdentificationError
-    from core.identification.model_choice import CrossValidation
+    from core.identification.choice.model_choice import CrossValidation
 
     try:
         return found.judged_by(CrossValidation.from_json(read_file(folder, CROSSVALIDATION)))

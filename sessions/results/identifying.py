@@ -11,8 +11,8 @@ from typing import Any
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
-from core.identification.split import Split, split_recordings
-from core.identification.study import JOURNAL, StorageError
+from core.identification.runs.split import Split, split_recordings
+from core.identification.search.study import JOURNAL, StorageError
 from core.recording import FIT_CHANNELS, Recording
 from sessions.results.folder import RECORD, working_on
 from sessions.results.identification import save_identification

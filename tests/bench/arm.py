@@ -17,12 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.arm.dynamics import FRICTION_SLOTS, arm_step
-from core.arm.links import ArmLinks
-from core.arm.paths import PATHS, arm_path
-from core.arm.scene import ARMS, published_arm
-from core.arm.simulate import COMMAND_STEP, TIMESTEP, ArmServo, simulate_arm
-from core.arm.validation import (
+from core.bench import Bench
+from core.catalogue import load_servo
+from core.diagram import peak_torque
+from core.export.programs import program
+from core.export.servo_file import servo_numbers
+from core.identification.identify import IdentificationRequest, identify
+from core.kernel.layout import Slot
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import simulate_trajectory
+from core.studies.arm.dynamics import FRICTION_SLOTS, arm_step
+from core.studies.arm.links import ArmLinks
+from core.studies.arm.paths import PATHS, arm_path
+from core.studies.arm.scene import ARMS, published_arm
+from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, ArmServo, simulate_arm
+from core.studies.arm.validation import (
     FINER,
     FITTED_M1,
     GAINS,
@@ -36,16 +46,6 @@ from core.arm.validation import (
     published_models,
     validate_arm,
 )
-from core.bench import Bench
-from core.catalogue import load_servo
-from core.diagram import peak_torque
-from core.export.programs import program
-from core.export.servo_file import servo_numbers
-from core.identification.identify import IdentificationRequest, identify
-from core.kernel.layout import Slot
-from core.model import ServoModel
-from core.recording import Recording
-from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.bench.printing import line
 
@@ -113,7 +113,7 @@ def judge(name: str, found: ArmValidation) -> None:
 
 
 def independent_motion(links: ArmLinks, servos: Sequence[ArmServo], goals: Array, step: float) -> Array:
-    """Positions (n, 2) rad at each command by the equations of `core.arm.dynamics` instead of the engine's.
+    """Positions (n, 2) rad at each command by the equations of `core.studies.arm.dynamics` instead of the engine's.
 
     The control laws are those of `servobench_servo`, at the time itself instead of half a step later; step [s].
     """

@@ -24,10 +24,10 @@ import numpy as np
 
 from core.catalogue import PUBLISHED, load_model, published_originals, servos
 from core.export.grid import GridRun, default_bench, grid_runs, held_back_grid
-from core.identification.objective import Batch
-from core.identification.polish import polish
-from core.identification.prior import Prior
-from core.identification.search import search
+from core.identification.search.objective import Batch
+from core.identification.search.polish import polish
+from core.identification.search.prior import Prior
+from core.identification.search.search import search
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_trajectory

@@ -17,10 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench_gui.examples import example_session
-from core.identification.bootstrap import bootstrap
-from core.identification.certainty import Certainty, ParameterCertainty, Profile, certainty
+from core.identification.evidence.bootstrap import bootstrap
+from core.identification.evidence.certainty import Certainty, ParameterCertainty, Profile, certainty
+from core.identification.evidence.profile import Optimum, profile
 from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
-from core.identification.profile import Optimum, profile
 from core.identification.result import ModelResult
 from core.recording import Recording
 from sessions import Session

@@ -17,13 +17,13 @@ import numpy as np
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.compliant.elastic import AwasII, Bavs, QbMove, Sea
-from core.compliant.files import CompliantUnit
-from core.compliant.identification import CompliantIdentification, CompliantRequest, identify_compliant
-from core.compliant.runs import CompliantRuns
-from core.compliant.unknowns import GROUPS, LINK, SPRINGS, unit_with, unknowns
 from core.parameters import ParameterSet
 from core.recording import Recording, RunHeader
+from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
+from core.studies.compliant.files import CompliantUnit
+from core.studies.compliant.identification import CompliantIdentification, CompliantRequest, identify_compliant
+from core.studies.compliant.runs import CompliantRuns
+from core.studies.compliant.unknowns import GROUPS, LINK, SPRINGS, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline

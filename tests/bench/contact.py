@@ -13,8 +13,8 @@ import numpy as np
 
 from core.benchmark import sample_recordings
 from core.friction import CONTACTS
-from core.identification.objective import Batch
 from core.identification.request import DEFAULT_COMMAND_PATH
+from core.identification.search.objective import Batch
 from core.model import build_model
 
 SERVO = "mx106"

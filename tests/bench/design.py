@@ -26,12 +26,12 @@ import numpy as np
 from core.bench import Bench
 from core.catalogue import load_servo, servos
 from core.friction import FRICTION_MODELS
-from core.identification.design import PRIOR_INFORMATION, candidate_cells, commands, next_best
-from core.identification.evidence import NORMAL_95
-from core.identification.objective import Batch
+from core.identification.evidence.model import NORMAL_95
+from core.identification.evidence.sensitivity import sensitivity
+from core.identification.next.design import PRIOR_INFORMATION, candidate_cells, commands, next_best
 from core.identification.request import DEFAULT_COMMAND_PATH
-from core.identification.search import search
-from core.identification.sensitivity import sensitivity
+from core.identification.search.objective import Batch
+from core.identification.search.search import search
 from core.model import ServoModel, build_model
 from core.plan import Cell, GridPlan, dynamixel_plan, suggested_plan
 from core.recording import Recording

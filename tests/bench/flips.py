@@ -35,16 +35,16 @@ from bench_gui.report.traces import read_traces
 from bench_gui.settings import Settings
 from core import sealed
 from core.catalogue import SERVOS_VARIABLE, add_servo, load_servo, new_servo_text, own_folder, own_servo
-from core.compliant.elastic import Sea
-from core.compliant.files import CompliantUnit, read_unit, write_unit
 from core.errors import ServoBenchError
 from core.fleet.plan import FleetRequest, make_plan
 from core.fleet.result import Transfer
 from core.fleet.spread import Spread, fleet_spread
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
-from core.identification.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
+from core.identification.search.study import JOURNAL, JOURNAL_SCHEME, generations, open_storage
 from core.model import ServoModel
+from core.studies.compliant.elastic import Sea
+from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from sessions import Annotation, Session, export_single
 from sessions.results.certifying import read_certainty
 from sessions.results.crossvalidating import read_crossvalidation

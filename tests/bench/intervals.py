@@ -17,7 +17,7 @@ import numpy as np
 
 from core.catalogue import load_servo
 from core.identification.evaluate import evaluate
-from core.identification.evidence import ParameterEvidence
+from core.identification.evidence.model import ParameterEvidence
 from core.identification.identify import IdentificationRequest, identify
 from core.plan import Cell
 from core.recording import Recording

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
-from core.arm.dynamics import arm_rows
-from core.arm.identification import ArmFit, ArmRequest, identify_arm
-from core.arm.links import ArmParameters, read_arm_parameters
-from core.arm.parameters import NO_FRICTION
-from core.arm.recording import ArmRecording, read_arm_csv
-from core.arm.windows import cut_windows
 from core.benchmark import best_time
+from core.studies.arm.dynamics import arm_rows
+from core.studies.arm.identification import ArmFit, ArmRequest, identify_arm
+from core.studies.arm.links import ArmParameters, read_arm_parameters
+from core.studies.arm.parameters import NO_FRICTION
+from core.studies.arm.recording import ArmRecording, read_arm_csv
+from core.studies.arm.windows import cut_windows
 from tests.bench.printing import line
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "double_pendulum"

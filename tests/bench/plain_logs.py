@@ -23,9 +23,9 @@ import numpy as np
 
 from core.bench import Bench
 from core.identification.coverage.report import coverage
-from core.identification.design import commands
-from core.identification.evidence import ParameterEvidence
+from core.identification.evidence.model import ParameterEvidence
 from core.identification.identify import IdentificationRequest, identify
+from core.identification.next.design import commands
 from core.identification.result import ModelResult
 from core.recording import Recording
 from core.simulation import simulate_recording

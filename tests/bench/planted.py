@@ -22,8 +22,8 @@ from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.findings import Finding
 from core.identification.coverage.report import coverage
+from core.identification.evidence.residuals import diagnose_residuals
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.residuals import diagnose_residuals
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel, build_model
 from core.recording import Recording

@@ -16,13 +16,13 @@ from pathlib import Path
 
 import numpy as np
 
-from core.identification.crossvalidation import CrossValidationProgress, all_variants, cross_validate
+from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
+from core.identification.choice.model_choice import CrossValidation, Variant, in_milliradians
+from core.identification.choice.repeatability import repeatability
+from core.identification.choice.terms import term_costs
+from core.identification.choice.transfer import transfer_table
 from core.identification.evaluate import evaluate
 from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
-from core.identification.model_choice import CrossValidation, Variant, in_milliradians
-from core.identification.repeatability import repeatability
-from core.identification.terms import term_costs
-from core.identification.transfer import transfer_table
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording

@@ -18,7 +18,7 @@ from core.actuator import setup_row
 from core.benchmark import best_time, random_candidates, sample_recordings
 from core.catalogue import load_model
 from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
-from core.identification.objective import Batch, available_threads
+from core.identification.search.objective import Batch, available_threads
 from core.kernel.layout import Setup
 from core.kernel.population import LANES
 from core.model import build_model

@@ -11,10 +11,10 @@ import time
 import numpy as np
 from numba import njit
 
-from core.stiction.bristle import Bristle
-from core.stiction.implicit import implicit_friction
-from core.stiction.laws import CoulombViscous, Rational, Stribeck
-from core.stiction.table import NODES, error_bound, lambert_table, table_offset, tabulated_friction
+from core.studies.stiction.bristle import Bristle
+from core.studies.stiction.implicit import implicit_friction
+from core.studies.stiction.laws import CoulombViscous, Rational, Stribeck
+from core.studies.stiction.table import NODES, error_bound, lambert_table, table_offset, tabulated_friction
 from tests.bench.printing import line
 
 COUNT, REPEATS = 200_000, 15

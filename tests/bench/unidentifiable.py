@@ -37,10 +37,10 @@ import numpy as np
 
 from core.bench import Bench
 from core.catalogue import load_servo
-from core.identification.design import commands
-from core.identification.evidence import Evidence
+from core.identification.evidence.model import Evidence
+from core.identification.evidence.sensitivity import judge
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.sensitivity import judge
+from core.identification.next.design import commands
 from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plan import GridPlan

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import arm_command
-from core.arm.scene import ARMS
 from core.errors import InputError
+from core.studies.arm.scene import ARMS
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")
 

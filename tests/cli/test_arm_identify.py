@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from bench_gui.cli.arm_identify import add_arguments, run
-from core.arm.dynamics import ARM_AT, arm_rows, simulate_windows
-from core.arm.links import read_arm_parameters
 from core.errors import IdentificationError, InputError
+from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows
+from core.studies.arm.links import read_arm_parameters
 
 LINKS = "m1: 0.6\nm2: 0.55\nl1: 0.3\nl2: 0.2\nr1: 0.28\nr2: 0.18\nI1: 0.05\nI2: 0.021\n"
 DT = 0.002

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import COMMANDS, main
-from core.compliant.elastic import ACTUATORS, QbMove
+from core.studies.compliant.elastic import ACTUATORS, QbMove
 
 
 @pytest.fixture(autouse=True)

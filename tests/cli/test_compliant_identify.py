@@ -8,8 +8,8 @@ import pytest
 from bench_gui.cli import COMMANDS, main
 from bench_gui.recording import RecordingPlan, record_plan
 from core.bench import Bench
-from core.compliant.elastic import Sea
-from core.compliant.files import CompliantUnit, read_unit, write_unit
+from core.studies.compliant.elastic import Sea
+from core.studies.compliant.files import CompliantUnit, read_unit, write_unit
 from core.trajectories import make_trajectory
 from sessions import Session
 

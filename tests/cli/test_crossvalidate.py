@@ -8,10 +8,10 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
-from core.identification import terms, transfer
-from core.identification.folds import folds
-from core.identification.recommendation import VALIDATION
-from core.identification.terms import TermCosts
+from core.identification.choice.recommendation import VALIDATION
+from core.identification.choice.terms import TermCosts
+from core.identification.choice.words import terms, transfer
+from core.identification.runs.folds import folds
 from core.sealed import parse_sealed
 from sessions import Session
 from sessions.results.folder import CROSSVALIDATION_REQUEST

@@ -335,11 +335,11 @@ def test_webots_run_and_fit(reach, session, tmp_path) -> None:
     assert (motor.name, motor.parent, last.name, last.parent) == ("motor", None, "last", 0)
     assert (motor.fields.max_force, last.fields.control_p, motor.load.inertia) == (5.0, 20.0, 0.25)
     words = ["webots", "fit", session, "--models", "m2", *CHOSEN[:8], "--validation", "kp=100", "--dt", "0.004"]
-    given = reach("core.webots.loss.loss_on_recordings", *words)
+    given = reach("core.studies.webots.loss.loss_on_recordings", *words)
     assert ([run.id for run in given["recordings"]], given["validation"], given["dt"]) == ([TAGGED], "kp=100", 0.004)
     assert {name: model.friction for name, model in given["models"].items()} == {"M2": "m2"}
     words[2] = "mx106:m6"
-    given = reach("core.webots.loss.loss_on_model", *words)
+    given = reach("core.studies.webots.loss.loss_on_model", *words)
     assert (given["model"].friction, given["step"], list(given["models"])) == ("m6", 0.004, ["M2"])
 
 
@@ -366,8 +366,8 @@ def test_arm(reach, session, tmp_path, monkeypatch) -> None:
         "--seed",
         "5",
     ]
-    monkeypatch.setattr("core.arm.recording.read_arm_csv", lambda file: file)
-    given = reach("core.arm.identification.identify_arm", *words)
+    monkeypatch.setattr("core.studies.arm.recording.read_arm_csv", lambda file: file)
+    given = reach("core.studies.arm.identification.identify_arm", *words)
     request = given["request"]
     differs(request, but=("dt", "substeps"))
     assert (request.models, request.terms, request.windows, request.fitted) == (
@@ -381,11 +381,13 @@ def test_arm(reach, session, tmp_path, monkeypatch) -> None:
     own = ["--links", tmp_path / "l.yml", "--joint1", "mx106:m4", "--joint2", "xl330:m2", "--period", "2",
            "--timestep", "0.0005"]  # fmt: skip
     chosen = ["--paths", "square", "--gains", "low", "--models", "m2"]
-    given = reach("core.arm.validation.validate_arm", "arm", "validate", *own, *chosen, but=("arm", "recording"))
+    given = reach(
+        "core.studies.arm.validation.validate_arm", "arm", "validate", *own, *chosen, but=("arm", "recording")
+    )
     assert [(model.servo, model.friction) for model in given["truth"]] == [("mx106", "m4"), ("xl330", "m2")]
     assert (given["paths"], given["gains"], given["period"], given["timestep"]) == (["square"], ["low"], 2.0, 0.0005)
     words = ["arm", "simulate", *own, "--path", "square", "--gain", "low", "-o", tmp_path / "x.csv"]
-    given = reach("core.arm.simulate.simulate_arm", *words, but=("arm",))
+    given = reach("core.studies.arm.simulate.simulate_arm", *words, but=("arm",))
     assert (given["timestep"], len(given["goals"])) == (0.0005, 400)
 
 
@@ -410,7 +412,7 @@ def test_stiction(reach, task, target, more, expected) -> None:
     )
     words = ["stiction", task, *law, "--timestep", "0.0005", *more]
     but = ("alpha",) if task == "chatter" else ()
-    given = reach(f"core.stiction.experiments.{target}", *words, but=but)
+    given = reach(f"core.studies.stiction.experiments.{target}", *words, but=but)
     friction = given["friction"]
     named = {"static": 2.0, "coulomb": 0.5, "breakaway_speed": 0.2, "viscous": 0.3}
     assert {name: getattr(friction.law, name) for name in named} == named
@@ -418,7 +420,7 @@ def test_stiction(reach, task, target, more, expected) -> None:
     assert given["inertia"] == pytest.approx(0.3)
     assert {name: given[name] for name in ("step", *expected)} == {"step": 0.0005, **expected}
     if task == "step":
-        from core.stiction.experiments import INTEGRAL
+        from core.studies.stiction.experiments import INTEGRAL
 
         assert (given["drive"], friction.law.exponent) == (replace(INTEGRAL, limit=5.0), 1.5)
 
@@ -440,7 +442,7 @@ SINE = ["--amplitude", "0.3", "--rate", "1.5", "--duration", "7"]
 )  # fmt: skip
 def test_compliant(reach, monkeypatch, task, target, more, expected) -> None:
     words = ["compliant", task, *ACTUATOR, *more]
-    given = reach(f"core.compliant.experiments.{target}", *words)
+    given = reach(f"core.studies.compliant.experiments.{target}", *words)
     assert {name: given[name] for name in expected} == expected
     named = (
         given["actuators"][0] if task == "step" else given["arm"].actuators[1] if task == "arm" else given["actuator"]
@@ -449,8 +451,8 @@ def test_compliant(reach, monkeypatch, task, target, more, expected) -> None:
     if task == "box":
         assert (given["box"].mass, given["box"].friction) == (3.0, 0.4)
     if task == "arm":
-        monkeypatch.setattr("core.compliant.experiments.arm_steps", lambda *_: [])
-        given = reach("core.compliant.experiments.arm_sinusoids", *words)
+        monkeypatch.setattr("core.studies.compliant.experiments.arm_steps", lambda *_: [])
+        given = reach("core.studies.compliant.experiments.arm_sinusoids", *words)
         assert (given["amplitude"], given["rate"], given["duration"]) == (0.3, 1.5, 7.0)
 
 
@@ -458,7 +460,7 @@ def test_compliant_learn(reach) -> None:
     words = ["compliant", "learn", "--goal", "0.3,0.4", "--duration", "7", "--gain", "0.6", "--decay", "5",
              "--tolerance", "0.05", "--iterations", "4", "--presets", "0.1,0.3", "--actuator", "sea",
              "--gravity", "3.7", "--load", "0.3"]  # fmt: skip
-    arm, reference, law, _ = reach("core.compliant.learning.learn", *words, but=("reference",)).values()
+    arm, reference, law, _ = reach("core.studies.compliant.learning.learn", *words, but=("reference",)).values()
     assert vars(law) == {"gain": 0.6, "decay": 5.0, "tolerance": 0.05, "iterations": 4}
     assert ([a.name for a in arm.actuators], arm.presets) == (["sea", "sea"], (0.1, 0.3))
     assert (arm.links.gravity, arm.links.masses[1]) == (3.7, 0.3)

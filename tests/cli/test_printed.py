@@ -117,7 +117,7 @@ SCORES = (
 
 def test_evaluate(printed, stub, session, capsys) -> None:
     stub("core.identification.evaluate.evaluate", Evaluation(mean_mae=0.0125, mean_rmse=0.0375, runs=SCORES))
-    stub("core.identification.extrapolation.saturated_beyond", "beyond what was seen")
+    stub("core.identification.evidence.extrapolation.saturated_beyond", "beyond what was seen")
     words = ["evaluate", session, "--model", "xl330:m2"]
     run(*words)
     heads, *rows = printed()
@@ -272,7 +272,7 @@ def moved(shift: float = 0.0) -> Of:
 def test_stiction(printed, stub, tmp_path) -> None:
     response = Of(rest=0.5, stop_time=0.6, held_torque=0.7, slips=[1, 2, 3], breakaway_torques=(0.81, 0.92),
                   motion=moved())  # fmt: skip
-    stub("core.stiction.experiments.step_response", response)
+    stub("core.studies.stiction.experiments.step_response", response)
     run("stiction", "step", "--law", "stribeck", "--static", "2", "--csv", tmp_path / "s.csv")
     lines = printed()
     assert lines[1:3] == [["law", "last angle/°", "published/°", "rests after/s", "last torque/N·m"],
@@ -285,19 +285,20 @@ def test_stiction(printed, stub, tmp_path) -> None:
                               ["stribeck", "28.648", "3", "0.810 … 0.920"]]  # fmt: skip
     friction = Of(name="naive")
     stub(
-        "core.stiction.experiments.holding", (Of(friction=friction, reversals=3.0, drift=0.004, ripple=0.005), moved())
+        "core.studies.stiction.experiments.holding",
+        (Of(friction=friction, reversals=3.0, drift=0.004, ripple=0.005), moved()),
     )
     run("stiction", "chatter")
     assert printed()[1:3] == [["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
                               ["naive", "3", "4", "5"]]  # fmt: skip
     pulled = Of(friction=friction, step=0.002, frequency=3.5, reversals=4.5)
-    stub("core.stiction.experiments.pulled", (pulled, moved()))
-    stub("core.stiction.experiments.spread", 0.125)
+    stub("core.studies.stiction.experiments.pulled", (pulled, moved()))
+    stub("core.studies.stiction.experiments.spread", 0.125)
     run("stiction", "stickslip")
     lines = printed()
     assert lines[1:3] == [["friction", "step/ms", "slips per s", "reversals per s"], ["naive", "2", "3.5", "4.5"]]
     assert lines[-1][0].endswith("slips per second differ by 12.5 % over the steps")
-    stub("core.stiction.experiments.hold_for", (0.25, 0.125))
+    stub("core.studies.stiction.experiments.hold_for", (0.25, 0.125))
     run("stiction", "hold", "--law", "coulomb", "--hours", "2")
     assert printed() == [["a joint held under 0.9 N·m for 2 h"], ["law", "displacement/rad", "change/rad"],
                          ["coulomb", "0.25", "0.125"]]  # fmt: skip
@@ -310,7 +311,7 @@ def test_compliant(printed, stub, tmp_path) -> None:
     motion = Of(time=np.array([0.0, 0.5]), position=np.array([1.0, 2.0]), link_torque=np.array([3.0, 4.0]))
     one = Of(behaviour=SOFT, final_error=0.001, overshoot=0.002, settling_time=0.3, worst_error=0.004, motion=motion,
              wanted=np.array([5.0, 6.0]), link_equilibrium=np.array([7.0, 8.0]))  # fmt: skip
-    stub("core.compliant.experiments.step_responses", [one])
+    stub("core.studies.compliant.experiments.step_responses", [one])
     run("compliant", "step", "--csv", tmp_path / "s.csv")
     assert printed()[:2] == [["actuator", "behaviour", "final error/mrad", "overshoot/mrad", "settled after/s"],
                              ["QB", "soft one", "1", "2", "0.3"]]  # fmt: skip
@@ -318,12 +319,12 @@ def test_compliant(printed, stub, tmp_path) -> None:
         'time,wanted,"link, qbmove, soft","link equilibrium, qbmove, soft","spring torque, qbmove, soft"',
         "0,5,1,7,3", "0.5,6,2,8,4",
     ]  # fmt: skip
-    stub("core.compliant.experiments.sinusoid_runs", [one])
+    stub("core.studies.compliant.experiments.sinusoid_runs", [one])
     run("compliant", "sine")
     assert printed()[:2] == [["behaviour", "largest error/mrad"], ["soft one", "4"]]
     response = Of(run=one, bandwidth=3.25, frequency=np.array([0.5, 6.0]), magnitude=np.array([0.9, 0.4]),
                   phase=np.array([0.1, 0.2]))  # fmt: skip
-    stub("core.compliant.experiments.frequency_responses", [response])
+    stub("core.studies.compliant.experiments.frequency_responses", [response])
     run("compliant", "chirp", "--csv", tmp_path / "c.csv")
     assert printed()[:2] == [["behaviour", "magnitude at 0.5 Hz", "magnitude at 6 Hz", "bandwidth/Hz"],
                              ["soft one", "0.9", "0.4", "3.25"]]  # fmt: skip
@@ -336,9 +337,11 @@ def test_compliant(printed, stub, tmp_path) -> None:
     arm = {"behaviour": SOFT, "final_error": np.array([0.001, 0.002]), "worst": np.array([0.005, 0.006]),
            "turns": np.array([3, 4])}  # fmt: skip
     held, norm = np.array([[5.0, 6.0]]), np.array([7.0])
-    stub("core.compliant.experiments.arm_steps", [Of(**arm, motion=pair, link_equilibrium=held, error_norm=norm)])
+    stub(
+        "core.studies.compliant.experiments.arm_steps", [Of(**arm, motion=pair, link_equilibrium=held, error_norm=norm)]
+    )
     twice = {"link_equilibrium": np.repeat(held, 2, 0), "error_norm": np.repeat(norm, 2)}
-    stub("core.compliant.experiments.arm_sinusoids", [Of(**arm, motion=longer, **twice)])
+    stub("core.studies.compliant.experiments.arm_sinusoids", [Of(**arm, motion=longer, **twice)])
     run("compliant", "arm", "--csv", tmp_path / "a.csv")
     lines = printed()
     assert lines[:2] == [["horizontal step", "end/mrad of joint 1", "turns of joint 1", "end/mrad of joint 2",
@@ -350,7 +353,7 @@ def test_compliant(printed, stub, tmp_path) -> None:
     assert (first, second) == ("0,3,4,1,2,5,6,7,0,3,4,1,2,5,6,7", ",,,,,,,,0,3,4,1,2,5,6,7")
     boxed = Of(behaviour=SOFT, pushed=0.001, short=0.002, motion=Of(time=[0.0], tip_force=np.array([7.0, 3.0]),
                box=[0.5]), tip=np.array([[0.1, 0.2]]), way=np.array([[0.3, 0.4]]))  # fmt: skip
-    stub("core.compliant.experiments.box_runs", [boxed])
+    stub("core.studies.compliant.experiments.box_runs", [boxed])
     run("compliant", "box")
     heads = ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"]
     assert printed()[1:3] == [heads,
@@ -358,7 +361,9 @@ def test_compliant(printed, stub, tmp_path) -> None:
     each = Of(number=1, worst=np.array([0.001, 0.003]), root_mean_square=np.array([0.002, 0.004]),
               equilibrium=np.zeros((2, 2)), position=np.zeros((2, 2)), link_equilibrium=np.zeros((2, 2)),
               error_norm=np.array([0.005, 0.004]))  # fmt: skip
-    stub("core.compliant.learning.learn", Of(iterations=[each], best=each, converged=False, warning="too stiff"))
+    stub(
+        "core.studies.compliant.learning.learn", Of(iterations=[each], best=each, converged=False, warning="too stiff")
+    )
     run("compliant", "learn")
     heads = ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad"]
     assert printed()[:3] == [
@@ -488,7 +493,7 @@ def test_webots(printed) -> None:
     from bench_gui.cli import webots_command
 
     fields = Of(units={"position": "rad", "velocity": "rad/s", "force": "N·m", "acceleration": "rad/s²"})
-    from core.webots.trace import COLUMNS
+    from core.studies.webots.trace import COLUMNS
 
     values = {name: np.array([10.0 * k, 10.0 * k + 1.0]) for k, name in enumerate(COLUMNS)}
     trace = Of(name="motor", fields=fields, **values)
@@ -575,15 +580,15 @@ def test_arm(printed, stub, tmp_path) -> None:
 
     candidates = [Of(name="m2"), Of(name="m6")]
     case = Of(title="Circle, high", errors={"m6": Of(mae_mrad=2.5), "m2": Of(mae_mrad=1.5)})
-    stub("core.arm.validation.validate_arm", Of(candidates=candidates, cases=[case]))
-    stub("core.arm.validation.arm_candidates", candidates)
+    stub("core.studies.arm.validation.validate_arm", Of(candidates=candidates, cases=[case]))
+    stub("core.studies.arm.validation.arm_candidates", candidates)
     run("arm", "validate")
     assert printed()[1:-1] == [["case", "m2", "m6"], ["Circle, high", "1.5", "2.5"]]
     n = np.arange(2.0)
     pairs = {name: np.stack([10 * k + n, 10 * k + 5 + n], 1) for k, name in
              enumerate(("goal", "position", "velocity", "motor_torque"), 1)}  # fmt: skip
-    stub("core.arm.simulate.simulate_arm", Of(time=n, **pairs))
-    stub("core.arm.kinematics.tip_positions", np.array([[91.0, 92.0], [93.0, 94.0]]))
+    stub("core.studies.arm.simulate.simulate_arm", Of(time=n, **pairs))
+    stub("core.studies.arm.kinematics.tip_positions", np.array([[91.0, 92.0], [93.0, 94.0]]))
     run("arm", "simulate", "-o", tmp_path / "x.csv")
     assert (tmp_path / "x.csv").read_text().splitlines() == [
         "time,goal1,goal2,q1,q2,v1,v2,tau1,tau2,x,z",

@@ -28,14 +28,14 @@ from bench_gui.words import with_symbols
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.cautions import cautions
-from core.identification.correlation import correlations
-from core.identification.folds import Fold
-from core.identification.model_choice import CrossValidation, FoldFit, Variant
+from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
+from core.identification.evidence.correlation import correlations
+from core.identification.evidence.sensitivity import Sensitivity
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, step_in_words
-from core.identification.sensitivity import Sensitivity
-from core.identification.split import Split
-from core.identification.study import JOURNAL_SCHEME, open_storage
+from core.identification.runs.folds import Fold
+from core.identification.runs.split import Split
+from core.identification.search.study import JOURNAL_SCHEME, open_storage
 from core.model import build_model
 from core.parameters import Parameter
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint

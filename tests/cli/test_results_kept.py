@@ -20,9 +20,9 @@ from bench_gui.report.commands import identify_command
 from bench_gui.report.traces import SearchTrace
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.certainty import Bootstrap, Profile, ProfilePoint, Spread
-from core.identification.prior import Prior
+from core.identification.evidence.certainty import Bootstrap, Profile, ProfilePoint, Spread
 from core.identification.request import IdentificationRequest
+from core.identification.search.prior import Prior
 from core.placement import PlacedPoint, points_from_json, points_to_json
 from sessions import Session
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty
@@ -121,7 +121,7 @@ def test_intervals_have_the_prior_of_the_fit(session, identified, monkeypatch) -
         asked.update(options)
         raise Reached
 
-    monkeypatch.setattr("core.identification.profile.Optimum.near", reached)
+    monkeypatch.setattr("core.identification.evidence.profile.Optimum.near", reached)
     with pytest.raises(Reached):
         run_certainty(question(session, identified))
     evidence = load_identification(identified).results[0].evidence
@@ -150,9 +150,9 @@ def test_a_certainty_is_complete_with_all_profiles_and_draws(
     spread = Spread(name="kt", standard_error=0.1, lower=0.3, upper=0.7)
     drawn = Bootstrap(draws=draws, seed=0, spreads=(spread,)) if draws else None
     optimum = Of(batch=Of(model=model), moved=0.0)
-    monkeypatch.setattr("core.identification.profile.Optimum.near", lambda *_, **__: optimum)
-    monkeypatch.setattr("core.identification.profile.profile", profiled)
-    monkeypatch.setattr("core.identification.bootstrap.bootstrap", lambda *_, **__: drawn)
+    monkeypatch.setattr("core.identification.evidence.profile.Optimum.near", lambda *_, **__: optimum)
+    monkeypatch.setattr("core.identification.evidence.profile.profile", profiled)
+    monkeypatch.setattr("core.identification.evidence.bootstrap.bootstrap", lambda *_, **__: drawn)
     made = run_certainty(question(session, folder, draws=asked))
     assert (made.stopped, made.draws) == (stopped, draws or 0)
     assert sum(p.profile is not None for p in made.parameters) == profiles
@@ -162,8 +162,8 @@ def test_a_certainty_is_complete_with_all_profiles_and_draws(
 def test_nothing_complete_is_nothing_kept(session, identified, monkeypatch, tmp_path) -> None:
     folder = Path(shutil.copytree(identified, tmp_path / "result"))
     optimum = Of(batch=Of(model=None), moved=0.0)
-    monkeypatch.setattr("core.identification.profile.Optimum.near", lambda *_, **__: optimum)
-    monkeypatch.setattr("core.identification.profile.profile", lambda *_, **__: None)
+    monkeypatch.setattr("core.identification.evidence.profile.Optimum.near", lambda *_, **__: optimum)
+    monkeypatch.setattr("core.identification.evidence.profile.profile", lambda *_, **__: None)
     with pytest.raises(IdentificationError, match="nothing was kept"):
         run_certainty(question(session, folder, draws=0))
     assert not (folder / "certainty.json").exists()

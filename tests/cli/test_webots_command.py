@@ -8,7 +8,7 @@ import json
 import pytest
 
 from bench_gui.cli import COMMANDS, main
-from core.webots import fitting, loss
+from core.studies.webots import fitting, loss
 from sessions import Session
 
 STEADY = """

@@ -16,9 +16,8 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.export import randomisation
-from core.identification import evidence as identified
-from core.identification.bootstrap import bootstrap
-from core.identification.certainty import (
+from core.identification.evidence.bootstrap import bootstrap
+from core.identification.evidence.certainty import (
     LIMIT,
     Certainty,
     ParameterCertainty,
@@ -28,15 +27,16 @@ from core.identification.certainty import (
     certainty,
     parameters_named,
 )
-from core.identification.evidence import Evidence
-from core.identification.profile import ROOT, Optimum, profile
+from core.identification.evidence.model import Evidence
+from core.identification.evidence.model import model as identified
+from core.identification.evidence.profile import ROOT, Optimum, profile
+from core.identification.evidence.sensitivity import correlation_length, deviance_factor, judge
 from core.identification.result import ModelResult
-from core.identification.sensitivity import correlation_length, deviance_factor, judge
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory
+from core.studies.webots import fitting
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
-from core.webots import fitting
 
 SERVO = "mx106"
 TRAJECTORIES: list[str] = list(PAPER_TRAJECTORIES)
@@ -242,7 +242,7 @@ def test_a_bootstrap_is_the_middle_95_percent_of_its_draws(monkeypatch: pytest.M
         begun.append(float(start[0]))
         return np.full_like(start, float((len(begun) - 1) // 2)), None
 
-    monkeypatch.setattr("core.identification.bootstrap.polish", found)
+    monkeypatch.setattr("core.identification.evidence.bootstrap.polish", found)
     runs, heard = list(grid())[:6], []
     result = bootstrap(truth(), runs, 41, seed=1, threads=1, on_draw=heard.append)
     assert result is not None

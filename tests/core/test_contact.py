@@ -14,15 +14,15 @@ from core.errors import ModelError
 from core.export import export_model
 from core.friction import CONTACTS, FRICTION_TERMS, friction_parameters, needed_damping, steepest_fall
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.objective import Batch
+from core.identification.search.objective import Batch
 from core.kernel.bristle import bristle_constants, make_bristle
 from core.kernel.layout import Contact
 from core.model import ServoModel, build_model, model_to_bam, with_contact
 from core.recording import Recording
 from core.simulation import Stepper, simulate_trajectory, with_integration
-from core.stiction.budget import law_of_budget
-from core.stiction.implicit import friction_function, implicit_friction
-from core.stiction.laws import Rational, Stribeck
+from core.studies.stiction.budget import law_of_budget
+from core.studies.stiction.implicit import friction_function, implicit_friction
+from core.studies.stiction.laws import Rational, Stribeck
 from core.trajectories import make_trajectory
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")

@@ -18,6 +18,7 @@ import pytest
 from bench_gui.examples import example_session
 from core.bench import Bench
 from core.errors import IdentificationError
+from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
 from core.identification.coverage.corrected import CorrectedRun, Correction
 from core.identification.coverage.doubts import HeaderDoubt
@@ -27,8 +28,7 @@ from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import command_lag, lagged_correlation
 from core.identification.coverage.timing import encoder_step, timing_of
-from core.identification.objective import Batch
-from core.identification.repeatability import repeatability
+from core.identification.search.objective import Batch
 from core.model import ServoModel, build_model
 from core.recording import Recording, ServoSettings
 from sessions import Session

@@ -12,10 +12,10 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError, InputError
-from core.identification.crossvalidation import all_variants, cross_validate
-from core.identification.folds import balanced_subset, folds, unit_of
+from core.identification.choice.crossvalidation import all_variants, cross_validate
+from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.identify import IdentificationRequest
-from core.identification.model_choice import CrossValidation, Variant
+from core.identification.runs.folds import balanced_subset, folds, unit_of
 from core.recording import Recording
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory

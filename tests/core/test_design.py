@@ -14,15 +14,15 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model, load_servo
 from core.errors import IdentificationError
-from core.identification.design import (
+from core.identification.evidence.model import NORMAL_95
+from core.identification.next.design import (
     PRIOR_INFORMATION,
     _truncated_normal,
     candidate_cells,
     commands,
     next_best,
 )
-from core.identification.evidence import NORMAL_95
-from core.identification.proposal import Narrowing, Proposal
+from core.identification.next.proposal import Narrowing, Proposal
 from core.model import ServoModel, build_model
 from core.plan import Cell, GridPlan, dynamixel_plan
 from core.recording import Recording, ServoSettings

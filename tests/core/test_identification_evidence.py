@@ -13,19 +13,19 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
-from core.identification import sensitivity as sensitivities
 from core.identification.cautions import cautions
-from core.identification.conditions import UnusableRuns, check_runs, missing_conditions
-from core.identification.evidence import (
+from core.identification.evidence.model import (
     NORMAL_95,
     Evidence,
     ParameterEvidence,
 )
+from core.identification.evidence.model import sensitivity as sensitivities
+from core.identification.evidence.sensitivity import Sensitivity, correlation_length, judge, standard_errors
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median
 from core.identification.result import Identification, Repeat
-from core.identification.sensitivity import Sensitivity, correlation_length, judge, standard_errors
-from core.identification.split import Split
+from core.identification.runs.conditions import UnusableRuns, check_runs, missing_conditions
+from core.identification.runs.split import Split
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory

@@ -18,12 +18,12 @@ from core.bench import Bench
 from core.catalogue import load_model, load_servo
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
-from core.identification.design import commands
 from core.identification.evaluate import discretisation_error, evaluate
 from core.identification.identify import ALIKE, DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.next.design import commands
 from core.identification.result import Identification
-from core.identification.study import JOURNAL
-from core.identification.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
+from core.identification.search.study import JOURNAL
+from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory

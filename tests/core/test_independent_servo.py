@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.identification.design import commands
+from core.identification.next.design import commands
 from core.model import build_model
 from core.simulation import simulate_recording
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory

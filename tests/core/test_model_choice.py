@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.errors import IdentificationError
-from core.identification.choice import Contender, Judged, choice_in_words, clustered_mean, in_words, recommended
-from core.identification.folds import Fold
-from core.identification.model_choice import CrossValidation, FoldFit, Variant
-from core.identification.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION, recommend
+from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
+from core.identification.choice.recommendation import CROSS_VALIDATION, TRAINING, VALIDATION, recommend
+from core.identification.choice.words import Contender, Judged, choice_in_words, clustered_mean, in_words, recommended
+from core.identification.runs.folds import Fold
 from core.model import build_model
 
 SERVO = "mx106"
@@ -278,7 +278,7 @@ def test_what_a_crossvalidation_does_not_cover_is_said() -> None:
 def test_neither_the_choice_nor_the_coverage_loads_the_compiler() -> None:
     """The window shows both; its process must not wait for it."""
     program = (
-        "import sys, core.identification.coverage.report, core.identification.recommendation;"
+        "import sys, core.identification.coverage.report, core.identification.choice.recommendation;"
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

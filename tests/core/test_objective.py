@@ -11,8 +11,8 @@ from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification import evaluate as judging
 from core.identification.evaluate import evaluate
-from core.identification.objective import DIVERGED, VELOCITY_WEIGHT, Batch, Scores
-from core.identification.sensitivity import Differences
+from core.identification.evidence.sensitivity import Differences
+from core.identification.search.objective import DIVERGED, VELOCITY_WEIGHT, Batch, Scores
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory

@@ -11,7 +11,7 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.evidence import Evidence, RunOffset
+from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
 from core.model import ServoModel, build_model

@@ -8,10 +8,10 @@ import pytest
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.objective import Batch
-from core.identification.polish import polish, smooth_losses
-from core.identification.prior import Prior
 from core.identification.request import search_template
+from core.identification.search.objective import Batch
+from core.identification.search.polish import polish, smooth_losses
+from core.identification.search.prior import Prior
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory

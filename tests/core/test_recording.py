@@ -8,7 +8,7 @@ import pytest
 from core.bench import Bench
 from core.errors import InputError
 from core.identification.evaluate import evaluate
-from core.identification.split import split_recordings
+from core.identification.runs.split import split_recordings
 from core.recording import CHANNELS, FIT_CHANNELS, Recording
 from core.simulation import initial_velocity, on_grid, simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
+from core.identification.choice.repeatability import MOST_COMMANDS, PARTNERS, FloorRow, pairs_of, repeatability
 from core.identification.coverage.repeats import odd_repetitions
-from core.identification.repeatability import MOST_COMMANDS, PARTNERS, FloorRow, pairs_of, repeatability
 from core.recording import Recording, ServoSettings
 
 STEP = 0.005
@@ -174,7 +174,7 @@ def test_runs_with_commands_of_their_own_are_compared_with_as_many_others_each(m
         calls[other.id] += 1
         return 0.0, abs(float(first.goal_position[0] - other.goal_position[0]))
 
-    monkeypatch.setattr("core.identification.repeatability._shift", counted)
+    monkeypatch.setattr("core.identification.choice.repeatability._shift", counted)
     first = run("0")
     runs = [
         replace(first, id=f"{number}", channels={**first.channels, "goal_position": first.goal_position + number})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from core.identification.search import Generation, Surrogate, confirmed, search
+from core.identification.search.search import Generation, Surrogate, confirmed, search
 
 BOUNDS = np.array([[-3.0, 3.0]] * 4)
 START = np.array([2.5, -2.5, 2.5, -2.5])

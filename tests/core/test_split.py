@@ -9,8 +9,8 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.folds import folds
-from core.identification.split import equal_runs, split_recordings
+from core.identification.runs.folds import folds
+from core.identification.runs.split import equal_runs, split_recordings
 from core.recording import Recording, ServoSettings
 
 

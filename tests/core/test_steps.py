@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from core.identification.steps import Effort, damped_step, descend, normal_equations, smooth_loss
+from core.identification.search.steps import Effort, damped_step, descend, normal_equations, smooth_loss
 
 EFFORT = Effort(steps=30, enough=1e-12, dampings=(1e-3, 1e-1, 1e1, 1e3))
 

@@ -9,7 +9,7 @@ import pytest
 from core.errors import IdentificationError
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
-from core.identification.study import JOURNAL, StudyObjective, open_storage
+from core.identification.search.study import JOURNAL, StudyObjective, open_storage
 from tests.core.fleet.small import SERVO, units
 
 REQUEST = IdentificationRequest(servo=SERVO, models=("m1",), trials=150, validation="none")

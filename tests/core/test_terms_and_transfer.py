@@ -12,12 +12,12 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
+from core.identification.choice.model_choice import Estimate, Variant
+from core.identification.choice.terms import TERMS, TermCost, TermCosts, term_costs
+from core.identification.choice.transfer import TransferTable, transfer_table
 from core.identification.identify import IdentificationRequest
-from core.identification.model_choice import Estimate, Variant
-from core.identification.objective import Batch
-from core.identification.terms import TERMS, TermCost, TermCosts, term_costs
-from core.identification.transfer import TransferTable, transfer_table
-from core.identification.warmstart import NEUTRAL, reduction, search_on
+from core.identification.search.objective import Batch
+from core.identification.search.warmstart import NEUTRAL, reduction, search_on
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory

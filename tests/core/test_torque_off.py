@@ -12,7 +12,7 @@ import pytest
 from core.actuator import ControlLaw
 from core.bench import Bench
 from core.catalogue import load_model, load_servo
-from core.identification.evidence import (
+from core.identification.evidence.model import (
     NORMAL_95,
     OPEN,
     PARTLY,
@@ -22,7 +22,7 @@ from core.identification.evidence import (
     ParameterEvidence,
     TorqueOff,
 )
-from core.identification.sensitivity import judge
+from core.identification.evidence.sensitivity import judge
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory

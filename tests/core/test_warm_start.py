@@ -16,7 +16,7 @@ from core.friction import FRICTION_MODELS
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
-from core.identification.start import NEUTRAL, started
+from core.identification.search.start import NEUTRAL, started
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_recording, simulate_trajectory

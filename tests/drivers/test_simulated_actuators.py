@@ -13,17 +13,17 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model, load_servo
-from core.compliant.elastic import ACTUATORS, QbMove
-from core.compliant.files import CompliantUnit, read_unit, unit_to_json, write_unit
-from core.compliant.motor import Motor
-from core.compliant.stepper import CompliantStepper
 from core.errors import IdentificationError, InputError
-from core.identification.conditions import UnusableRuns, as_own_motor, check_runs
-from core.identification.objective import Batch
+from core.identification.runs.conditions import UnusableRuns, as_own_motor, check_runs
+from core.identification.search.objective import Batch
 from core.recording import RunHeader
+from core.studies.compliant.elastic import ACTUATORS, QbMove
+from core.studies.compliant.files import CompliantUnit, read_unit, unit_to_json, write_unit
+from core.studies.compliant.motor import Motor
+from core.studies.compliant.stepper import CompliantStepper
+from core.studies.webots.fields import ServoFields
+from core.studies.webots.stepper import WebotsStepper
 from core.trajectories import make_trajectory
-from core.webots.fields import ServoFields
-from core.webots.stepper import WebotsStepper
 from drivers.clock import VirtualClock
 from drivers.errors import AddressError
 from drivers.recorder import MemorySink, Recorder, record_inline

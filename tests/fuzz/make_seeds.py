@@ -23,8 +23,6 @@ import sessions.part
 from bench_gui.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
-from core.compliant.elastic import ACTUATORS
-from core.compliant.files import CompliantUnit, unit_to_json
 from core.errors import ExportError
 from core.export import export_model
 from core.export.genesis import DRIVE_NUMBERS
@@ -34,6 +32,8 @@ from core.model import with_contact
 from core.placement import PlacedPoint, points_to_json
 from core.plan import dynamixel_plan
 from core.recording import SAMPLE_DTYPE, Recording, RunHeader
+from core.studies.compliant.elastic import ACTUATORS
+from core.studies.compliant.files import CompliantUnit, unit_to_json
 from sessions import Session, export_csv
 from sessions.annotations import Annotation
 from sessions.documents import encoded

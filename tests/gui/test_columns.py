@@ -16,13 +16,13 @@ from bench_gui.record.plan_table import PlanTable
 from bench_gui.report.parameters import _bar
 from bench_gui.session.run_table import USED_ROLE, RunTable
 from core.catalogue import load_model
-from core.identification.certainty import ParameterCertainty
-from core.identification.evidence import Evidence, ParameterEvidence
-from core.identification.folds import Fold
-from core.identification.model_choice import CrossValidation, Estimate, FoldFit, Variant
-from core.identification.repeatability import FloorRow
-from core.identification.terms import Term, TermCost, TermCosts
-from core.identification.transfer import TransferTable
+from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
+from core.identification.choice.repeatability import FloorRow
+from core.identification.choice.terms import Term, TermCost, TermCosts
+from core.identification.choice.transfer import TransferTable
+from core.identification.evidence.certainty import ParameterCertainty
+from core.identification.evidence.model import Evidence, ParameterEvidence
+from core.identification.runs.folds import Fold
 from core.plan import GridPlan, status
 from sessions import Annotation
 from sessions.results.crossvalidating import CrossValidated

@@ -27,7 +27,7 @@ from core.catalogue import load_model
 from core.diagram import drive_backdrive_diagram
 from core.errors import InputError
 from core.identification.evaluate import evaluate
-from core.identification.grouping import grid_of, group_runs
+from core.identification.runs.grouping import grid_of, group_runs
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import RunHeader
 from core.trajectories import make_trajectory

@@ -9,7 +9,7 @@ from bench_gui.identify.tables import NOTE_COLUMN, ParameterTable
 from bench_gui.identify.warning_list import WarningList
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_model
-from core.identification.evidence import Evidence, ParameterEvidence
+from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.model import build_model
 
 FIRST_SEEN = IDENTIFY

@@ -26,7 +26,7 @@ from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme
 from bench_gui.widgets.tables import plain_table
 from core.friction import FRICTION_MODELS
-from core.identification.proposal import Proposal
+from core.identification.next.proposal import Proposal
 from core.plan import Cell
 from tests.gui.conftest import dispose
 

@@ -23,7 +23,7 @@ from core.identification.coverage.plausibility import implausible_constants, str
 from core.identification.coverage.problem import WIDE, Point, Problem
 from core.identification.coverage.signals import swapped_sign
 from core.identification.coverage.suspects import Fact, Suspect, suspects
-from core.identification.sensitivity import correlation_length
+from core.identification.evidence.sensitivity import correlation_length
 from core.model import ServoModel
 from core.recording import Recording
 

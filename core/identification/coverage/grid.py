@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.identification.grouping import SAME_DIGITS
+from core.identification.runs.grouping import SAME_DIGITS
 from core.recording import Recording
 
 CONDITIONS = ("trajectory", "mass", "length", "kp", "supply_voltage")

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.catalogue import load_servo
-from core.identification.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs
 from core.identification.coverage.findings import Finding
 from core.identification.coverage.signals import spans
+from core.identification.runs.conditions import FEWEST_SAMPLES, UnusableRuns, check_runs
 from core.recording import Recording
 
 Array = NDArray[np.float64]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from core.catalogue import load_model, shipped_models
 from core.identification.coverage.corrected import AS_WRITTEN, FAR, CorrectedRun, Correction
 from core.identification.coverage.suspects import Fact
-from core.identification.objective import Batch, available_threads
-from core.identification.sensitivity import Differences
-from core.identification.steps import Effort, descend, normal_equations, smooth_loss
+from core.identification.evidence.sensitivity import Differences
+from core.identification.search.objective import Batch, available_threads
+from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.catalogue import load_servo
+from core.identification.choice.repeatability import Repeatability, Repetitions
 from core.identification.coverage.findings import Finding
-from core.identification.repeatability import Repeatability, Repetitions
 from core.recording import Recording
 
 UNLIKE = 3.0

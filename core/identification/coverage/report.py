@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import IdentificationError
-from core.identification.conditions import missing_conditions
+from core.identification.choice.repeatability import FloorRow, repeatability
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
 from core.identification.coverage.findings import Finding, ordered
 from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
@@ -18,8 +18,8 @@ from core.identification.coverage.outliers import outlier_findings
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
-from core.identification.repeatability import FloorRow, repeatability
 from core.identification.request import DEFAULT_COMMAND_PATH
+from core.identification.runs.conditions import missing_conditions
 from core.model import ServoModel, build_model
 from core.recording import Recording
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.identification.grouping import named
+from core.identification.runs.grouping import named
 from core.recording import Recording
 
 FACTS = ("mass", "kp", "supply_voltage", "angle_offset")

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.identification.conditions import SLOW
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
+from core.identification.runs.conditions import SLOW
 from core.parameters import ParameterSet
 from core.words import counted
 

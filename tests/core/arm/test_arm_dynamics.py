@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arm.dynamics import ARM_AT, arm_rows, simulate_windows, stopping_friction
-from core.arm.links import ArmLinks
 from core.bench import Bench
 from core.kernel.layout import Law, Slot, empty_rows
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows, stopping_friction
+from core.studies.arm.links import ArmLinks
 
 LINKS = ArmLinks(
     masses=(0.6, 0.5), lengths=(0.3, 0.3), centres=(0.2, 0.15), inertias=(0.03, 0.016), armatures=(0.004, 0.003)

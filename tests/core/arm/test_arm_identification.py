@@ -8,14 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from core.arm.dynamics import simulate_windows
-from core.arm.identification import ArmRequest, identify_arm, split_arm_recordings
-from core.arm.links import ArmLinks, ArmParameters, read_arm_parameters
-from core.arm.parameters import arm_parameters, candidate_rows, corrected_links
-from core.arm.recording import ArmRecording, read_arm_csv
-from core.arm.windows import cut_windows
 from core.errors import IdentificationError, ModelError
 from core.parameters import ParameterSet
+from core.studies.arm.dynamics import simulate_windows
+from core.studies.arm.identification import ArmRequest, identify_arm, split_arm_recordings
+from core.studies.arm.links import ArmLinks, ArmParameters, read_arm_parameters
+from core.studies.arm.parameters import arm_parameters, candidate_rows, corrected_links
+from core.studies.arm.recording import ArmRecording, read_arm_csv
+from core.studies.arm.windows import cut_windows
 
 LINKS = ArmLinks(masses=(0.6, 0.55), lengths=(0.3, 0.2), centres=(0.28, 0.18), inertias=(0.05, 0.021))
 SOURCE = ArmParameters(links=LINKS)

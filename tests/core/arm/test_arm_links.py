@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arm.links import ArmLinks, read_arm_parameters
 from core.errors import InputError
+from core.studies.arm.links import ArmLinks, read_arm_parameters
 
 C0 = """I1: 0.02671076499939512
 I2: 0.053878129629650884

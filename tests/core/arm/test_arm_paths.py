@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.arm.kinematics import elbow_positions, joint_angles, tip_positions
-from core.arm.paths import PATHS, arm_path, path_points
-from core.arm.scene import ARMS, links_of_bodies
 from core.errors import InputError
+from core.studies.arm.kinematics import elbow_positions, joint_angles, tip_positions
+from core.studies.arm.paths import PATHS, arm_path, path_points
+from core.studies.arm.scene import ARMS, links_of_bodies
 
 ARM = ARMS["dynamixel"].links
 UNEQUAL = links_of_bodies((0.3, 0.18), (0.2, 0.1), 0.1, 0.1)

@@ -11,14 +11,22 @@ import numpy as np
 import pytest
 
 from core.actuator import command_path_parameters
-from core.arm import validation
-from core.arm.kinematics import tip_positions
-from core.arm.links import ArmLinks
-from core.arm.paths import arm_path
-from core.arm.recording import ArmRecording
-from core.arm.scene import ARMS, arm_scene, links_of_bodies, published_arm
-from core.arm.simulate import COMMAND_STEP, simulate_arm
-from core.arm.validation import (
+from core.bench import Bench
+from core.catalogue import load_model
+from core.diagram import peak_torque
+from core.errors import ExportError, InputError, ModelError
+from core.export.approximation import in_form
+from core.model import build_model
+from core.parameters import ParameterSet
+from core.simulation import simulate_recording
+from core.studies.arm import validation
+from core.studies.arm.kinematics import tip_positions
+from core.studies.arm.links import ArmLinks
+from core.studies.arm.paths import arm_path
+from core.studies.arm.recording import ArmRecording
+from core.studies.arm.scene import ARMS, arm_scene, links_of_bodies, published_arm
+from core.studies.arm.simulate import COMMAND_STEP, simulate_arm
+from core.studies.arm.validation import (
     FITTED_M1,
     arm_candidates,
     arm_servos,
@@ -28,14 +36,6 @@ from core.arm.validation import (
     validate_arm,
     validate_recording,
 )
-from core.bench import Bench
-from core.catalogue import load_model
-from core.diagram import peak_torque
-from core.errors import ExportError, InputError, ModelError
-from core.export.approximation import in_form
-from core.model import build_model
-from core.parameters import ParameterSet
-from core.simulation import simulate_recording
 from tests.bench.arm import independent_motion
 from tests.core.conftest import commands
 
@@ -119,7 +119,7 @@ class TestSimulation:
         assert np.ptp(expected) > 1.0
 
     def test_both_joints_move_as_equations_of_motion_of_our_own_say(self):
-        """The arm of `core.arm.dynamics`, driven by the same control law, shares nothing with the engine's solver."""
+        """The arm of `arm.dynamics`, driven by the same control law, shares nothing with the engine's solver."""
         servos, goals = servos_of(TRUTH), path_goals("square", 1.0)
         motion = simulate_arm(DYNAMIXEL.links, servos, goals)
         expected = independent_motion(DYNAMIXEL.links, servos, goals, 2e-4)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from core.compliant.array import JointArray, NamedJoint, simulate_array
-from core.compliant.elastic import AwasII, QbMove, Sea
-from core.compliant.joint import CompliantJoint, simulate_joint
-from core.compliant.modes import Mode
 from core.errors import ModelError
+from core.studies.compliant.array import JointArray, NamedJoint, simulate_array
+from core.studies.compliant.elastic import AwasII, QbMove, Sea
+from core.studies.compliant.joint import CompliantJoint, simulate_joint
+from core.studies.compliant.modes import Mode
 
 ROBOT = JointArray(
     name="arm",

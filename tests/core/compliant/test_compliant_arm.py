@@ -9,8 +9,10 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from core.arm.links import ArmLinks
-from core.compliant.arm import (
+from core.errors import InputError, ModelError
+from core.parameters import Parameter, ParameterSet
+from core.studies.arm.links import ArmLinks
+from core.studies.compliant.arm import (
     DATASHEET,
     IDENTIFIED,
     TWO_JOINTS,
@@ -20,13 +22,11 @@ from core.compliant.arm import (
     simulate_compliant_arm,
     substeps_of,
 )
-from core.compliant.elastic import AwasII, CompliantActuator, ElasticTorque, QbMove, Sea
-from core.compliant.joint import CompliantJoint, CompliantLink, simulate_joint
-from core.compliant.modes import Mode
-from core.compliant.motor import Motor, Pid
-from core.compliant.references import held_step, minimum_jerk, sinusoid
-from core.errors import InputError, ModelError
-from core.parameters import Parameter, ParameterSet
+from core.studies.compliant.elastic import AwasII, CompliantActuator, ElasticTorque, QbMove, Sea
+from core.studies.compliant.joint import CompliantJoint, CompliantLink, simulate_joint
+from core.studies.compliant.modes import Mode
+from core.studies.compliant.motor import Motor, Pid
+from core.studies.compliant.references import held_step, minimum_jerk, sinusoid
 
 STEP = 5e-3
 SLACK = Pid(kp=0.0, kd=0.0)

@@ -12,17 +12,17 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
-from core.compliant.elastic import AwasII, Bavs, QbMove, Sea
-from core.compliant.files import CompliantUnit
-from core.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
-from core.compliant.joint import simulate_joint
-from core.compliant.modes import Mode
-from core.compliant.motor import Motor
-from core.compliant.runs import CompliantRuns
-from core.compliant.unknowns import GROUPS, MOTOR, SPRINGS, unit_with, unknowns
 from core.errors import IdentificationError
-from core.identification.split import split_recordings
+from core.identification.runs.split import split_recordings
 from core.recording import CHANNELS, Recording, RunHeader
+from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
+from core.studies.compliant.files import CompliantUnit
+from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
+from core.studies.compliant.joint import simulate_joint
+from core.studies.compliant.modes import Mode
+from core.studies.compliant.motor import Motor
+from core.studies.compliant.runs import CompliantRuns
+from core.studies.compliant.unknowns import GROUPS, MOTOR, SPRINGS, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline

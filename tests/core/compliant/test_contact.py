@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from core.arm.kinematics import tip_positions
-from core.compliant.arm_compiled import box_kick, contact_force
-from core.compliant.contact import NO_BOX, Box, box_constants
-from core.compliant.experiments import box_on_the_way, box_runs
 from core.errors import ModelError
+from core.studies.arm.kinematics import tip_positions
+from core.studies.compliant.arm_compiled import box_kick, contact_force
+from core.studies.compliant.contact import NO_BOX, Box, box_constants
+from core.studies.compliant.experiments import box_on_the_way, box_runs
 
 BOX = Box(face=0.1, edge=-0.2)
 NUMBERS = box_constants(BOX)

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.compliant.compiled import elastic
-from core.compliant.elastic import (
+from core.errors import InputError, ModelError
+from core.parameters import Parameter, ParameterSet
+from core.studies.compliant.compiled import elastic
+from core.studies.compliant.elastic import (
     ACTUATORS,
     PIVOT_REACH,
     AwasII,
@@ -24,8 +26,6 @@ from core.compliant.elastic import (
     Sea,
     constants,
 )
-from core.errors import InputError, ModelError
-from core.parameters import Parameter, ParameterSet
 
 ALL = [kind() for kind in ACTUATORS.values()]
 VARIABLE = [actuator for actuator in ALL if actuator.preset_unit]

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from core.compliant.elastic import SEED_ACTUATORS, QbMove, Sea
-from core.compliant.experiments import (
+from core.errors import ModelError
+from core.studies.compliant.elastic import SEED_ACTUATORS, QbMove, Sea
+from core.studies.compliant.experiments import (
     arm_sinusoids,
     arm_steps,
     behaviours,
@@ -16,9 +17,8 @@ from core.compliant.experiments import (
     sinusoid_runs,
     step_responses,
 )
-from core.compliant.joint import CompliantLink
-from core.compliant.motor import Motor, Pid
-from core.errors import ModelError
+from core.studies.compliant.joint import CompliantLink
+from core.studies.compliant.motor import Motor, Pid
 
 
 @pytest.fixture(scope="module")

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.compliant.arm import TWO_JOINTS, CompliantArm
-from core.compliant.learning import CSV_COLUMNS, LearningLaw, learn, warning_of, write_input
-from core.compliant.references import Reference, chirp, held_step, minimum_jerk, read_reference, sinusoid
 from core.errors import InputError
+from core.studies.compliant.arm import TWO_JOINTS, CompliantArm
+from core.studies.compliant.learning import CSV_COLUMNS, LearningLaw, learn, warning_of, write_input
+from core.studies.compliant.references import Reference, chirp, held_step, minimum_jerk, read_reference, sinusoid
 
 REFERENCE = minimum_jerk((0.8, 0.8), 20.0)
 

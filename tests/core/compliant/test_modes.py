@@ -12,12 +12,14 @@ import pytest
 from numba import njit
 
 from core.bench import Bench
-from core.compliant import elastic as elastic_module
-from core.compliant import joint as joint_module
-from core.compliant.array import JointArray, NamedJoint, simulate_array
-from core.compliant.compiled import elastic
-from core.compliant.elastic import ACTUATORS, AwasII, Kind, QbMove, Sea
-from core.compliant.joint import (
+from core.errors import ModelError
+from core.parameters import Parameter, ParameterSet
+from core.studies.compliant import elastic as elastic_module
+from core.studies.compliant import joint as joint_module
+from core.studies.compliant.array import JointArray, NamedJoint, simulate_array
+from core.studies.compliant.compiled import elastic
+from core.studies.compliant.elastic import ACTUATORS, AwasII, Kind, QbMove, Sea
+from core.studies.compliant.joint import (
     SEED_BENCH,
     STEP_SHARE,
     CompliantJoint,
@@ -27,11 +29,9 @@ from core.compliant.joint import (
     safe_substeps,
     simulate_joint,
 )
-from core.compliant.modes import Mode, reference_names
-from core.compliant.motor import Motor, Pid
-from core.compliant.stepper import CompliantStepper
-from core.errors import ModelError
-from core.parameters import Parameter, ParameterSet
+from core.studies.compliant.modes import Mode, reference_names
+from core.studies.compliant.motor import Motor, Pid
+from core.studies.compliant.stepper import CompliantStepper
 from tests.core.compliant.test_elastic import Cubic
 
 ALL = [kind() for kind in ACTUATORS.values()]

@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from core.compliant.compiled import ANCHOR, POSITION, VELOCITY, motor_at, motor_step, pid_torque
-from core.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
 from core.errors import ModelError
+from core.studies.compliant.compiled import ANCHOR, POSITION, VELOCITY, motor_at, motor_step, pid_torque
+from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
 
 FREE = Motor(friction=0.0, max_torque=1e9, max_velocity=1e9)
 

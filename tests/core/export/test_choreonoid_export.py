@@ -29,9 +29,9 @@ from core.export.contract import ServoOptions
 from core.export.drive import Drive
 from core.export.files import README, slug
 from core.model import with_contact
-from core.stiction.bristle import Bristle
-from core.stiction.friction import ElastoplasticFriction
-from core.stiction.laws import Stribeck
+from core.studies.stiction.bristle import Bristle
+from core.studies.stiction.friction import ElastoplasticFriction
+from core.studies.stiction.laws import Stribeck
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

@@ -39,7 +39,7 @@ from core.export.webots import (
     write_webots,
 )
 from core.kernel.layout import Slot
-from core.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
+from core.studies.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

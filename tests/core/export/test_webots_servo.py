@@ -21,10 +21,10 @@ from core.export.webots_servo_export import (
     servo_node,
     write_webots_servo,
 )
-from core.webots.fields import Load, ServoFields
-from core.webots.kernel import simulate_node
-from core.webots.nodes import read_servo_node
-from core.webots.vrml import read_vrml, vrml_text
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.kernel import simulate_node
+from core.studies.webots.nodes import read_servo_node
+from core.studies.webots.vrml import read_vrml, vrml_text
 from tests.core.test_export import hostile_names
 
 STRONG = ServoFields(max_velocity=2.0, max_force=1e6)

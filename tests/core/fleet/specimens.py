@@ -7,9 +7,9 @@ import numpy as np
 from core.catalogue import load_model
 from core.fleet.plan import UnitFacts
 from core.fleet.result import UnitResult
-from core.identification.evidence import Evidence, ParameterEvidence
+from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.result import ModelResult
-from core.identification.split import Split
+from core.identification.runs.split import Split
 
 
 def unit(name, values=None, errors=None, *, friction="m1", mae=3e-3, held=None):

@@ -27,7 +27,7 @@ from core.fleet.population import Population, drawn, population, shrunk_correlat
 from core.fleet.result import Transfer, UnitResult
 from core.identification.identify import fit_repeat
 from core.identification.request import IdentificationRequest
-from core.identification.split import split_recordings
+from core.identification.runs.split import split_recordings
 from core.simulation import simulate_recording
 from tests.core.fleet.specimens import fleet, unit
 

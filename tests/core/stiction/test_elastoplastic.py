@@ -11,12 +11,12 @@ from numba import njit
 
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS, FRICTION_TERMS, friction_budget
-from core.stiction.bristle import Bristle, transformed
-from core.stiction.budget import law_of_budget
-from core.stiction.friction import ElastoplasticFriction
-from core.stiction.implicit import friction_function, implicit_friction
-from core.stiction.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
-from core.stiction.table import NODES, TabulatedStribeck, error_bound
+from core.studies.stiction.bristle import Bristle, transformed
+from core.studies.stiction.budget import law_of_budget
+from core.studies.stiction.friction import ElastoplasticFriction
+from core.studies.stiction.implicit import friction_function, implicit_friction
+from core.studies.stiction.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
+from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
 
 PUBLISHED = Stribeck(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)
 """Constants of the public code that cites seed 001 (romunro/mc_mujoco)."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.stiction.bristle import Bristle
-from core.stiction.experiments import (
+from core.studies.stiction.bristle import Bristle
+from core.studies.stiction.experiments import (
     HOUR,
     INTEGRAL,
     INTEGRAL_DURATION,
@@ -27,10 +27,10 @@ from core.stiction.experiments import (
     step_response,
     stick_slip,
 )
-from core.stiction.friction import ElastoplasticFriction
-from core.stiction.joint import Drive, NaiveSign, simulate_joint
-from core.stiction.laws import CoulombViscous, Rational
-from core.stiction.published import DAMPING, INERTIA, LAWS, SEED_RESTS, SEED_STOP, STEP, STIFFNESS
+from core.studies.stiction.friction import ElastoplasticFriction
+from core.studies.stiction.joint import Drive, NaiveSign, simulate_joint
+from core.studies.stiction.laws import CoulombViscous, Rational
+from core.studies.stiction.published import DAMPING, INERTIA, LAWS, SEED_RESTS, SEED_STOP, STEP, STIFFNESS
 
 STICTION = ("stribeck", "rational")
 SEED_INERTIA = 0.168

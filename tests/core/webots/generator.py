@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from core.webots.fields import LINEAR, Load, ServoFields, seed_name
+from core.studies.webots.fields import LINEAR, Load, ServoFields, seed_name
 
 AXES = ("1 0 0", "0 1 0", "0 0 1")
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.webots.chain import Chain, single
-from core.webots.fields import Load, ServoFields
-from core.webots.servo import ServoDevice
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.servo import ServoDevice
 
 STEP = 0.008
 WEIGHTLESS = Load(inertia=0.02)

@@ -6,13 +6,13 @@ import math
 import pytest
 
 from core.errors import InputError
-from core.webots import api
-from core.webots.chain import Chain, single
-from core.webots.controller import Robot
-from core.webots.fields import Load, ServoFields
-from core.webots.program import controller_module
-from core.webots.robot import SimulatedRobot, SimulationOver, bench_robot
-from core.webots.servo import ServoDevice
+from core.studies.webots import api
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.controller import Robot
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.program import controller_module
+from core.studies.webots.robot import SimulatedRobot, SimulationOver, bench_robot
+from core.studies.webots.servo import ServoDevice
 
 SEED_FUNCTIONS = (
     "wb_servo_set_position",

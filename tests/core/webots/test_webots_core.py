@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.errors import InputError, ModelError
 from core.simulation import Stepper
-from core.webots.chain import Chain, single
-from core.webots.experiments import EXPERIMENTS
-from core.webots.fields import LINEAR, Load, ServoFields, load_of
-from core.webots.kernel import simulate_node
-from core.webots.robot import SimulatedRobot, bench_robot
-from core.webots.servo import POSITION, ServoDevice
-from core.webots.stepper import WebotsStepper
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.experiments import EXPERIMENTS
+from core.studies.webots.fields import LINEAR, Load, ServoFields, load_of
+from core.studies.webots.kernel import simulate_node
+from core.studies.webots.robot import SimulatedRobot, bench_robot
+from core.studies.webots.servo import POSITION, ServoDevice
+from core.studies.webots.stepper import WebotsStepper
 
 STEP = 0.008
 BENCH = Bench(mass=0.5, length=0.15, angle_offset=0.1)
@@ -274,7 +274,8 @@ class TestExperiments:
 def test_the_window_can_simulate_without_the_compiler():
     """numba takes a third of a second to import, and its first run seconds."""
     program = (
-        "import sys, core.webots.experiments as e, core.webots.stepper, core.webots.api, core.webots.program\n"
+        "import sys, core.studies.webots.experiments as e\n"
+        "from core.studies.webots import api, program, stepper\n"
         "e.modes()\n"
         "sys.exit('numba' in sys.modules)"
     )

@@ -11,11 +11,11 @@ from core.catalogue import load_model
 from core.errors import ModelError
 from core.recording import Recording
 from core.simulation import simulate_trajectory
+from core.studies.webots.fields import ServoFields, load_of
+from core.studies.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors
+from core.studies.webots.kernel import row_of, simulate_node
+from core.studies.webots.loss import loss_on_model, loss_on_recordings, recording_runs
 from core.trajectories import make_trajectory
-from core.webots.fields import ServoFields, load_of
-from core.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors
-from core.webots.kernel import row_of, simulate_node
-from core.webots.loss import loss_on_model, loss_on_recordings, recording_runs
 
 STEP = 0.01
 TRUTH = ServoFields(control_p=12.0, max_velocity=3.0, max_force=0.6, acceleration=25.0, damping_constant=0.05)

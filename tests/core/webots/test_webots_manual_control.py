@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.webots.chain import single
-from core.webots.fields import LINEAR, UNITS, ServoFields
-from core.webots.servo import FORCE, POSITION, VELOCITY
+from core.studies.webots.chain import single
+from core.studies.webots.fields import LINEAR, UNITS, ServoFields
+from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()

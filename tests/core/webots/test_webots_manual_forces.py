@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from core.errors import ModelError
-from core.webots.chain import Chain, single
-from core.webots.fields import Load, ServoFields
-from core.webots.robot import SimulatedRobot
-from core.webots.servo import LimitWarning, ServoDevice
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.robot import SimulatedRobot
+from core.studies.webots.servo import LimitWarning, ServoDevice
 from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()

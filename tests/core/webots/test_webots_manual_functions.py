@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from core.errors import InputError
-from core.webots.chain import single
-from core.webots.fields import NO_LIMIT, Load, ServoFields
-from core.webots.robot import SimulatedRobot, SimulationOver
-from core.webots.servo import LimitWarning, ServoDevice
+from core.studies.webots.chain import single
+from core.studies.webots.fields import NO_LIMIT, Load, ServoFields
+from core.studies.webots.robot import SimulatedRobot, SimulationOver
+from core.studies.webots.servo import LimitWarning, ServoDevice
 from tests.core.webots import test_webots_manual_control as control
 from tests.core.webots import test_webots_manual_forces as forces
 from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from core.errors import ServoBenchError
-from core.webots.fields import LINEAR, Load, ServoFields
-from core.webots.kernel import simulate_node
-from core.webots.nodes import read_servo_node, read_servo_tree
-from core.webots.robot import MountedServo, robot_of
+from core.studies.webots.fields import LINEAR, Load, ServoFields
+from core.studies.webots.kernel import simulate_node
+from core.studies.webots.nodes import read_servo_node, read_servo_tree
+from core.studies.webots.robot import MountedServo, robot_of
 from tests.core.webots.generator import planned, world
 
 STEP = 0.008

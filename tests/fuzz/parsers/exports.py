@@ -10,7 +10,7 @@ from core.export.genesis import read_drive as read_genesis
 from core.export.mujoco_xml import read_setup
 from core.export.standalone.servobench_servo import load_servo
 from core.export.webots import read_world
-from core.webots.nodes import read_servo_node
+from core.studies.webots.nodes import read_servo_node
 from tests.fuzz.mutation import changed_json, changed_text
 from tests.fuzz.parser import Parser, from_file
 

@@ -15,7 +15,7 @@ from bench_gui.cli import arguments, build_parser
 from bench_gui.cli.identify_command import _bounds, _fixed
 from core.errors import InputError
 from core.identification.request import IdentificationRequest
-from core.identification.split import split_recordings
+from core.identification.runs.split import split_recordings
 from core.trajectories import make_trajectory
 from drivers.emulators.console import Console
 from drivers.emulators.dynamixel.emulator import DynamixelEmulator

@@ -31,7 +31,7 @@ from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
-from core.arm import scene, validation
+from core.studies.arm import scene, validation
 from tests.gui.test_window import check_names
 
 FIRST_SEEN = BENCH

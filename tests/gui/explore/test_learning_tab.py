@@ -12,9 +12,9 @@ from bench_gui.explore.learning_form import FILE, SINE, LearningForm
 from bench_gui.explore.learning_plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
 from bench_gui.shell.tasks import BENCH, EXPLORE
 from bench_gui.units import DEGREES, RADIANS
-from core.compliant.arm import IDENTIFIED, TWO_JOINTS
-from core.compliant.learning import LearningLaw
 from core.errors import InputError, ModelError
+from core.studies.compliant.arm import IDENTIFIED, TWO_JOINTS
+from core.studies.compliant.learning import LearningLaw
 
 FIRST_SEEN = BENCH
 
@@ -135,7 +135,7 @@ def test_neither_the_tab_nor_an_answer_brings_the_compiler_into_the_window_s_pro
         "import pickle, sys\n"
         "import numpy as np\n"
         "import bench_gui.explore.learning_tab\n"
-        "from core.compliant.learning import Iteration\n"
+        "from core.studies.compliant.learning import Iteration\n"
         "zero = np.zeros((2, 2))\n"
         "each = Iteration(number=1, equilibrium=zero, link_equilibrium=zero, position=zero, error=zero)\n"
         "pickle.loads(pickle.dumps(each))\n"

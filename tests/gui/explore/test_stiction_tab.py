@@ -11,8 +11,8 @@ from bench_gui.explore.stiction_tab import StictionTab
 from bench_gui.explore.stiction_work import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES
-from core.stiction.bristle import transformed
-from core.stiction.laws import Stribeck
+from core.studies.stiction.bristle import transformed
+from core.studies.stiction.laws import Stribeck
 
 LONG = 240_000
 """A process starts and compiles [ms]."""

@@ -10,8 +10,8 @@ from bench_gui.explore.webots_scene import PUSHED_FROM, simulated
 from bench_gui.explore.webots_tab import WebotsTab, table_panel
 from bench_gui.theme import load_theme
 from bench_gui.units import DEGREES, RADIANS
-from core.webots.fields import NO_LIMIT
-from core.webots.servo import FORCE, VELOCITY
+from core.studies.webots.fields import NO_LIMIT
+from core.studies.webots.servo import FORCE, VELOCITY
 
 LONG = 240_000
 """A process starts and compiles [ms]."""

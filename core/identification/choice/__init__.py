@@ -1,0 +1,1 @@
+"""Which model to use: held-out errors, their comparison, and the choice in words."""

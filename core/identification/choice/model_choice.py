@@ -1,0 +1,349 @@
+"""Which model to use: errors on conditions no fit had seen, what they are worth, and the choice in words.
+
+Data and statistics only; `crossvalidation` computes the errors. Nothing here loads the compiler.
+
+Standard errors allow for runs of one fold that err alike: the deviations of a fold's runs are summed before they are
+squared (Liang and Zeger 1986, with their correction for few clusters), and the result is never taken smaller than that
+of independent runs, which a handful of folds can undercut by chance. Every condition holds out the same runs again,
+so conditions are not independent; the standard error of their mean is taken as the mean of theirs, its upper bound.
+The choice is the one-standard-error rule (Breiman, Friedman, Olshen and Stone 1984, section 3.4.3): the simplest
+variant whose paired difference from the best is within one standard error.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from core.errors import IdentificationError, ModelError
+from core.identification.choice.words import Judged, clustered_mean, in_words, listed, simplest_first
+from core.identification.runs.folds import Fold, spoken
+from core.model import ServoModel
+
+
+@dataclass(frozen=True, kw_only=True)
+class Variant:
+    """One candidate of the choice: a friction model, with or without a command path."""
+
+    friction: str
+    command_path: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """For example "M6 + command path"."""
+        return self.friction.upper() + (" + command path" if self.command_path else "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoldFit:
+    """One variant fitted to the rest of one fold and judged on what was held out. Errors in rad."""
+
+    variant: Variant
+    fold: Fold
+    model: ServoModel
+    train_mae: float
+    trained_on: tuple[str, ...]
+    """Ids of the runs it was fitted to: the fold's training runs or a selection of them."""
+    evaluations: int
+    errors: Mapping[str, float]
+    """Mean absolute error of each held-out run, by id; infinite where the simulation diverges."""
+
+    @property
+    def mean(self) -> float:
+        """Over the held-out runs."""
+        return float(np.mean(list(self.errors.values())))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is infinite. The fold is named by its condition and value."""
+        return {
+            "condition": self.fold.condition,
+            "value": self.fold.value,
+            "friction": self.variant.friction,
+            "command_path": list(self.variant.command_path),
+            "train_mae": finite_or_none(self.train_mae),
+            "held_out_mae": finite_or_none(self.mean),
+            "trained_on": list(self.trained_on),
+            "evaluations": self.evaluations,
+            "errors": {run: finite_or_none(error) for run, error in self.errors.items()},
+            "model": self.model.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
+        """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
+        try:
+            errors = {run: or_infinite(data["errors"][run]) for run in fold.held_out}
+            if len(errors) != len(data["errors"]):
+                raise ValueError(f"errors of runs that {fold.label} did not hold out")
+            model = ServoModel.from_json(data["model"])
+            if model.friction != data["friction"]:
+                raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
+            return cls(
+                variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
+                fold=fold,
+                model=model,
+                train_mae=or_infinite(data["train_mae"]),
+                trained_on=tuple(str(run) for run in data["trained_on"]),
+                evaluations=int(data["evaluations"]),
+                errors=errors,
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ModelError) as error:
+            raise IdentificationError(f"a fit of a cross-validation cannot be read: {error!r}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """A mean with its standard error, see this module's docstring. Unit of what was averaged."""
+
+    mean: float
+    standard_error: float
+    runs: int
+    folds: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is infinite."""
+        return {
+            "mean": finite_or_none(self.mean),
+            "standard_error": finite_or_none(self.standard_error),
+            "runs": self.runs,
+            "folds": self.folds,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        return cls(
+            mean=or_infinite(data["mean"]),
+            standard_error=or_infinite(data["standard_error"]),
+            runs=int(data["runs"]),
+            folds=int(data["folds"]),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CrossValidation:
+    """Errors of every variant on every condition held out."""
+
+    fits: tuple[FoldFit, ...]
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Conditions nothing could be held out by, with the reason."""
+    stopped: bool = False
+    """Whether it was stopped before the end; folds that some variant had not been judged on are left out."""
+
+    def __post_init__(self) -> None:
+        if not self.folds:
+            raise IdentificationError(
+                "stopped before every variant was judged on one condition; start again, with fewer trials or models"
+            )
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[Variant, Fold], FoldFit]:
+        return {(fit.variant, fit.fold): fit for fit in self.fits}
+
+    @property
+    def variants(self) -> tuple[Variant, ...]:
+        """In the order they were fitted."""
+        return tuple(dict.fromkeys(fit.variant for fit in self.fits))
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """Those every variant was judged on."""
+        every = dict.fromkeys(fit.fold for fit in self.fits)
+        return tuple(fold for fold in every if all((variant, fold) in self._by_place for variant in self.variants))
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        """What was held out."""
+        return tuple(dict.fromkeys(fold.condition for fold in self.folds))
+
+    def free_parameters(self, variant: Variant) -> int:
+        """How many parameters of a variant were fitted."""
+        return len(self.fit(variant, self.folds[0]).model.parameters.free)
+
+    def fit(self, variant: Variant, fold: Fold) -> FoldFit:
+        """What was found for a variant with a fold held out."""
+        return self._by_place[variant, fold]
+
+    def errors(self, variant: Variant) -> dict[str, float]:
+        """Mean error of each run over the folds that held it out [rad]."""
+        found: dict[str, list[float]] = {}
+        for fold in self.folds:
+            for run, error in self.fit(variant, fold).errors.items():
+                found.setdefault(run, []).append(error)
+        return {run: sum(errors) / len(errors) for run, errors in found.items()}
+
+    def error(self, variant: Variant) -> Estimate:
+        """Mean absolute error on held-out runs [rad]; every condition counts the same."""
+        return self._estimate(lambda fold: self.fit(variant, fold).errors)
+
+    def difference(self, variant: Variant, other: Variant) -> Estimate:
+        """Error of a variant minus that of another, run by run [rad]; negative where the first is better."""
+
+        def paired(fold: Fold) -> dict[str, float]:
+            ours, theirs = self.fit(variant, fold).errors, self.fit(other, fold).errors
+            return {run: ours[run] - theirs[run] for run in ours}
+
+        return self._estimate(paired)
+
+    def _estimate(self, errors_of: Callable[[Fold], Mapping[str, float]]) -> Estimate:
+        by_condition: dict[str, list[list[float]]] = {}
+        for fold in self.folds:
+            by_condition.setdefault(fold.condition, []).append(list(errors_of(fold).values()))
+        means, deviations = zip(*(clustered_mean(clusters) for clusters in by_condition.values()), strict=True)
+        runs = {run for fold in self.folds for run in fold.held_out}
+        return Estimate(
+            mean=float(np.mean(means)),
+            standard_error=float(np.mean(deviations)),
+            runs=len(runs),
+            folds=len(self.folds),
+        )
+
+    @property
+    def runs(self) -> frozenset[str]:
+        """Ids of every run it was made of, fitted to or judged on."""
+        return frozenset(run for fit in self.fits for run in (*fit.fold.train, *fit.fold.held_out))
+
+    def among(self, variants: Collection[Variant]) -> CrossValidation:
+        """The same of some of its variants only, at least one."""
+        return replace(self, fits=tuple(fit for fit in self.fits if fit.variant in variants))
+
+    @property
+    def choice(self) -> Choice:
+        """The simplest variant that is as good as the best."""
+        return choose(self)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        choice = self.choice
+        return {
+            "variants": [
+                {
+                    "friction": variant.friction,
+                    "command_path": list(variant.command_path),
+                    "name": variant.name,
+                    "free_parameters": self.free_parameters(variant),
+                    "error": self.error(variant).to_json(),
+                    "difference_to_best": self.difference(variant, choice.best).to_json(),
+                }
+                for variant in self.variants
+            ],
+            "chosen": choice.chosen.name,
+            "best": choice.best.name,
+            "choice": choice.text,
+            "folds": [fold.to_json() for fold in dict.fromkeys(fit.fold for fit in self.fits)],
+            "fits": [fit.to_json() for fit in self.fits],
+            "skipped": dict(self.skipped),
+            "stopped": self.stopped,
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> CrossValidation:
+        """Inverse of `to_json`, whose estimates and choice follow from the fits; entries besides are passed over.
+
+        Raises IdentificationError on anything else.
+        """
+        try:
+            by_place = {(entry["condition"], entry["value"]): Fold.from_json(entry) for entry in data["folds"]}
+            return cls(
+                fits=tuple(FoldFit.from_json(fit, by_place[fit["condition"], fit["value"]]) for fit in data["fits"]),
+                skipped=tuple((str(condition), str(reason)) for condition, reason in data["skipped"].items()),
+                stopped=bool(data["stopped"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, IdentificationError) as error:
+            why = error if isinstance(error, IdentificationError) else repr(error)
+            raise IdentificationError(
+                f"the cross-validation cannot be read ({why}): cross-validate these runs again"
+            ) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """The outcome of the one-standard-error rule."""
+
+    chosen: Variant
+    """The simplest of those as good as the best."""
+    best: Variant
+    """The one with the lowest error."""
+    as_good: tuple[Variant, ...]
+    """Every variant within one standard error of the best, the simplest first."""
+    text: str
+    """One to five sentences."""
+
+
+def choose(found: CrossValidation) -> Choice:
+    """Apply the one-standard-error rule; simpler means fewer free parameters, then the lower error."""
+    error = {variant: found.error(variant).mean for variant in found.variants}
+    if not any(math.isfinite(value) for value in error.values()):
+        raise IdentificationError(
+            "the simulation of held-out runs diverges with every model; fit with a finer time step or more substeps"
+        )
+
+    def gap(variant: Variant, best: Variant) -> tuple[float, float]:
+        found_gap = found.difference(variant, best)
+        return found_gap.mean, found_gap.standard_error
+
+    best, close = simplest_first(found.variants, error.__getitem__, gap, found.free_parameters)
+    return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
+
+
+def finite_or_none(value: float) -> float | None:
+    """A number as JSON takes it."""
+    return value if math.isfinite(value) else None
+
+
+def or_infinite(value: Any) -> float:
+    """Inverse of `finite_or_none`."""
+    return math.inf if value is None else float(value)
+
+
+def in_milliradians(estimate: Estimate) -> str:
+    """An estimate as text, e.g. "12.1 ± 0.4", or "12.1" where its standard error is not known."""
+    known = f" ± {1e3 * estimate.standard_error:.1f}" if math.isfinite(estimate.standard_error) else ""
+    return f"{1e3 * estimate.mean:.1f}{known}"
+
+
+def _in_words(found: CrossValidation, best: Variant, close: Sequence[Variant]) -> str:
+    chosen = close[0]
+    judged = {variant: _judged(found, variant) for variant in found.variants}
+    conditions = [spoken(condition) for condition in found.conditions]
+    text = in_words(
+        judged[chosen],
+        [model for variant, model in judged.items() if variant != chosen],
+        [judged[variant] for variant in close[1:]],
+        judged_by=f"error with {listed(conditions)} held out",
+        margin="within one standard error of the best",
+    )
+    simpler = [variant for variant in found.variants if judged[variant].parameters < judged[chosen].parameters]
+    if chosen == best and simpler:
+        nearest = min(simpler, key=lambda variant: judged[variant].error)
+        gap = in_milliradians(found.difference(nearest, chosen))
+        text += f" Of the simpler ones {nearest.name} comes nearest, worse by {gap} mrad run by run."
+    return f"{text}{_command_path_in_words(found, chosen)}"
+
+
+def _judged(found: CrossValidation, variant: Variant) -> Judged:
+    error, parameters = found.error(variant), found.free_parameters(variant)
+    return Judged(name=variant.name, error=error.mean, shown=in_milliradians(error), parameters=parameters)
+
+
+def _command_path_in_words(found: CrossValidation, chosen: Variant) -> str:
+    """What the command path changes for the chosen friction model; empty where only one of the two was fitted."""
+    alike = [variant for variant in found.variants if variant.friction == chosen.friction]
+    without = [variant for variant in alike if not variant.command_path]
+    with_path = [variant for variant in alike if variant.command_path]
+    if not without or not with_path:
+        return ""
+    gain = found.difference(without[0], with_path[0])
+    if not math.isfinite(gain.mean):
+        return ""
+    amount = in_milliradians(replace(gain, mean=abs(gain.mean)))
+    if abs(gain.mean) <= gain.standard_error:
+        what = f"makes no difference ({in_milliradians(gain)} mrad)"
+    else:
+        what = f"buys {amount} mrad" if gain.mean > 0 else f"costs {amount} mrad"
+    return f" With {chosen.friction.upper()} the command path {what}."

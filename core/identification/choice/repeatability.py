@@ -1,0 +1,249 @@
+"""How well the servo repeats itself: what no deterministic model of it can be expected to beat.
+
+Repetitions get the same commands on the same bench and differ nevertheless: backlash, temperature, where the gears
+happen to touch. A deterministic model gives all n of them one motion m(t). Its mean absolute error over them,
+(1/n)·Σ_i |y_i(t) − m(t)|, is smallest at each moment where m(t) is the median of the y_i(t), so that
+
+    floor = mean over t of (1/n)·Σ_i |y_i(t) − median_j y_j(t)|
+
+cannot be beaten on these very runs, whatever their distribution; for two repetitions it is half their mean absolute
+difference. It is modest: the median was taken from the runs themselves. On repetitions not seen yet even a perfect
+model has about √2 times the floor of two repetitions (normally distributed scatter: |y_1 − y_2|/2 averages σ/√π,
+|y − μ| averages σ·√(2/π)). A model that starts each run from its own first measured angle can undercut the floor by
+the little that explains.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import IdentificationError
+from core.identification.runs.folds import unit_of
+from core.identification.runs.grouping import SAME_DIGITS, Value
+from core.recording import Recording
+from core.words import counted
+
+Array = NDArray[np.float64]
+
+LARGEST_SHIFT = 0.1
+"""Repetitions may have started this much apart [s]."""
+
+SHIFT_STEPS = (0.005, 0.001)
+"""In which the shift between repetitions is looked for, first coarsely, then around what was found [s]."""
+
+SAME_COMMANDS = 0.02
+"""Goals that differ by more on average are not repetitions [rad]."""
+
+MOST_COMMANDS = 50
+"""Different commands under one header, such as random motions, that a run is compared with: to compare each run with
+all would take hours for 2,000."""
+
+PARTNERS = 50
+"""In a set of more than twice as many runs, each is compared with this many on either side of it in the set: all pairs
+of 2,000 runs would be two million."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repetitions:
+    """Runs with the same commands on the same bench. Errors in rad."""
+
+    runs: tuple[str, ...]
+    trajectory: str
+    floor: float
+    """Mean absolute deviation from the median motion, see this module's docstring."""
+    distances: tuple[tuple[str, str, float], ...]
+    """Two of them and the mean absolute difference of their positions, every pair of `pairs_of` once."""
+
+    @property
+    def difference(self) -> float:
+        """Mean absolute difference of two of them, over all pairs compared."""
+        return float(np.mean([distance for _, _, distance in self.distances]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FloorRow:
+    """Floor of a trajectory, or of all, and a model's error on the same runs. In rad."""
+
+    trajectory: str
+    """Empty for all."""
+    repetitions: int
+    """Sets of runs."""
+    runs: int
+    pairs: int
+    """Pairs of runs of one set that were compared, see PARTNERS; 0 in files that do not say."""
+    floor: float
+    """Every run counts the same."""
+    difference: float
+    """Every pair counts the same."""
+    error: float | None
+    """Mean error of a model on these runs; None where none was given."""
+
+    @property
+    def ratio(self) -> float | None:
+        """Model error over floor."""
+        return None if self.error is None or self.floor <= 0.0 else self.error / self.floor
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.__dict__, "ratio": self.ratio}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            return cls(
+                trajectory=str(data["trajectory"]),
+                repetitions=int(data["repetitions"]),
+                runs=int(data["runs"]),
+                pairs=int(data.get("pairs", 0)),
+                floor=float(data["floor"]),
+                difference=float(data["difference"]),
+                error=None if data["error"] is None else float(data["error"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise IdentificationError(f"a repeatability floor cannot be read: {error!r}") from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Repeatability:
+    """What the repetitions among recordings say."""
+
+    sets: tuple[Repetitions, ...]
+
+    def table(self, errors: Mapping[str, float] | None = None) -> tuple[FloorRow, ...]:
+        """One row per trajectory and a last one for all; errors: of a model by run id [rad]."""
+        names = sorted({found.trajectory for found in self.sets})
+        rows = [_row(name, [s for s in self.sets if s.trajectory == name], errors) for name in names]
+        return (*rows, _row("", self.sets, errors)) if self.sets else ()
+
+    def text(self, errors: Mapping[str, float] | None = None) -> str:
+        """One or two sentences."""
+        if not self.sets:
+            return "No condition was recorded twice: record repetitions to know how well the servo repeats itself."
+        every = self.table(errors)[-1]
+        text = (
+            f"Repetitions of the same run scatter by {1e3 * every.floor:.1f} mrad around their median "
+            f"({counted(every.repetitions, 'set')}, {every.runs} runs): no deterministic model can do better on them."
+        )
+        if every.error is None or every.ratio is None:
+            return text
+        return f"{text} The model's {1e3 * every.error:.1f} mrad on these runs are {every.ratio:.2g} times that."
+
+
+def repeatability(recordings: Sequence[Recording], dt: float | None = None) -> Repeatability:
+    """Find the repetitions among recordings and how far they are apart.
+
+    Repetitions share trajectory, bench, settings and unit, and their goals and releases agree once they are shifted in
+    time to match. dt: grid they are compared on [s], None for the finest of their own.
+    """
+    alike: dict[tuple[Value, ...], list[Recording]] = {}
+    for recording in recordings:
+        alike.setdefault(_header(recording), []).append(recording)
+    found = [_compared(members, dt) for group in alike.values() for members in _same_commands(group)]
+    return Repeatability(sets=tuple(one for one in found if one is not None))
+
+
+def _header(recording: Recording) -> tuple[Value, ...]:
+    """What runs must have in common to be repetitions; numbers that agree to SAME_DIGITS digits are the same."""
+    bench = recording.bench
+    facts = (*recording.conditions().values(), bench.inertia, bench.gravity_torque, bench.angle_offset)
+    damping = recording.settings.damping
+    numbers = (*facts, math.nan if damping is None else damping)
+    return (unit_of(recording), *(v if isinstance(v, str) else f"{v:.{SAME_DIGITS}g}" for v in numbers))
+
+
+def _same_commands(group: Sequence[Recording]) -> list[list[tuple[Recording, float]]]:
+    """Sets of at least two whose commands agree with those of the first of the set, each with its shift [s].
+
+    Of more different commands than MOST_COMMANDS, a run is compared with those that came last.
+    """
+    sets: list[list[tuple[Recording, float]]] = []
+    for recording in group:
+        for members in sets[-MOST_COMMANDS:]:
+            shift, apart = _shift(members[0][0], recording)
+            if apart <= SAME_COMMANDS:
+                members.append((recording, shift))
+                break
+        else:
+            sets.append([(recording, 0.0)])
+    return [members for members in sets if len(members) > 1]
+
+
+def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> Repetitions | None:
+    runs, shifts = zip(*members, strict=True)
+    step = dt if dt is not None else min(float(np.median(np.diff(run.time))) for run in runs)
+    if not step > 0.0:
+        raise IdentificationError(f"repetitions cannot be compared on a grid of {step:g} s; give a positive step")
+    # A moment t of the first run is t + shift of the other.
+    begin = max(-shift for shift in shifts)
+    end = min(run.duration - shift for run, shift in zip(runs, shifts, strict=True))
+    grid = np.arange(max(begin, 0.0), end + 1e-9, step)
+    if len(grid) < 2:
+        return None
+    motions = np.array(
+        [np.interp(grid + shift, run.time - run.time[0], run.position) for run, shift in zip(runs, shifts, strict=True)]
+    )
+    return Repetitions(
+        runs=tuple(run.id for run in runs),
+        trajectory=runs[0].trajectory,
+        floor=float(np.abs(motions - np.median(motions, axis=0)).mean()),
+        distances=tuple(
+            (runs[i].id, runs[k].id, float(np.abs(motions[i] - motions[k]).mean())) for i, k in pairs_of(len(runs))
+        ),
+    )
+
+
+def pairs_of(count: int) -> list[tuple[int, int]]:
+    """Places of the runs of a set that are compared: all pairs, or of a large set those within PARTNERS on a ring."""
+    if count <= 2 * PARTNERS + 1:
+        return list(combinations(range(count), 2))
+    return [(i, (i + step) % count) for i in range(count) for step in range(1, PARTNERS + 1)]
+
+
+def _shift(first: Recording, other: Recording) -> tuple[float, float]:
+    """By how much later the other run's commands come [s], and the mean difference of goals that is left [rad]."""
+    ours, theirs = (run.time - run.time[0] for run in (first, other))
+    inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
+    if int(inner.sum()) < 2:
+        return 0.0, np.inf
+    same = ((ours, theirs), (first.goal_position, other.goal_position), (first.torque_enable, other.torque_enable))
+    if all(np.array_equal(one, another) for one, another in same):
+        return 0.0, 0.0
+    moments = ours[inner]
+    driven, released = first.goal_position[inner], ~first.torque_enable[inner]
+
+    def apart(shift: float) -> float:
+        goal = np.interp(moments + shift, theirs, other.goal_position)
+        off = np.interp(moments + shift, theirs, ~other.torque_enable) > 0.5
+        # A goal says nothing while the motor is released.
+        return float((np.where(released & off, 0.0, np.abs(goal - driven)) + np.abs(off ^ released)).mean())
+
+    best = 0.0
+    for step in SHIFT_STEPS:
+        reach = LARGEST_SHIFT if step == SHIFT_STEPS[0] else SHIFT_STEPS[0]
+        steps = np.arange(-round(reach / step), round(reach / step) + 1) * step
+        # The smallest of equal shifts: commands that stand still tell nothing.
+        best = min((best + float(s) for s in steps[np.argsort(np.abs(steps), kind="stable")]), key=apart)
+    return best, apart(best)
+
+
+def _row(trajectory: str, sets: Sequence[Repetitions], errors: Mapping[str, float] | None) -> FloorRow:
+    runs = [run for found in sets for run in found.runs]
+    known = [errors[run] for run in runs if run in errors] if errors else []
+    distances = [distance for found in sets for _, _, distance in found.distances]
+    return FloorRow(
+        trajectory=trajectory,
+        repetitions=len(sets),
+        runs=len(runs),
+        pairs=len(distances),
+        floor=float(np.average([found.floor for found in sets], weights=[len(found.runs) for found in sets])),
+        difference=float(np.mean(distances)),
+        error=float(np.mean(known)) if known else None,
+    )

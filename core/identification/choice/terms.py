@@ -1,0 +1,273 @@
+"""What each term of a model buys: the error without it, everything else fitted again.
+
+A term is left out at the value where it changes nothing, or, for the directional terms, by tying its two coefficients
+to one another. The remaining parameters are searched briefly from where they were; so is the whole model, so that a
+term is not credited with what the search alone would have found. Costs are read without loading the compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from core.identification.choice.model_choice import Estimate, clustered_mean, finite_or_none, or_infinite
+from core.identification.request import IdentificationRequest
+from core.identification.runs.folds import unit_of
+from core.identification.search.start import NEUTRAL
+from core.model import ServoModel
+from core.recording import Recording
+
+if TYPE_CHECKING:
+    from core.identification.search.warmstart import Reduction
+
+DEFAULT_TRIALS = 3000
+"""Evaluations per term: a search that begins at the optimum needs few."""
+
+WORTH = 0.01
+"""Of the error: a term that buys less is not needed, where there are too few held-out runs for a standard error."""
+
+_STRIBECK_LOADS = (
+    "load_friction_stribeck",
+    "load_friction_motor_stribeck",
+    "load_friction_external_stribeck",
+)
+_QUADRATIC = ("load_friction_motor_quad", "load_friction_external_quad")
+_LOADS = ("load_friction_base", "load_friction_motor", "load_friction_external", *_STRIBECK_LOADS, *_QUADRATIC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """A term or group of terms that can be left out of a model."""
+
+    name: str
+    title: str
+    zero: tuple[str, ...] = ()
+    """Friction parameters that are 0 without it."""
+    neutral: Mapping[str, float] = field(default_factory=dict)
+    """Command path terms and their value without it."""
+    tied: tuple[tuple[str, str], ...] = ()
+    """Pairs of parameters that are equal without it."""
+    idle: tuple[str, ...] = ()
+    """Parameters that change nothing without it."""
+
+    def parameters(self, model: ServoModel) -> tuple[str, ...]:
+        """The free parameters that leave the search with the term; empty where the model lacks it."""
+        free = {p.name for p in model.parameters.free}
+        pairs = [second for first, second in self.tied if {first, second} <= free]
+        gone = [name for name in (*self.zero, *self.neutral) if name in free]
+        idle = [name for name in self.idle if name in free and self._leaves_idle(free)]
+        return (*gone, *pairs, *(idle if gone else ()))
+
+    def without(self, model: ServoModel) -> Reduction:
+        """The search space of the model without it."""
+        from core.identification.search.warmstart import reduction
+
+        values = model.values
+        held = {name: self.neutral.get(name, 0.0) for name in (*self.zero, *self.neutral)}
+        gone = self.parameters(model)
+        held |= {name: values[name] for name in self.idle}
+        return reduction(model, {name: held[name] for name in gone if name in held}, self.tied)
+
+    def _leaves_idle(self, free: set[str]) -> bool:
+        """Stribeck's velocity and exponent also shape the other terms at rest, as long as one of them stays."""
+        at_rest = {"friction_stribeck", *_STRIBECK_LOADS, *_QUADRATIC}
+        return not (at_rest & free) - set(self.zero)
+
+
+TERMS: tuple[Term, ...] = (
+    Term(
+        name="stribeck",
+        title="Stribeck: more friction at rest",
+        zero=("friction_stribeck", *_STRIBECK_LOADS),
+        idle=("dtheta_stribeck", "alpha"),
+    ),
+    Term(name="load_dependent", title="friction in proportion to the load", zero=_LOADS),
+    Term(
+        name="directional",
+        title="motor and external torque counted apart",
+        tied=(
+            ("load_friction_motor", "load_friction_external"),
+            ("load_friction_motor_stribeck", "load_friction_external_stribeck"),
+            ("load_friction_motor_quad", "load_friction_external_quad"),
+        ),
+    ),
+    Term(name="quadratic", title="friction quadratic in the load", zero=_QUADRATIC),
+    *(
+        Term(name=name, title=title, neutral={name: NEUTRAL[name]})
+        for name, title in (
+            ("command_delay", "delay of the command"),
+            ("release_delay", "delay of switching the torque"),
+            ("error_gain_ratio", "gain ratio"),
+            ("goal_slew", "velocity limit of the goal"),
+            ("dead_band", "dead band"),
+            ("pwm_lag", "lag of the duty cycle"),
+            ("supply_sag", "sag of the supply"),
+            ("release_braking", "braking while released"),
+        )
+    ),
+)
+"""Every term that can be left out, those of friction first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermCost:
+    """What leaving one term out costs [rad]; negative where the search found something better without it."""
+
+    term: Term
+    parameters: tuple[str, ...]
+    """The parameters that were left out."""
+    training: float
+    held_out: Estimate | None
+    """Paired by run, with the standard error between runs; None where no run was held out."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "term": self.term.name,
+            "title": self.term.title,
+            "parameters": list(self.parameters),
+            "training": finite_or_none(self.training),
+            "held_out": None if self.held_out is None else self.held_out.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TermCost:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        known = {term.name: term for term in TERMS}
+        held_out = data["held_out"]
+        return cls(
+            term=known.get(data["term"]) or Term(name=str(data["term"]), title=str(data["title"])),
+            parameters=tuple(data["parameters"]),
+            training=or_infinite(data["training"]),
+            held_out=None if held_out is None else Estimate.from_json(held_out),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermCosts:
+    """What every term of a model buys, the dearest first. Errors in rad."""
+
+    train_mae: float
+    held_out_mae: float | None
+    terms: tuple[TermCost, ...]
+    stopped: bool = False
+    """Whether it was stopped before every term was left out once."""
+    model: ServoModel | None = None
+    """The whole model, searched on as long as those without a term; not among the plain data."""
+
+    @property
+    def text(self) -> str:
+        """What is worth its parameters and what is not, in a sentence or two."""
+
+        def worth(cost: TermCost) -> bool:
+            if cost.held_out is not None and math.isfinite(cost.held_out.standard_error):
+                return cost.held_out.mean > cost.held_out.standard_error
+            whole = self.train_mae if self.held_out_mae is None else self.held_out_mae
+            return _gain(cost) > WORTH * whole
+
+        needed = [f"{c.term.title} ({1e3 * _gain(c):.1f} mrad)" for c in self.terms if worth(c)]
+        idle = [cost.term.title for cost in self.terms if not worth(cost)]
+        judged = "training" if self.held_out_mae is None else "held-out"
+        parts = []
+        if needed:
+            parts.append(f"On {judged} runs these buy: {', '.join(needed)}.")
+        if idle:
+            parts.append(f"These runs do without: {', '.join(idle)}.")
+        return " ".join(parts)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "train_mae": self.train_mae,
+            "held_out_mae": None if self.held_out_mae is None else finite_or_none(self.held_out_mae),
+            "terms": [cost.to_json() for cost in self.terms],
+            "text": self.text,
+            "stopped": self.stopped,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TermCosts:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        held_out = data["held_out_mae"]
+        return cls(
+            train_mae=or_infinite(data["train_mae"]),
+            held_out_mae=None if held_out is None else float(held_out),
+            terms=tuple(map(TermCost.from_json, data["terms"])),
+            stopped=bool(data["stopped"]),
+        )
+
+
+def term_costs(
+    model: ServoModel,
+    request: IdentificationRequest,
+    train: Sequence[Recording],
+    held_out: Sequence[Recording] = (),
+    *,
+    trials: int = DEFAULT_TRIALS,
+    on_progress: Callable[[Term, float], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
+) -> TermCosts:
+    """Leave out each term a fitted model has, one at a time, and fit the rest again with `trials` evaluations.
+
+    request: how the model was fitted (metric, grid, supply, seed, threads); train: the runs it was fitted to;
+    held_out: others to judge on. on_progress hears the term that is next and the share that is done; should_stop,
+    should_yield: as `identify`.
+    """
+    from core.identification.evaluate import evaluate
+    from core.identification.search.objective import Batch
+    from core.identification.search.warmstart import search_on
+
+    options = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+    asked: dict[str, Any] = {"metric": request.metric, "should_stop": should_stop, "should_yield": should_yield}
+    batch = Batch(model, train, **options)
+    present = [(term, gone) for term in TERMS if (gone := term.parameters(model))]
+
+    def errors(candidate: ServoModel, runs: Sequence[Recording]) -> dict[str, float]:
+        return {run.id: run.mae for run in evaluate(candidate, runs, **options).runs} if runs else {}
+
+    whole = search_on(model, batch, trials, request.seed, **asked)
+    known, unseen = errors(whole, train), errors(whole, held_out)
+    unit = {recording.id: (unit_of(recording), *recording.conditions().items()) for recording in held_out}
+    costs: list[TermCost] = []
+    for place, (term, gone) in enumerate(present):
+        if should_stop is not None and should_stop():
+            break
+        if on_progress is not None:
+            on_progress(term, (place + 1) / (len(present) + 1))
+        without = search_on(whole, batch, trials, request.seed, within=term.without(whole), **asked)
+        trained, judged = errors(without, train), errors(without, held_out)
+        costs.append(
+            TermCost(
+                term=term,
+                parameters=gone,
+                training=_mean(trained) - _mean(known),
+                held_out=_paired(judged, unseen, unit) if held_out else None,
+            )
+        )
+    return TermCosts(
+        model=whole,
+        train_mae=_mean(known),
+        held_out_mae=_mean(unseen) if unseen else None,
+        terms=tuple(sorted(costs, key=_gain, reverse=True)),
+        stopped=len(costs) < len(present),
+    )
+
+
+def _paired(without: dict[str, float], whole: dict[str, float], place: Mapping[str, Any]) -> Estimate:
+    """Mean increase, with repetitions of one condition as a cluster."""
+    clusters: dict[Any, list[float]] = {}
+    for run, error in without.items():
+        clusters.setdefault(place[run], []).append(error - whole[run])
+    mean, deviation = clustered_mean(list(clusters.values()))
+    return Estimate(mean=mean, standard_error=deviation, runs=len(without), folds=len(clusters))
+
+
+def _gain(cost: TermCost) -> float:
+    return cost.training if cost.held_out is None else cost.held_out.mean
+
+
+def _mean(errors: Mapping[str, float]) -> float:
+    return sum(errors.values()) / len(errors)

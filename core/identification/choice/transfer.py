@@ -1,0 +1,148 @@
+"""Does a model transfer: fitted to one mass, gain or unit, how far is it off on each of the others.
+
+A table is read without loading the compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import IdentificationError
+from core.identification.choice.model_choice import Variant, finite_or_none, or_infinite
+from core.identification.request import IdentificationRequest
+from core.identification.runs.folds import FOLD_CONDITIONS, balanced_subset, folds, runs_by_value
+from core.identification.runs.grouping import Value, named
+from core.model import ServoModel
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class TransferTable:
+    """Errors of models fitted to one value of a condition, judged on each value."""
+
+    condition: str
+    variant: str
+    """Name of the one that was fitted."""
+    values: tuple[Value, ...]
+    errors: Array
+    """Mean absolute error [rad], (values, values): row fitted to, column judged on; the diagonal is a model's own."""
+    runs: tuple[int, ...]
+    """How many runs each value has; all of them are judged on."""
+    models: tuple[ServoModel, ...] = ()
+    """Fitted to each value; not among the plain data."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values as a person reads them."""
+        return tuple(named(self.condition, value) for value in self.values)
+
+    @property
+    def own(self) -> float:
+        """Mean of the diagonal [rad]."""
+        return float(np.diagonal(self.errors).mean())
+
+    @property
+    def elsewhere(self) -> float:
+        """Mean off the diagonal [rad]."""
+        return float(self.errors[~np.eye(len(self.values), dtype=bool)].mean())
+
+    @property
+    def text(self) -> str:
+        """The table in plain words: on average, the worst way, and what to fit to."""
+        mrad = 1e3 * self.errors
+        apart = np.where(np.eye(len(self.values), dtype=bool), -np.inf, mrad)
+        worst = np.unravel_index(int(apart.argmax()), apart.shape)
+        fitted, judged = (self.labels[int(place)] for place in worst)
+        best = self.labels[int((mrad.sum(axis=1) - np.diagonal(mrad)).argmin())]
+        ratio = f", {self.elsewhere / self.own:.2g} times as far" if math.isfinite(self.elsewhere) else ""
+        return (
+            f"{self.variant} fitted to one {self.condition} is off by {1e3 * self.own:.1f} mrad there and by "
+            f"{1e3 * self.elsewhere:.1f} mrad on the others{ratio}. Worst: fitted to {fitted}, on {judged} "
+            f"{mrad[worst]:.1f} mrad, where its own fit has {mrad[worst[1], worst[1]]:.1f}. "
+            f"The fit to {best} carries over best."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "condition": self.condition,
+            "variant": self.variant,
+            "values": list(self.values),
+            "runs": list(self.runs),
+            "errors": [[finite_or_none(float(error)) for error in row] for row in self.errors],
+            "own": finite_or_none(self.own),
+            "elsewhere": finite_or_none(self.elsewhere),
+            "text": self.text,
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TransferTable:
+        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
+        values = tuple(value if isinstance(value, str) else float(value) for value in data["values"])
+        errors = np.array([[or_infinite(error) for error in row] for row in data["errors"]])
+        if data["condition"] not in FOLD_CONDITIONS or errors.shape != (len(values), len(values)) or len(values) < 2:
+            raise ValueError("no table of a condition's values")
+        return cls(
+            condition=data["condition"],
+            variant=str(data["variant"]),
+            values=values,
+            runs=tuple(int(count) for count in data["runs"]),
+            errors=errors,
+        )
+
+
+def transfer_table(
+    request: IdentificationRequest,
+    recordings: Sequence[Recording],
+    condition: str,
+    variant: Variant,
+    *,
+    most_training_runs: int | None = None,
+    on_progress: Callable[[str, float], None] | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
+) -> TransferTable:
+    """Fit a variant to the runs of each value of a condition and judge it on all runs of each value.
+
+    on_progress hears the value that is fitted to and the share that is done; should_stop, should_yield: as `identify`,
+    but that stopping leaves no table. Raises InputError for an unknown
+    condition, IdentificationError when it takes one value or when it was stopped.
+    """
+    from core.identification.evaluate import evaluate
+    from core.identification.identify import identify
+
+    # Divides nothing here, but knows the conditions' other names and why one cannot be used.
+    condition = folds(recordings, (condition,)).conditions[0]
+    groups = runs_by_value(recordings, condition)
+    by_id = {recording.id: recording for recording in recordings}
+    asked = replace(request, models=(variant.friction,), command_path=variant.command_path, validation="none")
+    told = [by_id[run] for runs in groups.values() for run in runs]
+    models: list[ServoModel] = []
+    rows: list[list[float]] = []
+    for place, (value, runs) in enumerate(groups.items()):
+        if on_progress is not None:
+            on_progress(named(condition, value), place / len(groups))
+        train = balanced_subset([by_id[run] for run in runs], most_training_runs, request.seed)
+        found = identify(asked, train, should_stop=should_stop, should_yield=should_yield)
+        if found.stopped:
+            raise IdentificationError("stopped before every fit of the transfer table was done; start it again")
+        models.append(found.results[0].model)
+        scores = evaluate(models[-1], told, dt=request.dt, supply=request.supply, threads=request.threads)
+        error = {run.id: run.mae if math.isfinite(run.mae) else math.inf for run in scores.runs}
+        rows.append([float(np.mean([error[run] for run in judged])) for judged in groups.values()])
+    return TransferTable(
+        condition=condition,
+        variant=variant.name,
+        values=tuple(groups),
+        errors=np.array(rows),
+        runs=tuple(len(runs) for runs in groups.values()),
+        models=tuple(models),
+    )

@@ -1,0 +1,1 @@
+"""How far the runs determine what was found: intervals, profiles, bootstrap, residuals."""

@@ -1,0 +1,336 @@
+"""What is known of an identified model's values beyond the linearised interval, in numbers and in words.
+
+Data and words only; `profile` and `bootstrap` compute the numbers. Nothing here loads the compiler.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.errors import IdentificationError
+from core.identification.choice.model_choice import finite_or_none
+from core.identification.evidence.model import NORMAL_95, Evidence
+from core.identification.request import physical_limits
+from core.identification.result import ModelResult
+from core.model import ServoModel
+
+LIMIT = NORMAL_95**2
+"""Deviance at the ends of a 95 % interval: χ² with one degree of freedom, 3.84."""
+BETTER = 1.0
+"""Deviance by which another point must lie lower for the model not to be at the minimum; less is left by kinks."""
+DISAGREE = 2.0
+"""Bootstrap interval over the linearised one, or over the profile's where that is open, from which runs disagree."""
+WIDER = 1.5
+"""Profile interval over the linearised one from which the latter is too narrow."""
+
+FLAGGED, ALL = "flagged", "all"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfilePoint:
+    """A parameter held at a value [its unit], all others polished."""
+
+    value: float
+    deviance: float
+    """Above the optimum's; negative where the runs are followed better."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Profile:
+    """Profile likelihood of one parameter."""
+
+    name: str
+    lower: float | None
+    """Ends of the 95 % interval; None where the deviance stays below LIMIT up to the bound."""
+    upper: float | None
+    points: tuple[ProfilePoint, ...]
+    """In ascending order, the optimum among them."""
+
+    @property
+    def text(self) -> str:
+        """For example "0.32 … 0.37" or "0.32 … open"."""
+        low, high = ("open" if end is None else f"{end:.4g}" for end in (self.lower, self.upper))
+        return f"{low} … {high}"
+
+    @property
+    def better(self) -> ProfilePoint | None:
+        """The point that follows the runs best, if that is clearly better than the optimum."""
+        lowest = min(self.points, key=lambda point: point.deviance)
+        return lowest if lowest.deviance < -BETTER else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Bootstrap of one parameter, in its unit."""
+
+    name: str
+    standard_error: float
+    lower: float
+    """Percentiles 2.5 and 97.5 of the draws."""
+    upper: float
+
+    @property
+    def text(self) -> str:
+        """For example "0.32 … 0.37"."""
+        return f"{self.lower:.4g} … {self.upper:.4g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bootstrap:
+    """Spread of every free parameter over draws of the runs."""
+
+    draws: int
+    seed: int
+    spreads: tuple[Spread, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterCertainty:
+    """All intervals of one free parameter; SI units."""
+
+    name: str
+    symbol: str
+    unit: str
+    value: float
+    half_width: float
+    """Of the linearised interval; infinite where there is none."""
+    lowest: float
+    """Bounds it was searched between."""
+    highest: float
+    profile: Profile | None = None
+    """None where it was not asked for, or stopped."""
+    spread: Spread | None = None
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What the intervals say together, in words, each with its remedy."""
+        return (*self._about_profile(), *self._about_spread())
+
+    def _about_profile(self) -> list[str]:
+        if self.profile is None:
+            return []
+        found = []
+        lower, upper, better = self.profile.lower, self.profile.upper, self.profile.better
+        if better is not None:
+            found.append(
+                f"not at the minimum, the deviance is {-better.deviance:.2g} less at {better.value:.4g}: give the "
+                f"search more trials, or begin there (--start {self.name}={better.value:.4g})"
+            )
+        if lower is None and upper is None:
+            found.append("open, any value between its bounds will do: freeze one that you know, or record other runs")
+        elif lower is None and upper is not None:
+            low, _, included = physical_limits(self.name)
+            text = f"no more than {upper:.4g}, "
+            at_limit = included and self.lowest == low
+            found.append(text + ("the runs can do without it" if at_limit else "open below: record runs that need it"))
+        elif upper is None and lower is not None:
+            found.append(f"no less than {lower:.4g}, open above: record runs that need it")
+        elif lower is not None and upper is not None:
+            if not math.isfinite(self.half_width):
+                found.append("determined within the bounds of the others, though the linearised interval is open")
+            elif upper - lower > WIDER * 2.0 * self.half_width:
+                found.append("wider than linearised: go by the profile")
+        return found
+
+    def _about_spread(self) -> list[str]:
+        if self.spread is None:
+            return []
+        known = self._known_width
+        if not math.isfinite(known):
+            return ["the bootstrap begins at the fit and says little about what is open"]
+        if self.spread.upper - self.spread.lower > DISAGREE * known:
+            return [
+                f"runs disagree about {self.symbol}: conditions differ; look at the residuals by condition, or hold "
+                "conditions out (bench crossvalidate)"
+            ]
+        return []
+
+    @property
+    def _known_width(self) -> float:
+        """Of the linearised interval, of the profile's where that is open; infinite where both are."""
+        if math.isfinite(self.half_width) or self.profile is None:
+            return 2.0 * self.half_width
+        lower, upper = self.profile.lower, self.profile.upper
+        return math.inf if lower is None or upper is None else upper - lower
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for an open end and an infinite half width."""
+        profile, spread = self.profile, self.spread
+        return {
+            "name": self.name,
+            "symbol": self.symbol,
+            "unit": self.unit,
+            "value": self.value,
+            "half_width": finite_or_none(self.half_width),
+            "lowest": self.lowest,
+            "highest": self.highest,
+            "profile": None
+            if profile is None
+            else {
+                "lower": profile.lower,
+                "upper": profile.upper,
+                "points": [[point.value, finite_or_none(point.deviance)] for point in profile.points],
+            },
+            "bootstrap": None
+            if spread is None
+            else {"standard_error": spread.standard_error, "lower": spread.lower, "upper": spread.upper},
+            "remarks": list(self.remarks),
+        }
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ParameterCertainty:
+        """Inverse of `to_json`."""
+        name, profile, spread = str(data["name"]), data["profile"], data["bootstrap"]
+        return cls(
+            name=name,
+            symbol=str(data["symbol"]),
+            unit=str(data["unit"]),
+            value=float(data["value"]),
+            half_width=_or_infinite(data["half_width"]),
+            lowest=float(data["lowest"]),
+            highest=float(data["highest"]),
+            profile=None
+            if profile is None
+            else Profile(
+                name=name,
+                lower=_or_none(profile["lower"]),
+                upper=_or_none(profile["upper"]),
+                points=tuple(ProfilePoint(value=float(v), deviance=_or_infinite(d)) for v, d in profile["points"]),
+            ),
+            spread=None
+            if spread is None
+            else Spread(
+                name=name,
+                standard_error=float(spread["standard_error"]),
+                lower=float(spread["lower"]),
+                upper=float(spread["upper"]),
+            ),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certainty:
+    """Of one identified model."""
+
+    servo: str
+    friction: str
+    parameters: tuple[ParameterCertainty, ...]
+    """The free ones, in the model's order."""
+    runs: tuple[str, ...]
+    """Ids of the runs it was fitted to."""
+    draws: int
+    """Of the bootstrap; 0 where there is none."""
+    seed: int
+    stopped: bool
+    """Whether it was stopped before the end; what was complete is kept."""
+    notes: tuple[str, ...] = ()
+    """What to know about it as a whole, each with its remedy."""
+
+    def made_of(self, model: ServoModel) -> bool:
+        """Whether it is of this model, value by value."""
+        mine = {p.name: p.value for p in self.parameters}
+        same = (self.servo, self.friction) == (model.servo, model.friction)
+        return same and mine == {p.name: p.value for p in model.parameters.free}
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "servo": self.servo,
+            "friction": self.friction,
+            "parameters": [parameter.to_json() for parameter in self.parameters],
+            "runs": list(self.runs),
+            "draws": self.draws,
+            "seed": self.seed,
+            "stopped": self.stopped,
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Certainty:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            return cls(
+                servo=str(data["servo"]),
+                friction=str(data["friction"]),
+                parameters=tuple(ParameterCertainty.from_json(entry) for entry in data["parameters"]),
+                runs=tuple(str(run) for run in data["runs"]),
+                draws=int(data["draws"]),
+                seed=int(data["seed"]),
+                stopped=bool(data["stopped"]),
+                notes=tuple(str(note) for note in data["notes"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise IdentificationError(f"the certainty of a model cannot be read: {error!r}") from None
+
+
+def certainty(
+    result: ModelResult,
+    runs: Sequence[str],
+    profiles: Mapping[str, Profile],
+    bootstrapped: Bootstrap | None,
+    *,
+    moved: float = 0.0,
+    stopped: bool = False,
+    notes: Sequence[str] = (),
+) -> Certainty:
+    """Put together what was found for a model; profiles by parameter name, moved: see `profile.Optimum`."""
+    if moved > BETTER:
+        notes = (
+            *notes,
+            f"polishing the model lowers its deviance by {moved:.2g}, so that it is not at the minimum: intervals are "
+            "about the values polished here; identify again, with the polish and more trials",
+        )
+    spreads = {} if bootstrapped is None else {spread.name: spread for spread in bootstrapped.spreads}
+    return Certainty(
+        servo=result.model.servo,
+        friction=result.model.friction,
+        parameters=tuple(
+            ParameterCertainty(
+                name=p.name,
+                symbol=p.symbol,
+                unit=p.unit,
+                value=p.value,
+                half_width=result.evidence.of(p.name).half_width,
+                lowest=p.lower,
+                highest=p.upper,
+                profile=profiles.get(p.name),
+                spread=spreads.get(p.name),
+            )
+            for p in result.model.parameters.free
+        ),
+        runs=tuple(runs),
+        draws=0 if bootstrapped is None else bootstrapped.draws,
+        seed=0 if bootstrapped is None else bootstrapped.seed,
+        stopped=stopped,
+        notes=tuple(notes),
+    )
+
+
+def parameters_named(evidence: Evidence, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Names of the free parameters that are wanted, in the model's order.
+
+    wanted: names, or FLAGGED for those whose linearised interval does not serve (not determined, or at a bound), or
+    ALL. Raises IdentificationError for one that the model lacks or holds.
+    """
+    free = [p for p in evidence.parameters if not p.frozen]
+    if tuple(wanted) == (ALL,):
+        return tuple(p.name for p in free)
+    if tuple(wanted) == (FLAGGED,):
+        return tuple(p.name for p in free if p.at_bound or not p.determined)
+    for name in wanted:
+        if name not in {p.name for p in free}:
+            held = name in {p.name for p in evidence.parameters}
+            why = f"{name} is frozen in this model" if held else f"this model has no parameter {name!r}"
+            raise IdentificationError(f"{why}; there are {', '.join(p.name for p in free)}, or {FLAGGED}, or {ALL}")
+    return tuple(p.name for p in free if p.name in wanted)
+
+
+def _or_none(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _or_infinite(value: Any) -> float:
+    return math.inf if value is None else float(value)

@@ -1,0 +1,341 @@
+"""How far an identified model can be trusted: intervals, bounds, and what the runs leave open.
+
+Data and words only; `sensitivity` computes the numbers. Nothing here loads the compiler, so that results travel to the
+window's process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.actuator import ControlLaw
+from core.errors import IdentificationError
+from core.identification.choice.words import listed
+from core.identification.request import physical_limits
+
+NORMAL_95 = 1.959963984540054
+"""Half width of a 95 % interval in standard errors."""
+
+OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not determined"
+"""What a released motor does: nothing, brake as its shorted winding does, something between; or nobody knows."""
+
+BRAKING_MARGIN = 0.05
+"""A 95 % interval of β that comes this close to 0 or 1 speaks for open or shorted."""
+TOLD_ANGLE, TOLD_SUPPLY = math.radians(0.3), 0.1
+"""Smaller offsets of a run are not worth a word [rad, V]."""
+MOST_APART = 0.5
+"""Share of the runs that can stand apart from the others."""
+_OFFSETS = ("angle", "angle_error", "supply", "supply_error")
+
+_STRIBECK = ("dtheta_stribeck", "alpha")
+
+WIDEST_BRAKING = 0.5
+"""A 95 % interval of β that is wider tells nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterEvidence:
+    """One parameter of an identified model; SI units."""
+
+    name: str
+    symbol: str
+    unit: str
+    value: float
+    initial: float
+    """Where the search began: the catalogue's value, or that of the start the request gives."""
+    lower: float
+    upper: float
+    frozen: bool
+    at_bound: str
+    """"lower", "upper" or empty."""
+    standard_error: float
+    """Linearised; infinite where these runs do not determine the value, NaN for a frozen one."""
+    traded_with: tuple[str, ...] = ()
+    """Symbols of the parameters that can make up for a change of this one; empty where it has no effect at all."""
+
+    @property
+    def determined(self) -> bool:
+        """Whether these runs say more about the value than its catalogue bounds do."""
+        return self.frozen or math.isfinite(self.standard_error)
+
+    @property
+    def half_width(self) -> float:
+        """Of the approximate 95 % interval; infinite where it is not determined, NaN for a frozen one."""
+        return NORMAL_95 * self.standard_error
+
+    @property
+    def bound_warning(self) -> str:
+        """What to know about a value at a bound, with the remedy; empty for one that is not."""
+        if not self.at_bound:
+            return ""
+        if self.at_limit:
+            return f"{self.symbol} lies at {self.bound:g}: {self.absence}"
+        unit = "" if self.unit == "1" else f" {self.unit}"
+        return (
+            f"{self.symbol} lies at its {self.at_bound} bound, {self.bound:.4g}{unit}: "
+            "widen the bound if the part can be so, or freeze it at a known value"
+        )
+
+    @property
+    def absence(self) -> str:
+        """Meaning of a value at the end of what is possible."""
+        if self.traded_with:
+            return f"these runs cannot tell it from {listed(self.traded_with)}"
+        return "these runs show no such effect"
+
+    @property
+    def at_limit(self) -> bool:
+        """Whether it lies at a bound beyond which no value means anything."""
+        low, high, included = physical_limits(self.name)
+        return bool(self.at_bound) and included and self.bound in (low, high)
+
+    @property
+    def bound(self) -> float:
+        """The bound it lies at."""
+        return self.lower if self.at_bound == "lower" else self.upper
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for a standard error that is not a number or infinite."""
+        data = {**self.__dict__, "traded_with": list(self.traded_with), "determined": self.determined}
+        data["standard_error"] = self.standard_error if math.isfinite(self.standard_error) else None
+        return data
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ParameterEvidence:
+        """Inverse of `to_json`."""
+        error = data["standard_error"]
+        unknown = math.nan if data["frozen"] else math.inf
+        return cls(
+            name=str(data["name"]),
+            symbol=str(data["symbol"]),
+            unit=str(data["unit"]),
+            value=float(data["value"]),
+            initial=float(data["initial"]),
+            lower=float(data["lower"]),
+            upper=float(data["upper"]),
+            at_bound=str(data["at_bound"]),
+            frozen=bool(data["frozen"]),
+            standard_error=unknown if error is None else float(error),
+            traded_with=tuple(str(symbol) for symbol in data["traded_with"]),
+        )
+
+
+@dataclass(frozen=True)
+class TorqueOff:
+    """What the motor does while its torque is off."""
+
+    mode: str
+    """OPEN, SHORTED, PARTLY or UNKNOWN."""
+    text: str
+    """The same in words, with what it rests on, or the remedy."""
+    assumed: bool = False
+    """Whether the model takes it for granted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOffset:
+    """What sets one run apart from its header, see `offsets`; standard errors beside the values."""
+
+    id: str
+    angle: float
+    """The load hangs so much farther counter-clockwise [rad]."""
+    angle_error: float
+    supply: float
+    """So much more than written, or than measured [V]."""
+    supply_error: float
+
+    @property
+    def text(self) -> str:
+        """What is clearly different, with the remedy; empty where nothing is."""
+        found = []
+        if abs(self.angle) > max(NORMAL_95 * self.angle_error, TOLD_ANGLE):
+            found.append(f"its load hangs {math.degrees(self.angle):+.1f}° off (set the zero anew)")
+        if abs(self.supply) > max(NORMAL_95 * self.supply_error, TOLD_SUPPLY):
+            found.append(f"its supply was {self.supply:+.2g} V off (measure it)")
+        return f"run {self.id}: {' and '.join(found)}" if found else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What the training runs say about a model."""
+
+    parameters: tuple[ParameterEvidence, ...]
+    conditions: tuple[str, ...]
+    """What the runs lack, with the remedy."""
+    noise: float
+    """Standard deviation of what the model leaves unexplained [rad]."""
+    samples: int
+    independent: float
+    """How many independent samples these are worth: neighbours in time err alike."""
+    search: str = ""
+    """Why a better optimum may exist, with the remedy; empty for a search that confirmed its best."""
+
+    elsewhere: str = ""
+    """Where other fits that are as good predict other motions, with the remedy; empty where none do."""
+
+    offsets: tuple[RunOffset, ...] = ()
+    """Of each run, where they were asked for."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Doubts, each with its remedy, those about the model as a whole first."""
+        at_bound = [p for p in self.parameters if p.at_bound and p.name not in _STRIBECK]
+        bounds = [p.bound_warning for p in at_bound if not p.at_limit]
+        whole = [text for text in (self.elsewhere, self.search) if text]
+        return (
+            *whole, *self._stribeck(), *self._open_warnings(), *bounds, *self._absent(), *self.conditions,
+            *self._apart(),
+        )  # fmt: skip
+
+    def _stribeck(self) -> list[str]:
+        """Warning about a Stribeck effect that was not seen: its speed or its exponent ran into a bound."""
+        symbols = [p.symbol for p in self.parameters if p.name in _STRIBECK and p.at_bound]
+        if not symbols:
+            return []
+        lie = f"{listed(symbols)} lie{'s at its bound' if len(symbols) == 1 else ' at their bounds'}"
+        return [
+            f"{lie}: these runs do not show the Stribeck effect; prefer a model without it (M1, M3), or record motions "
+            "that start and stop slowly"
+        ]
+
+    def _absent(self) -> list[str]:
+        """Effects whose values lie at the end of what is possible, those for one reason together."""
+        by_reason: dict[str, list[ParameterEvidence]] = {}
+        for p in self.parameters:
+            if p.at_limit:
+                by_reason.setdefault(f"{p.bound:g}: {p.absence}", []).append(p)
+        return [
+            f"{listed([p.symbol for p in found])} {'lies' if len(found) == 1 else 'lie'} at {reason}"
+            for reason, found in by_reason.items()
+        ]
+
+    def _apart(self) -> list[str]:
+        """What sets runs apart; where it is many of them, that the model is rather to blame."""
+        apart = [offset for offset in self.offsets if offset.text]
+        if len(apart) <= MOST_APART * len(self.offsets):
+            return [offset.text for offset in apart]
+        return [
+            f"{len(apart)} of {len(self.offsets)} runs follow the model better with another angle or supply: so many "
+            "speak of physics that it lacks; look at the residuals by condition, and do without offsets of runs"
+        ]
+
+    def about(self, name: str) -> str:
+        """What to know about one parameter; empty when nothing is wrong with it."""
+        parameter = self.of(name)
+        if parameter.bound_warning:
+            return parameter.bound_warning
+        return next((text for names, text in self._open() if name in names), "")
+
+    def torque_off(self, control: ControlLaw) -> TorqueOff:
+        """What the runs say about a released motor, from β and its 95 % interval; what the model assumes without β.
+
+        control: the model's own, as only a voltage law has a β.
+        """
+        if control.law == "current":
+            return TorqueOff(
+                OPEN, f"{OPEN}, as a current law drives no current while released; β changes nothing", True
+            )
+        known = next((p for p in self.parameters if p.name == "release_braking"), None)
+        if known is None:
+            text = f"assumed {OPEN} (β = 0): identify the term release_braking of the command path to know"
+            return TorqueOff(OPEN, text, True)
+        if known.frozen:
+            mode = _braking(known.value, known.value)
+            return TorqueOff(mode, f"{mode}, as β is held at {known.value:.3g}", True)
+        low, high = max(known.value - known.half_width, 0.0), min(known.value + known.half_width, 1.0)
+        if known.determined and high - low <= WIDEST_BRAKING:
+            mode = _braking(low, high)
+            return TorqueOff(mode, f"{mode}, as β = {known.value:.2g}, between {low:.2g} and {high:.2g} (95 %)")
+        if known.traded_with:
+            others = listed(known.traded_with)
+            text = f"{UNKNOWN}, as {others} can make up for β: freeze one that you know, e.g. a measured R"
+            return TorqueOff(UNKNOWN, text)
+        return TorqueOff(UNKNOWN, f"{UNKNOWN}: record a torque-off phase in which the load swings, e.g. lift_and_drop")
+
+    def _open_warnings(self) -> tuple[str, ...]:
+        return tuple(text for _, text in self._open())
+
+    def _open(self) -> list[tuple[set[str], str]]:
+        """Parameters that are not determined, those that make up for each other together, and what to know."""
+        undetermined = {p.symbol: p for p in self.parameters if not p.determined and not p.at_limit}
+        found: list[tuple[set[str], str]] = []
+        idle = [symbol for symbol, p in undetermined.items() if not p.traded_with]
+        if idle:
+            one = len(idle) == 1
+            found.append(
+                (
+                    {undetermined[symbol].name for symbol in idle},
+                    f"{listed(idle)} hardly change{'s' if one else ''} the motion in these runs: record runs that "
+                    f"need {'it' if one else 'them'}, or freeze {'it' if one else 'them'}",
+                )
+            )
+        order = [p.symbol for p in self.parameters]
+        groups: list[set[str]] = []
+        for symbol, p in undetermined.items():
+            if p.traded_with:
+                together = {symbol, *p.traded_with}
+                overlapping = [group for group in groups if group & together]
+                groups = [group for group in groups if group not in overlapping] + [together.union(*overlapping)]
+        ordered = (sorted(group, key=order.index) for group in groups)
+        for group in sorted(ordered, key=lambda g: order.index(g[0])):
+            names = {undetermined[symbol].name for symbol in group if symbol in undetermined}
+            found.append(
+                (
+                    names,
+                    f"{listed(group)} cannot be told apart by these runs, only what they amount to together: freeze "
+                    "one that you know, or record other loads and gains",
+                )
+            )
+        return found
+
+    def of(self, name: str) -> ParameterEvidence:
+        """Evidence of one parameter."""
+        return next(parameter for parameter in self.parameters if parameter.name == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "parameters": [parameter.to_json() for parameter in self.parameters],
+            "conditions": list(self.conditions),
+            "noise": self.noise,
+            "samples": self.samples,
+            "independent": self.independent,
+            "search": self.search,
+            "elsewhere": self.elsewhere,
+            "offsets": [dict(offset.__dict__) for offset in self.offsets],
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Evidence:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            parameters = tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"])
+            symbols = {parameter.symbol for parameter in parameters}
+            strange = {symbol for parameter in parameters for symbol in parameter.traded_with} - symbols
+            if strange:
+                raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
+            return cls(
+                parameters=parameters,
+                conditions=tuple(str(text) for text in data["conditions"]),
+                noise=float(data["noise"]),
+                samples=int(data["samples"]),
+                independent=float(data["independent"]),
+                search=str(data.get("search", "")),
+                elsewhere=str(data.get("elsewhere", "")),
+                offsets=tuple(
+                    RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
+                    for o in data.get("offsets", ())
+                ),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None
+
+
+def _braking(low: float, high: float) -> str:
+    """What an interval of β says that tells something."""
+    if low <= BRAKING_MARGIN:
+        return OPEN
+    return SHORTED if high >= 1.0 - BRAKING_MARGIN else PARTLY

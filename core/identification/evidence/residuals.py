@@ -1,0 +1,355 @@
+"""What a model leaves unexplained, and which physics it hints at.
+
+Two residuals are looked at: of the position, simulated minus measured over a whole run, and of the torque: the shaft is
+put into its measured state at every sample, the model moves it one step, and what the measured acceleration asks for
+beyond that is torque the model lacks. The second does not add up along a run, so it can be compared between speeds,
+loads, directions and temperatures; counted against the motion it is friction the model lacks. A hint needs an effect
+that is large against the model's own friction and significant with runs, not samples, as independent (sandwich estimate
+by cluster, Liang and Zeger 1986).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.errors import IdentificationError
+from core.identification.coverage.findings import Finding
+from core.identification.coverage.torque import TorqueResidual, torque_residual
+from core.identification.search.objective import available_threads
+from core.model import ServoModel
+from core.recording import Recording
+
+Array = NDArray[np.float64]
+
+LARGE = 0.25
+"""Of the model's mean friction: effects below are left alone."""
+
+SIGNIFICANT = 4.0
+"""Effect over its standard error."""
+
+CONCENTRATED = 2.0
+"""Mean square of the torque residual near reversals over the rest."""
+
+FEWEST_RUNS = 4
+"""With fewer, runs cannot be taken as independent."""
+
+FEWEST_SAMPLES = 50
+
+SPEEDS = (0.04, 0.15, 0.3, 0.6)
+"""Edges of the bins of |velocity| over the no-load speed."""
+
+PARTS = 4
+"""Bins of load, temperature and time, by quantiles."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidualBin:
+    """Residuals of the samples of one bin."""
+
+    factor: str
+    """"speed", "load", "direction", "temperature", "trajectory", "kp", "time" or "phase"."""
+    label: str
+    samples: int
+    position_mean: float
+    position_spread: float
+    """Simulated minus measured [rad]."""
+    friction_mean: float
+    friction_spread: float
+    """Friction the model lacks, against the motion [N·m]; NaN where nothing moves."""
+    significance: float
+    """Mean of that over its standard error, runs independent; NaN for fewer than two runs."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; null for what is not known."""
+        return {name: None if value != value else value for name, value in self.__dict__.items()}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ResidualBin:
+        """Inverse of `to_json`."""
+        known: dict[str, Any] = {name: math.nan if value is None else value for name, value in data.items()}
+        return cls(**known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResidualDiagnosis:
+    """What a model leaves unexplained in some recordings."""
+
+    position_rms: float
+    """[rad]"""
+    torque_rms: float
+    """Of moving samples [N·m]."""
+    friction: float
+    """Mean friction of the model in the same samples, what effects are measured against [N·m]."""
+    bins: tuple[ResidualBin, ...]
+    hints: tuple[Finding, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        plain = {name: getattr(self, name) for name in ("position_rms", "torque_rms", "friction")}
+        return {**plain, "bins": [b.to_json() for b in self.bins], "hints": [hint.to_json() for hint in self.hints]}
+
+    @classmethod
+    def from_json(cls, data: Any) -> ResidualDiagnosis:
+        """Inverse of `to_json`; raises IdentificationError on anything else."""
+        try:
+            return cls(
+                **{name: float(data[name]) for name in ("position_rms", "torque_rms", "friction")},
+                bins=tuple(ResidualBin.from_json(entry) for entry in data["bins"]),
+                hints=tuple(Finding.from_json(entry) for entry in data["hints"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise IdentificationError(f"a diagnosis of residuals cannot be read: {error}") from None
+
+
+def diagnose_residuals(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> ResidualDiagnosis:
+    """Bin what a model leaves unexplained and say what it hints at; dt [s], supply: as `Batch`."""
+    if not recordings:
+        raise IdentificationError("no recordings to compare with; record or import some")
+    with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
+        runs = list(pool.map(lambda run: torque_residual(model, run, dt=dt, supply=supply), recordings))
+    table = _Table.of(model, recordings, runs)
+    errors = np.concatenate([run.position_error for run in runs])
+    moving = table.moving
+    return ResidualDiagnosis(
+        position_rms=float(np.sqrt(np.mean(errors**2))),
+        torque_rms=float(np.sqrt(np.mean(table.lacking[moving] ** 2))) if moving.any() else 0.0,
+        friction=table.level,
+        bins=_bins(table),
+        hints=tuple(_hints(model, table)),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """All samples of all runs end to end, (n,) each."""
+
+    run: NDArray[np.int64]
+    time: Array
+    error: Array
+    lacking: Array
+    velocity: Array
+    external: Array
+    temperature: Array
+    enable: NDArray[np.bool_]
+    moving: NDArray[np.bool_]
+    near_turn: NDArray[np.bool_]
+    trajectory: tuple[str, ...]
+    """Of each run."""
+    kp: tuple[float, ...]
+    no_load_speed: float
+    level: float
+    """Mean friction of the model in moving samples [N·m]."""
+
+    @classmethod
+    def of(cls, model: ServoModel, recordings: Sequence[Recording], runs: Sequence[TorqueResidual]) -> _Table:
+        def every(name: str) -> Any:
+            return np.concatenate([getattr(run, name) for run in runs])
+
+        moving = every("moving")
+        friction = every("friction")[moving]
+        return cls(
+            run=np.repeat(np.arange(len(runs)), [len(run.time) for run in runs]),
+            time=every("time"),
+            error=every("position_error"),
+            lacking=every("lacking"),
+            velocity=every("velocity"),
+            external=every("external"),
+            temperature=every("temperature"),
+            enable=every("enable"),
+            moving=moving,
+            near_turn=every("near_turn"),
+            trajectory=tuple(run.trajectory for run in recordings),
+            kp=tuple(run.settings.kp for run in recordings),
+            no_load_speed=model.spec.no_load_speed,
+            level=float(friction.mean()) if len(friction) else 0.0,
+        )
+
+
+def _bins(table: _Table) -> tuple[ResidualBin, ...]:
+    speed = table.velocity / table.no_load_speed
+    masks: list[tuple[str, str, NDArray[np.bool_]]] = [
+        ("direction", "positive", table.moving & (speed > 0)),
+        ("direction", "negative", table.moving & (speed < 0)),
+    ]
+    edges = (*SPEEDS, math.inf)
+    for sign, side in ((1.0, "+"), (-1.0, "−")):
+        for low, high in pairwise(edges):
+            label = (
+                f"{side}{100 * low:.0f} … {100 * high:.0f} %" if high < math.inf else f"{side}over {100 * low:.0f} %"
+            )
+            masks.append(("speed", label, table.moving & (sign * speed >= low) & (sign * speed < high)))
+    masks += _by_quantiles("load", np.abs(table.external), table.moving, "N·m")
+    masks += _by_quantiles("temperature", table.temperature, table.moving & np.isfinite(table.temperature), "°C")
+    masks += _by_quantiles("time", table.time, table.moving, "s")
+    for name in sorted(set(table.trajectory)):
+        chosen = np.array([t == name for t in table.trajectory])[table.run]
+        masks.append(("trajectory", name, chosen))
+    for kp in sorted(set(table.kp)):
+        masks.append(("kp", f"{kp:g}", np.array([k == kp for k in table.kp])[table.run]))
+    masks += [
+        ("phase", "near reversals", table.moving & table.near_turn & table.enable),
+        ("phase", "between", table.moving & ~table.near_turn & table.enable),
+        ("phase", "released", table.moving & ~table.enable),
+    ]
+    return tuple(_bin(table, factor, label, mask) for factor, label, mask in masks if mask.any())
+
+
+def _by_quantiles(
+    factor: str, values: Array, where: NDArray[np.bool_], unit: str
+) -> list[tuple[str, str, NDArray[np.bool_]]]:
+    if not where.any():
+        return []
+    edges = np.unique(np.quantile(values[where], np.linspace(0.0, 1.0, PARTS + 1)))
+    found = []
+    for i, (low, high) in enumerate(pairwise(edges)):
+        last = i == len(edges) - 2
+        inside = where & (values >= low) & ((values <= high) if last else (values < high))
+        found.append((factor, f"{low:.3g} … {high:.3g} {unit}", inside))
+    return found
+
+
+def _bin(table: _Table, factor: str, label: str, mask: NDArray[np.bool_]) -> ResidualBin:
+    moving = mask & table.moving
+    lacking = table.lacking[moving]
+    significance = math.nan
+    if len(lacking) and len(set(table.run[moving].tolist())) > 1:
+        value, error = _regression(np.ones((len(lacking), 1)), lacking, table.run[moving])
+        significance = float(value[0] / error[0]) if error[0] > 0 else math.nan
+    return ResidualBin(
+        factor=factor,
+        label=label,
+        samples=int(mask.sum()),
+        position_mean=float(table.error[mask].mean()),
+        position_spread=float(table.error[mask].std()),
+        friction_mean=float(lacking.mean()) if len(lacking) else math.nan,
+        friction_spread=float(lacking.std()) if len(lacking) else math.nan,
+        significance=significance,
+    )
+
+
+def _regression(columns: Array, values: Array, clusters: NDArray[np.int64]) -> tuple[Array, Array]:
+    """Least squares with standard errors for clusters of dependent samples: columns (n, k), values, clusters (n,)."""
+    inverse = np.linalg.pinv(columns.T @ columns)
+    found = inverse @ (columns.T @ values)
+    left = values - columns @ found
+    names = np.unique(clusters)
+    scores = np.array([columns[clusters == name].T @ left[clusters == name] for name in names])
+    spread = inverse @ (scores.T @ scores) @ inverse * len(names) / max(len(names) - 1, 1)
+    return found, np.sqrt(np.maximum(np.diag(spread), 0.0))
+
+
+def _hints(model: ServoModel, table: _Table) -> list[Finding]:
+    driven = table.moving & table.enable & ~table.near_turn
+    released = table.moving & ~table.enable
+    found = []
+    if driven.sum() >= FEWEST_SAMPLES and len(np.unique(table.run[driven])) >= FEWEST_RUNS:
+        found += _driven_hints(table, driven)
+    found += _turn_hint(table, driven)
+    if released.sum() >= FEWEST_SAMPLES:
+        found += _release_hint(model, table, released)
+    return found
+
+
+_HINTS = {
+    "speed": ("friction the model lacks grows with speed", "free or raise the viscous term, check the supply voltage"),
+    "load": ("friction the model lacks grows with load", "fit a load-dependent model (M3 … M6)"),
+    "direction": ("the error depends on the direction of motion", "a directional friction term or an angle offset"),
+    "directional_speed": (
+        "the error grows with speed in one direction: friction differs between the directions",
+        "a directional viscous term",
+    ),
+    "temperature": (
+        "the error follows the temperature",
+        "let the servo warm up before recording, or record at one temperature",
+    ),
+}
+
+
+def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
+    """A regression of the lacking friction on speed, load, direction and temperature."""
+    speed = np.abs(table.velocity[where])
+    load = np.abs(table.external[where])
+    side = np.sign(table.velocity[where])
+    columns = {
+        "level": np.ones(len(speed)),
+        "speed": speed - speed.mean(),
+        "load": load - load.mean(),
+        "direction": side,
+        "directional_speed": side * (speed - speed.mean()),
+    }
+    temperature = table.temperature[where]
+    if np.isfinite(temperature).all() and float(np.ptp(temperature)) >= 2.0:
+        columns["temperature"] = temperature - temperature.mean()
+    matrix = np.stack(list(columns.values()), axis=1)
+    values, errors = _regression(matrix, table.lacking[where], table.run[where])
+    found = []
+    for place, name in enumerate(columns):
+        if name not in _HINTS or not errors[place] > 0.0:
+            continue
+        spread = 2.0 * float(columns[name].std())
+        effect, certainty = values[place] * spread, abs(values[place]) / errors[place]
+        if abs(effect) > LARGE * table.level and certainty > SIGNIFICANT:
+            text, remedy = _HINTS[name]
+            found.append(
+                Finding(
+                    kind=f"residual_{name}",
+                    severity="note",
+                    text=f"{text} ({1e3 * effect:+.2g} mN·m over the range recorded, friction is "
+                    f"{1e3 * table.level:.2g})",
+                    remedy=remedy,
+                )
+            )
+    return found
+
+
+def _turn_hint(table: _Table, driven: NDArray[np.bool_]) -> list[Finding]:
+    near = table.moving & table.enable & table.near_turn
+    if near.sum() < FEWEST_SAMPLES or driven.sum() < FEWEST_SAMPLES:
+        return []
+    here, elsewhere = (float(np.mean(table.lacking[mask] ** 2)) for mask in (near, driven))
+    if here < CONCENTRATED**2 * elsewhere or math.sqrt(here) < 2.0 * LARGE * table.level:
+        return []
+    return [
+        Finding(
+            kind="residual_reversals",
+            severity="note",
+            text=f"the error is concentrated at reversals ({math.sqrt(here / elsewhere):.1f} times the usual torque)",
+            remedy="backlash, or friction at low speed: fit a model with Stribeck friction (M2, M4 … M6), "
+            "check the horn",
+        )
+    ]
+
+
+def _release_hint(model: ServoModel, table: _Table, released: NDArray[np.bool_]) -> list[Finding]:
+    speed = np.abs(table.velocity[released])
+    lacking = table.lacking[released]
+    values, errors = _regression(speed[:, None], lacking, table.run[released])
+    effect = float(values[0] * speed.mean())
+    certain = len(np.unique(table.run[released])) < 2 or abs(values[0]) > SIGNIFICANT * errors[0]
+    if abs(effect) < LARGE * table.level or not certain:
+        return []
+    text = "brakes more" if effect > 0 else "brakes less"
+    known = "release_braking" in model.parameters
+    return [
+        Finding(
+            kind="residual_release",
+            severity="note",
+            text=f"after torque off the servo {text} than the model ({1e3 * effect:+.2g} mN·m at mean speed)",
+            remedy="record more lift_and_drop" if known else "fit the command path with release braking",
+        )
+    ]

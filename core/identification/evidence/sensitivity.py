@@ -1,0 +1,309 @@
+"""How the simulated motion answers to each parameter, and what follows for their certainty.
+
+The Jacobian of every simulated position by every free parameter, from central differences at the optimum. Intervals
+are linearised: the residual's variance, spread over as many samples as are independent, through the inverse of JᵀJ. A
+parameter whose 95 % interval would be as wide as its catalogue bounds is not determined by these runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
+from core.identification.request import tunable_parameters
+from core.identification.runs.conditions import missing_conditions
+from core.identification.search.objective import DIVERGED, Batch
+from core.identification.search.prior import catalogue_width
+from core.model import ServoModel
+from core.parameters import Parameter, ParameterSet
+from core.recording import Recording
+from core.simulation import on_grid
+
+Array = NDArray[np.float64]
+
+DIFFERENCE = 1e-6
+"""Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and
+larger ones make trade-offs that are exact seem broken."""
+
+MOST_STEPS = 6_000_000
+"""Simulated for one Jacobian, in as many parts as the model's substeps, which takes a fraction of a second; of more
+recordings a random selection is taken."""
+
+PARTNER_SHARE = 0.05
+"""Of an undetermined direction, from which a parameter counts as one of those that make up for each other."""
+
+TRADED = 0.9
+"""Correlation with others from which a parameter at a bound cannot be told from them."""
+
+SMALLEST = 1e-9
+"""Singular values below this share of the largest are zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """At an optimum: jacobian (n, p) [rad per catalogue interval], residuals [rad] run by run."""
+
+    parameters: tuple[Parameter, ...]
+    widths: Array
+    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    jacobian: Array
+    residuals: tuple[Array, ...]
+    all_seen: bool = True
+    """Whether these are all recordings, not a selection."""
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Candidates whose motions, subtracted, give the Jacobian at a point; a side beyond a bound is left out."""
+
+    widths: Array
+    """Of the catalogue's bounds, (p,) in the parameters' units."""
+    matrix: Array
+    """The point, then each parameter lower and higher, (1 + 2p, p)."""
+    spacing: Array
+    """Between the two, in catalogue intervals, (p,)."""
+
+    @classmethod
+    def at(cls, model: ServoModel, vector: Array, difference: float, widths: Array | None = None) -> Differences:
+        """About values (p,) of a model's free parameters.
+
+        difference: as a share of the catalogue's bounds; widths: of those bounds, where they are known already.
+        """
+        if widths is None:
+            catalogue = tunable_parameters(model.spec, contact=model.contact)
+            widths = np.array([catalogue_width(p, catalogue) for p in model.parameters.free])
+        low, high = model.parameters.bounds().T
+        below, above = np.maximum(vector - difference * widths, low), np.minimum(vector + difference * widths, high)
+        # A parameter between equal bounds, or left at one by rounding, still needs a step.
+        above = np.where(above > below, above, below + difference * widths)
+        count = len(vector)
+        matrix = np.repeat(vector[None], 1 + 2 * count, axis=0)
+        matrix[1 + 2 * np.arange(count), np.arange(count)] = below
+        matrix[2 + 2 * np.arange(count), np.arange(count)] = above
+        return cls(widths, matrix, (above - below) / widths)
+
+    def split(self, residuals: Array) -> tuple[Array, Array]:
+        """Jacobian (n, p), 0 where a simulation ran away, and residuals (n,), of the candidates' (n, 1 + 2p)."""
+        jacobian = (residuals[:, 2::2] - residuals[:, 1::2]) / self.spacing
+        if max(residuals.max(), -residuals.min()) >= DIVERGED:
+            jacobian[(np.abs(residuals[:, 1:]) >= DIVERGED).reshape(len(jacobian), -1, 2).any(axis=2)] = 0.0
+        # A copy: a view would keep the motions of all candidates, of every run.
+        return jacobian, residuals[:, 0].copy()
+
+
+def sensitivity(
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+) -> Sensitivity:
+    """Differences of all positions at a model's values.
+
+    Of recordings that take more than MOST_STEPS to simulate a random selection is taken.
+    """
+    differences = Differences.at(model, model.parameters.vector(), DIFFERENCE)
+    chosen = _selection(recordings, len(differences.matrix))
+    batch = Batch(model, chosen, dt=dt, supply=supply, threads=threads)
+    ends = np.cumsum(batch.samples)
+    jacobian = np.empty((ends[-1], len(differences.widths)))
+
+    def of_run(run: int, residuals: Array) -> Array:
+        jacobian[ends[run] - len(residuals) : ends[run]], residual = differences.split(residuals)
+        return residual
+
+    found = batch.residuals(differences.matrix, of_run)
+    return Sensitivity(
+        parameters=model.parameters.free,
+        widths=differences.widths,
+        jacobian=jacobian,
+        residuals=tuple(found),
+        all_seen=len(chosen) == len(recordings),
+    )
+
+
+def judge(
+    model: ServoModel,
+    initial: ParameterSet,
+    recordings: Sequence[Recording],
+    *,
+    dt: float | None = None,
+    supply: str = "logged",
+    threads: int | None = None,
+    others: Sequence[Array] = (),
+    scatter: Sequence[Array] = (),
+) -> Evidence:
+    """Evidence for a model from the runs it was fitted to; initial: the values its search began with.
+
+    others: other optima (n_free,). Those the runs do not tell from this one, by the ratio of their likelihoods, widen
+    the intervals, so that they hold theirs as well. scatter: where descents (n_free,) ended of a search that did not
+    confirm its best; how far they lie from it is an error of the search, which adds to that of the runs.
+    """
+    options: dict[str, Any] = {"dt": dt, "supply": supply, "threads": threads}
+    found = sensitivity(model, recordings, **options)
+    seen = sum(len(residual) for residual in found.residuals)
+    samples = seen if found.all_seen else sum(on_grid(recording, dt)[0].samples for recording in recordings)
+    floor = model.spec.encoder_step**2 / 12.0
+    residuals = np.concatenate(found.residuals)
+    variance = max(float(residuals @ residuals) / seen, floor)
+    alike = correlation_length(found.residuals)
+    variance_of_mean = variance * alike * seen / samples
+    alone, partners = standard_errors(found, variance_of_mean)
+    errors = alone
+    for other in others:
+        moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
+        excess = _excess(found, moved, model.spec.encoder_step) * samples / (seen * alike)
+        if excess < NORMAL_95**2:
+            theirs, _ = standard_errors(moved, variance_of_mean)
+            errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)
+    if scatter:
+        missed = np.square(np.array(scatter) - model.parameters.vector()).mean(axis=0)
+        errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
+    partners = [known or more for known, more in zip(partners, _opened(found, alone, errors), strict=True)]
+    certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
+    return Evidence(
+        parameters=tuple(
+            ParameterEvidence(
+                name=p.name,
+                symbol=p.symbol,
+                unit=p.unit,
+                value=p.value,
+                initial=initial[p.name].value,
+                lower=p.lower,
+                upper=p.upper,
+                frozen=p.frozen,
+                at_bound=_bound_reached(p),
+                standard_error=certain[p.name][0] if p.name in certain else math.nan,
+                traded_with=certain[p.name][1] if p.name in certain else (),
+            )
+            for p in model.parameters.values()
+        ),
+        conditions=missing_conditions(model, recordings),
+        noise=math.sqrt(variance),
+        samples=samples,
+        independent=samples / alike,
+    )
+
+
+def correlation_length(residuals: Sequence[Array]) -> float:
+    """How many neighbouring samples count as one, at least 1: 1 + 2·Σρ_k, summed to five times itself (Sokal 1997)."""
+    longest = max(len(residual) for residual in residuals)
+    total = np.zeros(longest)
+    for residual in residuals:
+        size = 1 << (2 * len(residual) - 1).bit_length()
+        spectrum = np.fft.rfft(residual, size)
+        total[: len(residual)] += np.fft.irfft(spectrum * np.conj(spectrum), size)[: len(residual)]
+    if not total[0] > 0.0:
+        return 1.0
+    lengths = 2.0 * np.cumsum(total / total[0]) - 1.0
+    enough = np.arange(longest) >= 5.0 * lengths
+    return float(max(1.0, lengths[int(enough.argmax()) if enough.any() else -1]))
+
+
+def standard_errors(found: Sensitivity, variance: float) -> tuple[list[float], list[tuple[str, ...]]]:
+    """Standard errors in the parameters' units, and the symbols that each parameter is traded with, where it is not
+    determined or lies at a bound.
+
+    variance: of the residuals [rad²], as many times as large as samples count as one.
+    """
+    jacobian = found.jacobian
+    count = jacobian.shape[1]
+    _, found_values, directions = np.linalg.svd(np.linalg.qr(jacobian, mode="r"), full_matrices=True)
+    singular = np.zeros(count)
+    singular[: len(found_values)] = found_values
+    with np.errstate(divide="ignore"):
+        spread = np.where(singular > SMALLEST * singular[0], variance / singular**2, np.inf)
+    wide = (0.5 / NORMAL_95) ** 2
+    shares = directions**2
+    with np.errstate(invalid="ignore"):
+        # One row a direction: what it adds to each parameter's variance.
+        added = np.where(shares > SMALLEST, shares * spread[:, None], 0.0)
+    scaled = added.sum(axis=0)
+    alone = variance / np.maximum((jacobian**2).sum(axis=0), np.finfo(np.float64).tiny)
+    errors: list[float] = []
+    partners: list[tuple[str, ...]] = []
+    for place, width in enumerate(found.widths):
+        if scaled[place] <= wide:
+            errors.append(float(width * math.sqrt(scaled[place])))
+            partners.append(_correlated(found, directions, spread, place) if found.parameters[place].at_bound else ())
+            continue
+        errors.append(math.inf)
+        partners.append(() if alone[place] > wide else _partners(found, shares, added, place))
+    return errors, partners
+
+
+def deviance_factor(residuals: Array, scale: float) -> float:
+    """What a rise of the smooth loss [rad], summed over samples, is multiplied by to be χ² at the optimum, were all
+    samples independent: whatever the residuals (n,) [rad] are distributed like (Heritier and Ronchetti 1994).
+
+    scale: ε of the loss [rad].
+    """
+    size = np.sqrt(residuals**2 + scale**2)
+    slope, curvature = np.mean((residuals / size) ** 2), np.mean(scale**2 / size**3)
+    return 2.0 * float(curvature / max(slope, np.finfo(np.float64).tiny))
+
+
+def _excess(found: Sensitivity, other: Sensitivity, scale: float) -> float:
+    """Twice the logarithm of the likelihoods' ratio, were all samples independent: that of the smooth loss."""
+    ours, theirs = (np.sqrt(np.concatenate(s.residuals) ** 2 + scale**2) for s in (found, other))
+    return deviance_factor(np.concatenate(found.residuals), scale) * float(np.sum(theirs - ours))
+
+
+def _wide_enough(
+    errors: Sequence[float], theirs: Sequence[float], excess: float, apart: Array, widths: Array
+) -> list[float]:
+    """Standard errors whose intervals hold what is left of another optimum's, infinite beyond half of the bounds."""
+    share = math.sqrt(1.0 - max(excess, 0.0) / NORMAL_95**2)
+    return _at_most_half(np.maximum(errors, np.abs(apart) / NORMAL_95 + share * np.array(theirs)), widths)
+
+
+def _at_most_half(errors: Array, widths: Array) -> list[float]:
+    """Standard errors, infinite where the interval is wider than that of the catalogue."""
+    return np.where(NORMAL_95 * errors > 0.5 * widths, np.inf, errors).tolist()
+
+
+def _opened(found: Sensitivity, before: Sequence[float], after: Sequence[float]) -> list[tuple[str, ...]]:
+    """Per parameter, the symbols of the other ones that only other optima leave open, if it is one of them itself."""
+    opened = [
+        p.symbol if math.isfinite(b) and not math.isfinite(a) else ""
+        for p, b, a in zip(found.parameters, before, after, strict=True)
+    ]
+    return [tuple(other for other in opened if other and other != symbol) if symbol else () for symbol in opened]
+
+
+def _partners(found: Sensitivity, shares: Array, added: Array, place: int) -> tuple[str, ...]:
+    """Symbols of the parameters that make up for a change of one: those of the direction that leaves it most open."""
+    # Of directions that are entirely open, the one it has the largest share in.
+    candidates = np.flatnonzero(added[:, place] == added[:, place].max())
+    direction = shares[candidates[shares[candidates, place].argmax()]]
+    return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and direction[i] >= PARTNER_SHARE)
+
+
+def _correlated(found: Sensitivity, directions: Array, spread: Array, place: int) -> tuple[str, ...]:
+    """Symbols of the parameters whose estimates are closely correlated with that of one that is determined."""
+    known = np.isfinite(spread)
+    covariance = (directions[known].T * spread[known]) @ directions[known]
+    size = np.sqrt(np.maximum(np.diag(covariance), np.finfo(np.float64).tiny))
+    close = np.abs(covariance[place]) > TRADED * size[place] * size
+    return tuple(p.symbol for i, p in enumerate(found.parameters) if i != place and close[i])
+
+
+def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
+    """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
+    order = np.random.default_rng(0).permutation(len(recordings)).tolist()
+    steps = np.cumsum([recordings[i].samples * variants for i in order])
+    count = max(1, int((steps <= MOST_STEPS).sum()))
+    return [recordings[i] for i in sorted(order[:count])]
+
+
+def _bound_reached(parameter: Parameter) -> str:
+    if not parameter.at_bound:
+        return ""
+    return "lower" if parameter.value - parameter.lower <= parameter.upper - parameter.value else "upper"

@@ -1,0 +1,131 @@
+"""Which recording would help most, as data and in words; `design` computes it.
+
+Nothing here loads the compiler, so that proposals travel to the window's process.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core.identification.choice.words import listed
+from core.plan import Cell, GridPlan
+from core.recording import Recording
+
+SMALL_SHRINKING = 1.2
+"""Factor below which nobody would call an interval narrower."""
+
+HALVED = 1.7
+"""Factor from which on an interval counts as halved, and a parameter that was open as pinned down."""
+
+STILL_OPEN = 0.999
+"""Of the catalogue's half interval, from which on an interval says no more than the catalogue does."""
+
+MOST_NAMED = 4
+
+INTERVAL = "the interval of"
+
+_SHARES = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Narrowing:
+    """What one recording is expected to do to one parameter's 95 % interval; SI units."""
+
+    name: str
+    symbol: str
+    unit: str
+    widest: float
+    """Half the catalogue's interval: an interval as wide as that is open."""
+    before: float
+    """Half width without the recording."""
+    after: float
+    """Half width with it."""
+
+    @property
+    def factor(self) -> float:
+        """By how much the interval shrinks, at least 1."""
+        return max(1.0, self.before / self.after) if self.after > 0.0 else math.inf
+
+    @property
+    def told(self) -> bool:
+        """Whether nothing but the catalogue bounds it before, and something does after."""
+        return self.before >= STILL_OPEN * self.widest and self.factor >= HALVED
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {**self.__dict__, "factor": self.factor}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """A recording to make, and what it is worth after those proposed before it."""
+
+    cell: Cell
+    nats: float
+    """Expected information gain: logarithm of the factor by which the joint interval's volume shrinks."""
+    narrowings: tuple[Narrowing, ...]
+    """Of every free parameter, in the model's order."""
+
+    @property
+    def factor(self) -> float:
+        """By how much the volume of the joint 95 % interval shrinks."""
+        return math.exp(min(self.nats, 700.0))
+
+    @property
+    def foremost(self) -> tuple[Narrowing, ...]:
+        """The parameters to name: those open so far, then those whose intervals shrink most; empty when none does."""
+        shrunk = [n for n in self.narrowings if n.factor >= SMALL_SHRINKING]
+        enough = max((math.sqrt(n.factor) for n in shrunk), default=1.0)
+        named = [n for n in shrunk if n.told or n.factor >= enough]
+        return tuple(sorted(named, key=lambda n: (not n.told, -n.factor))[:MOST_NAMED])
+
+    @property
+    def words(self) -> str:
+        """What it pins down: "halves the interval of K_m and k_t"."""
+        found = self.foremost
+        if not found:
+            return "hardly narrows any interval"
+        told = [n for n in self.narrowings if n.told]
+        if len(told) > MOST_NAMED:
+            most = listed([n.symbol for n in found])
+            return f"pins down {len(told)} of {len(self.narrowings)} parameters, open so far, most of all {most}"
+        groups: dict[str, list[str]] = {}
+        for narrowing in found:
+            groups.setdefault(_verb(narrowing), []).append(narrowing.symbol)
+        text = "; ".join(verb.format(listed(symbols)) for verb, symbols in groups.items())
+        head, interval, tail = text.partition(INTERVAL)
+        return head + interval + tail.replace(INTERVAL, "that of")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            **self.cell.__dict__,
+            "nats": self.nats,
+            "volume_factor": self.factor,
+            "words": self.words,
+            "parameters": [narrowing.to_json() for narrowing in self.narrowings],
+        }
+
+
+def candidate_cells(plan: GridPlan, recordings: Sequence[Recording] = ()) -> tuple[Cell, ...]:
+    """Every combination of a grid's axes once, in the plan's order, without those that are recorded already."""
+    recorded = {
+        Cell(run.bench.length, run.bench.mass, run.settings.kp, run.trajectory, 1).condition for run in recordings
+    }
+    return tuple(cell for cell in plan.cells() if cell.repetition == 1 and cell.condition not in recorded)
+
+
+def _verb(narrowing: Narrowing) -> str:
+    if narrowing.told:
+        return "pins down {}, open so far"
+    factor = narrowing.factor
+    if factor < HALVED:
+        return f"narrows {INTERVAL} {{}} by " + ("a sixth" if factor < 1.3 else "a third")
+    if factor < 2.5:
+        return f"halves {INTERVAL} {{}}"
+    nearest = min(_SHARES, key=lambda share: abs(math.log(share / factor)))
+    share = _SHARES[nearest] if factor < 14.0 else "less than a tenth"
+    return f"cuts {INTERVAL} {{}} to {share}"

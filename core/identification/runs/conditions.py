@@ -1,0 +1,151 @@
+"""What a set of runs can tell: runs no fit can use, and conditions that are missing.
+
+A richer model needs richer runs: load-dependent friction is told from Coulomb friction by another load, gain and
+back-EMF by another gain and by speed, braking by the moments the motor is released.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from core.catalogue import load_servo
+from core.errors import IdentificationError
+from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.model import ServoModel
+from core.recording import MOTOR_CHANNELS, Recording
+from core.studies.compliant.elastic import ACTUATORS
+from core.words import counted
+
+FEWEST_SAMPLES = 20
+"""A run with fewer samples says nothing about motion."""
+
+IMPOSSIBLE_SPEED = 5.0
+"""In no-load speeds: what a reading that jumps by more would need is an error of the reading."""
+
+SLOW = 0.15
+"""Of the no-load speed: runs that stay below it hardly see back-EMF and viscous friction."""
+
+FEW_RUNS = 3
+
+
+class UnusableRuns(IdentificationError):
+    """Runs that would spoil any fit."""
+
+    def __init__(self, message: str, runs: Sequence[str]) -> None:
+        super().__init__(message)
+        self.runs = tuple(runs)
+        """Their ids."""
+
+    def __reduce__(self):
+        return UnusableRuns, (str(self), self.runs)
+
+
+class DivergingError(IdentificationError):
+    """A simulation that leaves the finite numbers on every run, wherever the search begins."""
+
+
+def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> IdentificationRequest:
+    """The request for these recordings: a supply voltage that was measured has sagged already, and the usual command
+    path needs no term for it."""
+    measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
+    if not measured or request.command_path != DEFAULT_COMMAND_PATH:
+        return request
+    return replace(request, command_path=tuple(term for term in DEFAULT_COMMAND_PATH if term != "supply_sag"))
+
+
+def unused_channels(recordings: Sequence[Recording]) -> list[str]:
+    """Channels measured at the motor, which a fit of positions does not use."""
+    return [name for name in MOTOR_CHANNELS if any(name in (*run.channels, *run.unread) for run in recordings)]
+
+
+def require_own_motor(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs in which another actuator moved the shaft: no servo model is true of them."""
+    driven = {r.id: r.settings.actuator for r in recordings if r.settings.actuator is not None}
+    if not driven:
+        return
+    run, name = next(iter(driven.items()))
+    if name in ACTUATORS:
+        what, remedy = f"a {ACTUATORS[name].title}", "use bench compliant identify for these"
+    else:
+        what, remedy = f"a {str(name).title()} Servo", "use bench webots fit for these"
+    more = f" ({counted(len(driven) - 1, 'more run')} like it)" if len(driven) > 1 else ""
+    own = f"not of the {recordings[0].settings.servo}'s own motor"
+    raise UnusableRuns(f"run {run} is of {what}, {own}{more}; leave it out, or {remedy}", list(driven))
+
+
+def as_own_motor(recording: Recording) -> Recording:
+    """The run as if the servo's own motor had made it, to see how far a servo model is from another actuator."""
+    return replace(recording, settings=replace(recording.settings, actuator=None, preset=None))
+
+
+def check_runs(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs that are too short, jump as no servo can, or are of another actuator."""
+    require_own_motor(recordings)
+    check_motion(recordings)
+
+
+def check_motion(recordings: Sequence[Recording]) -> None:
+    """Raise UnusableRuns naming the runs that are too short or whose position jumps as no servo can."""
+    faults = {recording.id: fault for recording in recordings if (fault := _fault(recording))}
+    if not faults:
+        return
+    first, fault = next(iter(faults.items()))
+    more = f" ({counted(len(faults) - 1, 'more run')} like it)" if len(faults) > 1 else ""
+    raise UnusableRuns(f"run {first} {fault}{more}; leave it out, or trim it to its good part", list(faults))
+
+
+def _fault(recording: Recording) -> str:
+    if recording.samples < FEWEST_SAMPLES:
+        return f"has {counted(recording.samples, 'sample')}, too few to fit to (at least {FEWEST_SAMPLES})"
+    spec = load_servo(recording.settings.servo)
+    # Times jitter: a step counts as no shorter than is usual in the run.
+    steps = np.maximum(np.diff(recording.time), float(np.median(np.diff(recording.time))))
+    jumps = np.abs(np.diff(recording.position))
+    possible = IMPOSSIBLE_SPEED * spec.no_load_speed * steps + 4.0 * spec.encoder_step
+    worst = int(np.argmax(jumps / possible))
+    if jumps[worst] > possible[worst]:
+        return (
+            f"jumps by {jumps[worst]:.3g} rad within {1e3 * steps[worst]:.3g} ms at {recording.time[worst]:.3g} s, "
+            "faster than the servo can turn"
+        )
+    return ""
+
+
+def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """What these runs lack to determine a model, each with the remedy; empty when nothing is missed."""
+    free = {p.name: p.symbol for p in model.parameters.free}
+    found = []
+    if len(recordings) < FEW_RUNS:
+        count = counted(len(recordings), "run")
+        found.append(f"fitted to {count} only: record the four trajectories at several loads and gains")
+    loads = {(r.bench.inertia, r.bench.gravity_torque) for r in recordings}
+    by_load = _symbols(free, "load_friction_", "armature")
+    if len(loads) == 1 and by_load:
+        found.append(f"every run has the same load: record with another mass or length, for {by_load}")
+    if len({r.settings.kp for r in recordings}) == 1 and {"kt", "R"} & set(free):
+        by_gain = _symbols(free, "kt", "R", "error_gain_ratio")
+        found.append(f"every run has the same gain: record with another kp, for {by_gain}")
+    if "release_braking" in free and all(bool(r.torque_enable.all()) for r in recordings):
+        found.append(f"no run releases the torque: record lift_and_drop, for {free['release_braking']}")
+    fastest = max(_speed(r) for r in recordings)
+    limit = model.spec.no_load_speed
+    by_speed = _symbols(free, "friction_viscous", "kt")
+    if fastest < SLOW * limit and by_speed:
+        found.append(
+            f"no run is faster than {fastest:.2g} rad/s, {100 * fastest / limit:.2g} % of the no-load speed: "
+            f"record sin_time_square, for {by_speed}"
+        )
+    return tuple(found)
+
+
+def _symbols(free: dict[str, str], *prefixes: str) -> str:
+    """Symbols of the free parameters whose names begin so, e.g. "K_m, K_e"."""
+    return ", ".join(symbol for name, symbol in free.items() if name.startswith(prefixes))
+
+
+def _speed(recording: Recording) -> float:
+    """A speed that is reached but for single readings [rad/s]."""
+    return float(np.percentile(np.abs(np.gradient(recording.position, recording.time)), 99.0))

@@ -1,0 +1,291 @@
+"""The objective: how far a population of candidates is from a set of recordings.
+
+Recordings of any length and sampling are laid out once, end to end; a population is then scored by a few calls into
+the kernel, spread over threads. Each recording's sum is written to its own place and added up in a fixed order, so
+that the result does not depend on the number of threads, bit for bit.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.actuator import setup_row
+from core.errors import IdentificationError
+from core.identification.request import METRICS
+from core.identification.runs.conditions import require_own_motor
+from core.identification.search.prior import Prior
+from core.kernel.layout import Setup
+from core.kernel.population import LANES, SUMS, population_kernel
+from core.model import ServoModel
+from core.recording import Recording
+from core.simulation import held_commands, initial_velocity, on_grid
+from core.smoothing import savitzky_golay
+
+Array = NDArray[np.float64]
+S = TypeVar("S")
+T = TypeVar("T")
+
+NO_PRIOR = Prior()
+
+VELOCITY_WEIGHT = 0.02
+"""Share of the velocity's mean absolute error in "mae_velocity" [s]."""
+
+CHUNKS_PER_THREAD = 4
+"""Work is dealt out in this many portions a thread, so that an uneven machine does not leave one waiting."""
+
+SMOOTHING = 0.05
+"""Over which the velocity is taken that a shaft is put back with [s]."""
+
+DIVERGED = 1e3
+"""No residual is larger, however far a simulation runs away [rad]."""
+
+CHECKED_SUBSTEPS = 10
+"""How much finer than the fit the comparison run is, whose difference states the discretisation error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Errors of candidates on recordings: mae, rmse [rad] and velocity_mae [rad/s], each (n_recordings, n)."""
+
+    mae: Array
+    rmse: Array
+    velocity_mae: Array
+
+    def combined(self, metric: str) -> Array:
+        """One number a candidate, (n,): the mean over recordings of the metric."""
+        if metric == "mae":
+            return self.mae.mean(axis=0)
+        if metric == "rmse":
+            return np.sqrt((self.rmse**2).mean(axis=0))
+        if metric == "mae_velocity":
+            return self.mae.mean(axis=0) + VELOCITY_WEIGHT * self.velocity_mae.mean(axis=0)
+        raise IdentificationError(f"no metric {metric!r}; there are {', '.join(METRICS)}")
+
+
+def available_threads() -> int:
+    """Processors this program may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def measured_velocity(recording: Recording) -> Array:
+    """Velocity by central differences of the measured position, (n,) rad/s: servos report theirs late."""
+    velocity = np.gradient(recording.position, recording.time)
+    velocity[0] = initial_velocity(recording)
+    return velocity
+
+
+def _joined(parts: list[NDArray[Any]]) -> Array:
+    """Arrays one behind the other; the list is emptied, so that nothing is held twice."""
+    whole = np.concatenate(parts).astype(np.float64, copy=False)
+    parts.clear()
+    return whole
+
+
+class Batch:
+    """Recordings ready to be simulated for many candidates at once."""
+
+    def __init__(
+        self,
+        model: ServoModel,
+        recordings: Sequence[Recording],
+        *,
+        dt: float | None = None,
+        supply: str = "logged",
+        threads: int | None = None,
+        prior: Prior = NO_PRIOR,
+    ) -> None:
+        """model: what its free parameters are and how it is simulated; dt [s]: grid, None keeps regular ones; prior:
+        what values cost beside the errors, see `prior_costs`.
+
+        Raises IdentificationError for no recordings or recordings of another servo or actuator.
+        """
+        if not recordings:
+            raise IdentificationError("no recordings to compare with; record or import some")
+        require_own_motor(recordings)
+        others = sorted({r.settings.servo for r in recordings} - {model.servo})
+        if others:
+            raise IdentificationError(f"these are recordings of {', '.join(others)}, the model is of {model.servo}")
+        self.model = model
+        self.prior = prior
+        self.ids = tuple(recording.id for recording in recordings)
+        # Of each run on its grid only what is simulated is kept: of many all channels would be most of the memory.
+        parts: list[tuple[NDArray[Any], ...]] = []
+        steps: list[float] = []
+        substeps: list[int] = []
+        setups: list[Array] = []
+        for recording in recordings:
+            run, step = on_grid(recording, dt)
+            n = model.steps_between(step)
+            steps.append(step)
+            substeps.append(n)
+            setups.append(setup_row(model.control, run.bench, run.settings, step / n))
+            commands = held_commands(recording, run, step, n, supply)
+            told = (commands.goal, commands.lasts, commands.enable, commands.supply)
+            parts.append((*told, run.position, measured_velocity(run)))
+        goals, lasts, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
+        del parts
+        self.samples = np.array([len(position) for position in positions])
+        self.steps = tuple(steps)
+        self._substeps = np.array(substeps)
+        self._first_step = np.cumsum(self.samples * self._substeps) - self.samples * self._substeps
+        self._setups = np.array(setups)
+        self._first = np.cumsum(self.samples) - self.samples
+        self._resets = np.zeros_like(self.samples)
+        self._goal = _joined(goals)
+        self._lasts = _joined(lasts)
+        self._enable = _joined(enables)
+        self._supply = _joined(supplies)
+        self._position = _joined(positions)
+        self._velocity = _joined(velocities)
+        full = any(model.needs_full_step(recording.settings) for recording in recordings)
+        self._kernel = population_kernel(model.control.kernel_law, full, model.kernel_contact, model.leapfrog)
+        self._threads = available_threads() if threads is None else max(1, threads)
+        self._dealt: dict[int, list[NDArray[np.int64]]] = {}
+        self.spared = 0
+        """Threads left to others from the next scores on; the scores are the same."""
+
+    def selection(self, most_samples: int) -> Batch:
+        """These runs, or the same random ones each time of more than so many samples."""
+        order = np.random.default_rng(0).permutation(len(self.samples))
+        count = max(1, int((np.cumsum(self.samples[order]) <= most_samples).sum()))
+        chosen = np.sort(order[:count])
+        some = copy.copy(self)
+        some.ids = tuple(self.ids[i] for i in chosen)
+        some.steps = tuple(self.steps[i] for i in chosen)
+        some.samples, some._first, some._resets = self.samples[chosen], self._first[chosen], self._resets[chosen]
+        some._setups = self._setups[chosen]
+        some._substeps, some._first_step = self._substeps[chosen], self._first_step[chosen]
+        some._dealt = {}
+        return some
+
+    def in_pieces(self, duration: float) -> Batch:
+        """These runs with the shaft put back to where it was measured every so often [s] (multiple shooting)."""
+        cut = copy.copy(self)
+        cut._resets = np.array([max(1, round(duration / step)) for step in self.steps])
+        cut._velocity = self._smoothed_velocity()
+        return cut
+
+    def shifted(self, angles: Array, supplies: Array) -> Batch:
+        """These runs with each load turned by an angle [rad] and each supply raised [V], both (n_recordings,)."""
+        moved = copy.copy(self)
+        moved._setups, moved._supply = self._setups.copy(), self._supply.copy()
+        moved._setups[:, Setup.ANGLE_OFFSET] += angles
+        for first, samples, n, rise in zip(self._first_step, self.samples, self._substeps, supplies, strict=True):
+            moved._supply[first : first + samples * n] += rise
+        return moved
+
+    def _smoothed_velocity(self) -> Array:
+        """Velocity that a shaft is put back with, (N,) rad/s: the slope of parabolas through a few samples."""
+        velocity = self._velocity.copy()
+        for first, samples, step in zip(self._first, self.samples, self.steps, strict=True):
+            length = min(2 * max(1, round(0.5 * SMOOTHING / step)) + 1, samples - 1 + samples % 2)
+            if length > 2:
+                part = slice(first, first + samples)
+                velocity[part] = savitzky_golay(self._position[part], length, 2, derivative=1, step=step)
+        return velocity
+
+    @property
+    def total_samples(self) -> int:
+        """Samples of all recordings."""
+        return int(self.samples.sum())
+
+    def _deal(self, threads: int) -> list[NDArray[np.int64]]:
+        """Portions of recordings of nearly equal length, the longest first."""
+        count = 1 if threads == 1 else min(len(self.samples), CHUNKS_PER_THREAD * threads)
+        loads = np.zeros(count)
+        portions: list[list[int]] = [[] for _ in range(count)]
+        for recording in np.argsort(-self.samples, kind="stable"):
+            lightest = int(np.argmin(loads))
+            portions[lightest].append(int(recording))
+            loads[lightest] += self.samples[recording]
+        return [np.array(portion) for portion in portions]
+
+    def prior_costs(self, matrix: Array) -> Array:
+        """What the prior adds to a mean error of candidates (n, n_free), (n,) [rad]."""
+        return self.prior.costs([p.name for p in self.model.parameters.free], matrix)
+
+    def scores(self, matrix: Array | None = None) -> Scores:
+        """Simulate candidates, matrix (n, n_free) in the order of the model's free parameters; None: the model."""
+        rows, count = self._padded(matrix)
+        sums = np.empty((len(self.samples), len(rows), SUMS))
+        nothing = np.empty((0, len(rows)))
+        threads = max(1, self._threads - self.spared)
+        if threads not in self._dealt:
+            self._dealt[threads] = self._deal(threads)
+        _spread(threads, lambda chosen: self._simulate(rows, chosen, sums, nothing), self._dealt[threads])
+        mean = sums[:, :count] / self.samples[:, None, None]
+        return Scores(mae=mean[:, :, 0], rmse=np.sqrt(mean[:, :, 1]), velocity_mae=mean[:, :, 2])
+
+    def residuals(self, matrix: Array | None, take: Callable[[int, Array], T]) -> list[T]:
+        """What `take(run, residuals)` makes of each run, in their order; it is called by several threads.
+
+        Residuals are the candidates' positions less the measured ones, (samples, n) [rad], at most DIVERGED. Matrix as
+        for `scores`.
+        """
+        rows, count = self._padded(matrix)
+        sums = np.empty((len(self.samples), len(rows), SUMS))
+
+        def simulate(run: int) -> T:
+            motions = np.empty((self.samples[run], len(rows)))
+            self._simulate(rows, np.array([run]), sums, motions)
+            motions -= self.measured(run)[:, None]
+            # Most never run away, and the sum of squares tells at a fraction of the cost.
+            if not sums[run, :, 1].max() < DIVERGED**2:
+                motions = np.clip(np.nan_to_num(motions, nan=DIVERGED), -DIVERGED, DIVERGED)
+            return take(run, motions[:, :count])
+
+        return _spread(max(1, self._threads - self.spared), simulate, range(len(self.samples)))
+
+    def measured(self, run: int) -> Array:
+        """Measured positions of a run on its grid, (samples,) [rad]."""
+        return self._position[self._first[run] : self._first[run] + self.samples[run]]
+
+    def _padded(self, matrix: Array | None) -> tuple[Array, int]:
+        """Rows of the candidates, filled up to whole lanes with the last one, and how many are wanted."""
+        rows = self.model.rows(matrix)
+        count = len(rows)
+        return np.concatenate([rows, np.repeat(rows[-1:], -count % LANES, axis=0)]), count
+
+    def _simulate(self, rows: Array, chosen: NDArray[np.int64], sums: Array, motions: Array) -> None:
+        self._kernel(
+            rows,
+            self._setups,
+            chosen,
+            self._first,
+            self.samples,
+            self._substeps,
+            self._first_step,
+            self._resets,
+            self._goal,
+            self._lasts,
+            self._enable,
+            self._supply,
+            self._position,
+            self._velocity,
+            sums,
+            motions,
+        )
+
+
+_POOLS: dict[int, ThreadPoolExecutor] = {}
+
+
+def _spread(threads: int, work: Callable[[S], T], portions: Sequence[S]) -> list[T]:
+    """Results of the portions in their order."""
+    if threads == 1:
+        return [work(portion) for portion in portions]
+    return list(_pool(threads).map(work, portions))
+
+
+def _pool(threads: int) -> ThreadPoolExecutor:
+    if threads not in _POOLS:
+        _POOLS[threads] = ThreadPoolExecutor(threads, thread_name_prefix="kernel")
+    return _POOLS[threads]

@@ -1,0 +1,254 @@
+"""The record of a search: an Optuna study in a journal file beside the result, or in a storage of one's own.
+
+One trial is one generation: its parameters and value are those of the generation's best candidate, its attributes
+hold every candidate's value. The journal is written by a thread of its own, off the search's path; the study opens in
+optuna-dashboard, and a search that was stopped is resumed from it by telling the recorded values again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import optuna
+from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.trial import TrialState
+
+from core.errors import IdentificationError
+from core.identification.request import IdentificationRequest, search_template
+from core.model import ServoModel
+from core.parameters import Parameter
+from core.recording import Recording
+from core.sealed import SEAL, is_broken, sealed
+from core.simulation import sampling_interval
+
+if TYPE_CHECKING:
+    from core.identification.search.search import Generation
+
+JOURNAL = "study.journal"
+"""File name of the journal in a result folder."""
+
+JOURNAL_SCHEME = "journal:///"
+"""Begins the address of a journal file; what follows is its path."""
+
+_VALUES = "values"
+_SETTINGS = "settings"
+
+
+def open_storage(url: str) -> BaseStorage:
+    """Open or create the Optuna storage at an address.
+
+    url: "journal:///PATH" for a journal file, which several machines can share over a network file system, or what
+    SQLAlchemy takes, e.g. "sqlite:///PATH" for one machine, "postgresql://USER@HOST/DATABASE" for many (a relative PATH
+    follows three slashes, an absolute one begins with a fourth). Raises IdentificationError when it cannot be used.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    try:
+        if url.startswith(JOURNAL_SCHEME):
+            journal = url.removeprefix(JOURNAL_SCHEME)
+            _check_last_line(Path(journal))
+            return JournalStorage(JournalFileBackend(journal, lock_obj=JournalFileOpenLock(journal)))
+        return RDBStorage(url)
+    except Exception as error:
+        # Which ones there are depends on the database and its driver.
+        raise StorageError(
+            f"{url} cannot be used as a storage of studies: {_first_line(error)}; give journal:///PATH, sqlite:///PATH "
+            "or postgresql://USER@HOST/DATABASE"
+        ) from None
+
+
+class StorageError(IdentificationError):
+    """The studies' storage refused a search or a generation, e.g. on a full disk; the search may go on later."""
+
+
+def mend_journal(path: Path) -> None:
+    """Cut a journal file before its first line that is not whole, which a full disk or a crash leaves behind.
+
+    Optuna would write its next line behind a torn one, and read neither this nor what follows. Raises OSError.
+    """
+    if not path.exists():
+        return
+    lock = JournalFileOpenLock(str(path))
+    lock.acquire()
+    try:
+        whole = 0
+        with path.open("rb") as file:
+            for line in file:
+                if not line.endswith(b"\n") or not _is_json(line):
+                    os.truncate(path, whole)
+                    return
+                whole += len(line)
+    finally:
+        lock.release()
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _check_last_line(journal: Path) -> None:
+    """Raise ValueError for a damaged last line, which optuna takes for one that is being written and passes over."""
+    content = journal.read_bytes() if journal.exists() else b""
+    if content.endswith(b"\n"):
+        json.loads(content[content.rfind(b"\n", 0, -1) + 1 :])
+
+
+def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
+    """Return a study's trials in order; raises IdentificationError for one that is not as it was written."""
+    trials = sorted(study.get_trials(deepcopy=False), key=lambda trial: trial.number)
+    for trial in trials:
+        # Databases keep no order, and trials of earlier versions have no seal.
+        attributes = dict(sorted(trial.user_attrs.items()))
+        value = trial.value if trial.state == TrialState.COMPLETE else None
+        whole = (attributes.get("generation"), attributes.get("value")) == (trial.number, value)
+        if SEAL in attributes and (is_broken(attributes) or not whole):
+            raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
+    return trials
+
+
+class StudyRecord:
+    """One search's study, open for writing; use as a context manager."""
+
+    def __init__(
+        self, storage: str, name: str, parameters: Sequence[Parameter], settings: Mapping[str, Any], resume: bool
+    ) -> None:
+        """storage: its address, see `open_storage`; settings: what the search depends on, compared on resume.
+
+        Raises IdentificationError when the storage cannot be used, or holds another search of that name.
+        """
+        self._parameters = tuple(parameters)
+        self._storage = storage.removeprefix(JOURNAL_SCHEME)
+        try:
+            if storage.startswith(JOURNAL_SCHEME):
+                mend_journal(Path(storage.removeprefix(JOURNAL_SCHEME)))
+        except OSError as error:
+            raise StorageError(f"{storage} cannot be used as a study: {error.strerror or error}") from None
+        opened = open_storage(storage)
+        try:
+            study = optuna.create_study(storage=opened, study_name=name, direction="minimize", load_if_exists=resume)
+        except optuna.exceptions.DuplicatedStudyError:
+            raise IdentificationError(
+                f"{storage} already holds a search {name!r}; choose another folder or resume it"
+            ) from None
+        except Exception as error:
+            raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
+        wanted = dict(settings)
+        stored = study.user_attrs.get(_SETTINGS)
+        if stored is not None and stored != wanted:
+            changed = sorted(k for k in {*stored, *wanted} if stored.get(k) != wanted.get(k))
+            raise IdentificationError(
+                f"{storage} holds a search {name!r} with other settings ({', '.join(changed)}); choose another folder"
+            )
+        if stored is None:
+            try:
+                study.set_user_attr(_SETTINGS, wanted)
+            except Exception as error:
+                raise StorageError(f"{storage} cannot be used as a study: {_first_line(error)}") from None
+        self._study = study
+        try:
+            self.recorded: list[list[float]] = [trial.user_attrs[_VALUES] for trial in generations(study)]
+        except (IdentificationError, KeyError) as error:
+            raise IdentificationError(f"{storage} cannot be resumed: {error}; choose another folder") from None
+        self._queue: queue.SimpleQueue[Generation | None] = queue.SimpleQueue()
+        self._failure: Exception | None = None
+        self._thread = threading.Thread(target=self._write, name="study", daemon=True)
+
+    def __enter__(self) -> StudyRecord:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._queue.put(None)
+        self._thread.join()
+        if self._failure is not None and exception[0] is None:
+            raise StorageError(f"{self._storage}: the study could not be written: {_first_line(self._failure)}")
+
+    def add(self, generation: Generation) -> None:
+        """Record a generation; returns at once."""
+        self._queue.put(generation)
+
+    def _write(self) -> None:
+        distributions: dict[str, optuna.distributions.BaseDistribution] = {
+            p.name: optuna.distributions.FloatDistribution(p.lower, p.upper) for p in self._parameters
+        }
+        count = len(self.recorded) - 1
+        while (generation := self._queue.get()) is not None:
+            if self._failure is not None:
+                continue
+            count += 1
+            values = generation.best.tolist()
+            params = {
+                p.name: min(max(value, p.lower), p.upper) for p, value in zip(self._parameters, values, strict=True)
+            }
+            trial = optuna.trial.create_trial(
+                params=params,
+                distributions=distributions,
+                # A surrogate's values say nothing about the best trial.
+                state=TrialState.PRUNED if generation.surrogate else TrialState.COMPLETE,
+                value=None if generation.surrogate else generation.best_value,
+                user_attrs=sealed(
+                    {
+                        "descent": generation.descent,
+                        "evaluations": generation.evaluations,
+                        "generation": count,
+                        "sigma": generation.sigma,
+                        "value": None if generation.surrogate else generation.best_value,
+                        _VALUES: list(generation.values),
+                    }
+                ),
+            )
+            try:
+                self._study.add_trial(trial)
+            except Exception as error:
+                # A full disk, a database that went away: told when the search ends.
+                self._failure = error
+
+
+class StudyObjective:
+    """What an Optuna study of one's own makes small: a request's metric over recordings [rad].
+
+    Each free parameter is suggested within its bounds under its name, so that trials can be enqueued, sampled and
+    stopped by whatever Optuna offers, by several processes on one storage. `model_of` gives a trial's model.
+    """
+
+    def __init__(self, request: IdentificationRequest, friction: str, recordings: Sequence[Recording]) -> None:
+        """friction: the model; raises IdentificationError for recordings of another servo."""
+        from core.identification.search.objective import Batch
+
+        template = search_template(request, friction)
+        if request.substeps is not None or not template.leapfrog:
+            template = replace(template, dt=sampling_interval(recordings, request.dt))
+        self._template, self._metric = template, request.metric
+        self._batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the parameters that are suggested."""
+        return tuple(parameter.name for parameter in self._template.parameters.free)
+
+    def __call__(self, trial: optuna.Trial) -> float:
+        """Judge the values a trial suggests."""
+        free = self._template.parameters.free
+        vector = np.array([trial.suggest_float(p.name, p.lower, p.upper) for p in free])
+        return float(self._batch.scores(vector[None]).combined(self._metric)[0])
+
+    def model_of(self, values: Mapping[str, float]) -> ServoModel:
+        """The model of a trial's parameters, e.g. of `study.best_params`."""
+        return self._template.with_parameters(self._template.parameters.with_values(dict(values)))
+
+
+def _first_line(error: Exception) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return (text or str(error)).partition("\n")[0] or type(error).__name__

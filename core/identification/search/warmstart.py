@@ -1,0 +1,98 @@
+"""Searching on from an optimum that is known: another set of free parameters, a few more evaluations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.identification.search.objective import Batch
+from core.identification.search.search import search
+from core.identification.search.start import NEUTRAL
+from core.model import ServoModel
+
+Array = NDArray[np.float64]
+
+__all__ = ["NEAR", "NEARER", "NEUTRAL", "Reduction", "reduction", "search_on"]
+
+NEAR, NEARER = 0.5, 0.1
+"""Share of the bounds that is searched around the best known point, first and then."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A search space within a model's: some free parameters held, some tied to others.
+
+    A reduced vector becomes the model's by `fixed + spread @ reduced`: fixed (n_free,) holds the values of held
+    parameters and 0 elsewhere; spread (n_free, n_reduced) is a selection; bounds (n_reduced, 2).
+    """
+
+    fixed: Array
+    spread: Array
+    bounds: Array
+
+    def full(self, reduced: Array) -> Array:
+        """Candidates in the model's free parameters, (p, n_free) of (p, n_reduced)."""
+        return self.fixed + reduced @ self.spread.T
+
+    def reduced(self, full: Array) -> Array:
+        """The nearest candidate of the reduced space, (n_reduced,) of (n_free,); tied parameters are averaged."""
+        shares = self.spread / np.maximum(self.spread.sum(axis=0), 1.0)
+        return np.clip(full @ shares, self.bounds[:, 0], self.bounds[:, 1])
+
+
+def reduction(model: ServoModel, held: dict[str, float], tied: Sequence[tuple[str, str]] = ()) -> Reduction:
+    """Hold free parameters at values, also beyond their bounds, and tie pairs of them to one value."""
+    names = [p.name for p in model.parameters.free]
+    limits = model.parameters.bounds()
+    leader = {second: first for first, second in tied if first in names and second in names}
+    moving = [name for name in names if name not in held and name not in leader]
+    fixed = np.array([held.get(name, 0.0) for name in names])
+    spread = np.zeros((len(names), len(moving)))
+    bounds = np.empty((len(moving), 2))
+    for column, name in enumerate(moving):
+        members = [row for row, other in enumerate(names) if other not in held and leader.get(other, other) == name]
+        spread[members, column] = 1.0
+        bounds[column] = limits[members, 0].max(), limits[members, 1].min()
+    return Reduction(fixed, spread, bounds)
+
+
+def search_on(
+    model: ServoModel,
+    batch: Batch,
+    trials: int,
+    seed: int,
+    *,
+    metric: str = "mae",
+    within: Reduction | None = None,
+    should_stop: Callable[[], bool] | None = None,
+    should_yield: Callable[[], bool] | None = None,
+) -> ServoModel:
+    """The best model found from where this one is, with its free parameters or `within` a reduced space.
+
+    The first half of `trials` evaluations looks NEAR the start, the second NEARER the best of those; the result is
+    never worse than the start. batch: the recordings, made for this model; should_yield: as `identify`.
+    """
+
+    def values(candidates: Array) -> Array:
+        batch.spared = 1 if should_yield is not None and should_yield() else 0
+        return batch.scores(space.full(candidates)).combined(metric)
+
+    space = within or reduction(model, {})
+    best = space.reduced(model.parameters.vector())
+    for share, seed_of_half in ((NEAR, seed), (NEARER, seed + 1)):
+        half = 0.5 * share * (space.bounds[:, 1] - space.bounds[:, 0])
+        box = np.column_stack(
+            [np.maximum(best - half, space.bounds[:, 0]), np.minimum(best + half, space.bounds[:, 1])]
+        )
+        best = search(
+            values,
+            box,
+            [best],
+            max(1, trials // 2),
+            seed_of_half,
+            should_stop=should_stop,
+        ).best
+    return model.with_parameters(model.parameters.with_vector(space.full(best)))

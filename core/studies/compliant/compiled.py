@@ -1,0 +1,219 @@
+"""Compiled twins of `core.studies.compliant.elastic` and `core.studies.compliant.motor` for loops over time.
+
+Everything works on float64 scalars and small arrays; nothing is compiled before it is called. A motor's state is
+(4,): position [rad], velocity [rad/s], the anchor w of its friction [rad], the controller's integral [N·m].
+
+A motion is advanced by kicks (velocities, from torques at the present positions) and drifts (positions, with the new
+velocities), so that springs without damping neither gain nor lose energy in the long run (symplectic Euler). Half a
+drift before and half a drift after a kick make it second-order for the springs; see `core.studies.compliant.joint`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from core.kernel.compilation import kept_on_disk
+from core.studies.compliant.elastic import PIVOT_REACH, Kind
+
+POSITION, VELOCITY, ANCHOR, INTEGRAL = 0, 1, 2, 3
+MOTOR_STATE = 4
+"""Length of a motor's state."""
+
+_OPTIONS = {"error_model": "numpy", "nogil": True}
+_SEA, _AWAS2, _BAVS, _QBMOVE = (int(kind) for kind in (Kind.SEA, Kind.AWAS2, Kind.BAVS, Kind.QBMOVE))
+
+
+@njit(**_OPTIONS)
+def limited(value, limit):
+    """Limit a value to ±limit."""
+    return min(max(value, -limit), limit)
+
+
+@njit(**_OPTIONS)
+def elastic(kind, p, q1, q2, q):
+    """(link, motor_1, motor_2, stiffness) of a `Kind` at angles [rad]: the twin of `elastic_torque`.
+
+    p (8,) from `core.studies.compliant.elastic.constants`; NaN for a kind that is not the seed's.
+    """
+    if kind == _SEA:
+        torque = -p[0] * limited(q - q1, p[1])
+        return torque, -torque, 0.0, p[0]
+    if kind == _AWAS2:
+        spring, lever, radius = p[0], p[1], p[2]
+        pivot = min(max(q2, 0.0), PIVOT_REACH * lever)
+        ratio = lever / radius * pivot / (lever - pivot)
+        gain = 2.0 * spring * ratio * ratio
+        deflection = limited(q - q1, p[3])
+        sine, cosine = math.sin(deflection), math.cos(deflection)
+        torque = -gain * sine * cosine
+        slope = 4.0 * spring * ratio * lever * lever / (radius * (lever - pivot) ** 2)
+        force = -slope * (0.5 * sine * sine + sine * cosine * (q - q1 - deflection))
+        return torque, -torque, force, gain * (2.0 * cosine * cosine - 1.0)
+    if kind == _BAVS:
+        a, b, k, rate = p[0], p[1], p[2], p[3]
+        along_1 = math.exp(rate * limited(q1 - q, p[4]))
+        along_2 = math.exp(rate * limited(q2 - q, p[4]))
+        torque_1 = k * (b * along_1 - a / along_1)
+        torque_2 = k * (a * along_2 - b / along_2)
+        stiffness = rate * k * (b * along_1 + a / along_1 + a * along_2 + b / along_2)
+        return torque_1 + torque_2, -torque_1, -torque_2, stiffness
+    if kind == _QBMOVE:
+        turned_1 = p[0] * limited(q - q1, p[4])
+        turned_2 = p[2] * limited(q - q2, p[4])
+        torque_1 = -p[1] * math.sinh(turned_1)
+        torque_2 = -p[3] * math.sinh(turned_2)
+        stiffness = p[0] * p[1] * math.cosh(turned_1) + p[2] * p[3] * math.cosh(turned_2)
+        # Between the motors, 0 unless they are coupled.
+        between = p[5] * (q1 - q2)
+        return torque_1 + torque_2, -torque_1 - between, -torque_2 + between, stiffness
+    return math.nan, math.nan, math.nan, math.nan
+
+
+@njit(**_OPTIONS)
+def pid_torque(state, reference, gains, h):
+    """Torque the controller asks for [N·m], seed 003 eq. (11), and its integral advanced by h [s].
+
+    state (4,) of the motor, or of anything with a position and a velocity in front; reference [rad]; gains (3,).
+    """
+    error = reference - state[POSITION]
+    state[INTEGRAL] += gains[1] * error * h
+    return gains[0] * error + state[INTEGRAL] - gains[2] * state[VELOCITY]
+
+
+@njit(**_OPTIONS)
+def motor_kick(state, command, spring_torque, constants, h):
+    """Advance a motor's velocity by h [s] at its present position; returns its own torque within the limit [N·m].
+
+    state (4,), changed; command: torque asked for [N·m]; spring_torque: what the springs put on the motor [N·m];
+    constants (8,) from `core.studies.compliant.motor.motor_constants`. Damping is taken at the mean of both velocities.
+    """
+    inertia, damping, max_torque, max_velocity = constants[0], constants[1], constants[2], constants[3]
+    torque = limited(command, max_torque)
+    play = constants[6] / constants[7]
+    state[ANCHOR] = min(max(state[ANCHOR], state[POSITION] - play), state[POSITION] + play)
+    friction = constants[7] * (state[POSITION] - state[ANCHOR])
+    loss = 0.5 * h * damping / inertia
+    velocity = (state[VELOCITY] * (1.0 - loss) + h * (torque + spring_torque - friction) / inertia) / (1.0 + loss)
+    state[VELOCITY] = limited(velocity, max_velocity)
+    return torque
+
+
+@njit(**_OPTIONS)
+def motor_drift(state, constants, h):
+    """Advance a motor's position by h [s] at its velocity; at a position limit it stops dead."""
+    position = state[POSITION] + h * state[VELOCITY]
+    state[POSITION] = min(max(position, constants[4]), constants[5])
+    if position != state[POSITION]:
+        state[VELOCITY] = 0.0
+
+
+@njit(**_OPTIONS)
+def motor_step(state, command, spring_torque, constants, h):
+    """A kick and a drift (seed 003, eqs 7–10): (10) with the new velocity, which the seed's toolbox uses too.
+
+    Arguments and result as `motor_kick`.
+    """
+    torque = motor_kick(state, command, spring_torque, constants, h)
+    motor_drift(state, constants, h)
+    return torque
+
+
+def motor_at(position: float = 0.0, velocity: float = 0.0) -> np.ndarray:
+    """A motor's state with relaxed friction and an empty integral, (4,)."""
+    return np.array([position, velocity, position, 0.0])
+
+
+LINK_NUMBERS = 8
+"""Of a link: inertia, gravity torque, angle offset, damping, friction, and its controller's kp, ki, kd."""
+
+
+def _joint_run(kind, p, rule, motors, links, state, references, powered, external, h, substeps, out):
+    """Advance a joint through all samples; `joint_kernel` describes the arguments."""
+    mode, motor_count = rule
+    springs = mode >= 2
+    driven = mode >= 4
+    inertia, gravity, offset, damping, friction = links[0], links[1], links[2], links[3], links[4]
+    loss = 0.5 * h * damping / inertia
+    half = 0.5 * h
+    moving = motor_count if driven else 0
+    link = state[0]
+    for k in range(len(out)):
+        for part in range(substeps):
+            if springs:
+                for i in range(moving, 2):
+                    state[1 + i, POSITION] = references[k, i]
+            if part == 0:
+                row = out[k]
+                row[:] = math.nan
+                row[0], row[1] = link[POSITION], link[VELOCITY]
+                if springs:
+                    row[2], row[4] = state[1, POSITION], state[2, POSITION]
+                    if driven:
+                        row[3] = state[1, VELOCITY]
+                        row[5] = state[2, VELOCITY] if motor_count == 2 else math.nan
+                    row[6], row[8], row[9], row[7] = elastic(
+                        kind, p, state[1, POSITION], state[2, POSITION], link[POSITION]
+                    )
+            link[POSITION] += half * link[VELOCITY]
+            for i in range(moving):
+                motor_drift(state[1 + i], motors[i], half)
+            if springs:
+                torque, load_1, load_2, _ = elastic(kind, p, state[1, POSITION], state[2, POSITION], link[POSITION])
+            else:
+                load_1 = load_2 = 0.0
+                torque = references[k, 0] if mode == 0 else pid_torque(link, references[k, 0], links[5:8], h)
+                torque *= powered[k]
+                if part == 0:
+                    out[k, 6] = torque
+            for i in range(moving):
+                command = references[k, i]
+                if mode >= 5:
+                    command = pid_torque(state[1 + i], command, motors[i, 8:11], h)
+                command = powered[k] * limited(command, motors[i, 2])
+                applied = motor_kick(state[1 + i], command, load_1 if i == 0 else load_2, motors[i], h)
+                if part == 0:
+                    out[k, 10 + i] = applied
+            torque += external[k] - gravity * math.sin(link[POSITION] + offset)
+            velocity = (link[VELOCITY] * (1.0 - loss) + h * torque / inertia) / (1.0 + loss)
+            link[VELOCITY] = velocity - limited(velocity, h * friction / (inertia * (1.0 + loss)))
+            link[POSITION] += half * link[VELOCITY]
+            for i in range(moving):
+                motor_drift(state[1 + i], motors[i], half)
+        if powered[k] == 0.0:  # a controller that is off must not wind up
+            state[:, INTEGRAL] = 0.0
+
+
+@cache
+def joint_kernel(own: Callable[..., Any] | None = None) -> Callable[..., None]:
+    """The compiled run of one joint; own: a user's compiled springs, in place of `elastic`.
+
+    Its arguments: kind and p of the springs; rule (mode, motors with dynamics); motors (2, 11): constants and gains of
+    each; links (LINK_NUMBERS,); state (3, 4) of link and motors, changed; references (n, 2): what link or motors are
+    told; powered (n,): share of the motors' torque that acts; external (n,): torque on the link [N·m]; h: time of one
+    part of a sample [s]; substeps: parts; out (n, 12): columns JOINT_OUTPUTS of `core.studies.compliant.joint`, before
+    each sample's time.
+
+    Each part is half a drift, a kick, half a drift. All that is compiled stands in this file, so that the disk cache
+    notices every change of it.
+    """
+    if own is None:
+        return kept_on_disk(_joint_run, **_OPTIONS)
+    return njit(**_OPTIONS)(_with_springs(own))
+
+
+def interpreted_joint(springs: Callable[..., tuple[float, float, float, float]]) -> Callable[..., None]:
+    """The same run in Python, for springs (kind, p, q1, q2, q) that are not compiled; some hundred times slower."""
+    return _with_springs(springs)
+
+
+def _with_springs(springs: Callable[..., Any]) -> Callable[..., None]:
+    """The run with other springs under the name it calls them by."""
+    assert isinstance(_joint_run, FunctionType)
+    return FunctionType(_joint_run.__code__, {**_joint_run.__globals__, "elastic": springs}, _joint_run.__name__)

@@ -1,0 +1,201 @@
+"""Recordings of a compliant actuator, ready to be simulated for many candidates: positions and what they are off by.
+
+A run is simulated in operation mode 6 or 3 (seed 003, section 3.2) from where the link was measured first, the motors
+where their controllers hold them against the springs; phases with the torque off are simulated with unpowered motors.
+Commands act from their own times on, and positions are compared at the times of the samples: a read follows its command
+by a moment in which the link moves on, at full speed by more than the noise hides. The loop over time is the compiled
+one of `core.studies.compliant.joint`, which takes some milliseconds a candidate, so that the loop over candidates is
+left to Python's threads.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.errors import IdentificationError, ModelError
+from core.identification.search.objective import DIVERGED, available_threads
+from core.recording import Recording
+from core.simulation import held_commands, initial_velocity, on_grid
+from core.studies.compliant.elastic import constants
+from core.studies.compliant.files import CompliantUnit
+from core.studies.compliant.joint import CompliantJoint, JointKernel, initial_state, safe_substeps
+from core.studies.compliant.modes import Mode
+
+Array = NDArray[np.float64]
+
+MODES = (Mode.SPRING_EQ_PRES, Mode.PID_EQ_PRES)
+"""In which a goal is an equilibrium."""
+ROW = 5e-4
+"""Longest time between two simulated positions [s]: a straight line between them is off by 0.01 mrad at 300 rad/s², and
+so is a command that acts in their middle."""
+COARSER = 4
+"""Steps are so many times longer than `safe_step`, which is fine enough for the energy to stay; positions differ by
+some 0.01 mrad, as the controllers are sampled once a step."""
+FINER = 4
+"""Steps so many times shorter tell what the steps' length makes."""
+_SETTLING = 16
+"""Halfway steps of the motors to where they hold the springs, some 5 mrad away: far below what is measured."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Run:
+    id: str
+    bench: Bench
+    preset: float
+    row: float
+    """Between two simulated positions [s]"""
+    commands: Array
+    """(rows, 2) of the motors [rad; an adjuster in its own unit]"""
+    powered: Array
+    """(rows,) share of the time in which the torque is on"""
+    time: Array
+    """(n,) of the samples, since the first row [s]"""
+    measured: Array
+    """(n,) rad"""
+    velocity: float
+
+
+class CompliantRuns:
+    """Runs of one compliant actuator."""
+
+    def __init__(
+        self,
+        recordings: Sequence[Recording],
+        unit: CompliantUnit,
+        mode: Mode = Mode.PID_EQ_PRES,
+        *,
+        dt: float | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """unit: whose springs and steps all candidates share; mode: one of MODES; dt [s]: None keeps regular grids.
+
+        Raises IdentificationError for no runs, runs of something else, or runs without a stiffness preset.
+        """
+        if not recordings:
+            raise IdentificationError("no recordings to compare with; record some of a compliant actuator")
+        if mode not in MODES:
+            raise IdentificationError(
+                f"a recording's goal is an equilibrium, which mode {int(mode)} is not told; take mode 6 or 3"
+            )
+        self._mode = mode
+        self._runs = [_prepared(recording, unit, dt) for recording in recordings]
+        self._parts = [_parts(unit, run, mode) for run in self._runs]
+        self._threads = available_threads() if threads is None else max(1, threads)
+        self.ids = tuple(run.id for run in self._runs)
+        self.samples = np.array([len(run.measured) for run in self._runs])
+
+    def positions(self, unit: CompliantUnit) -> list[Array]:
+        """Simulated link positions of each run, (n,) rad, not finite where the motion leaves all bounds."""
+        return [self._simulated(unit, run, parts) for run, parts in zip(self._runs, self._parts, strict=True)]
+
+    def residuals(self, units: Sequence[CompliantUnit]) -> list[Array]:
+        """Simulated less measured positions of candidates, per run (samples, candidates) rad, at most DIVERGED."""
+        motions = self._each(units, self.positions)
+        found = []
+        for place, run in enumerate(self._runs):
+            off = np.column_stack([motion[place] for motion in motions]) - run.measured[:, None]
+            found.append(np.clip(np.nan_to_num(off, nan=DIVERGED, posinf=DIVERGED), -DIVERGED, DIVERGED))
+        return found
+
+    def errors(self, unit: CompliantUnit) -> Array:
+        """Mean absolute position error of each run, (n_runs,) rad."""
+        return np.array([np.abs(residuals).mean() for residuals in self.residuals([unit])])
+
+    def finer_for(self, unit: CompliantUnit) -> CompliantRuns:
+        """The same runs in steps no longer than a unit's `safe_step`."""
+        other = copy.copy(self)
+        other._parts = [COARSER * _parts(unit, run, self._mode) for run in self._runs]
+        return other
+
+    def discretisation_error(self, unit: CompliantUnit) -> float:
+        """Mean absolute difference of the positions from those of steps a quarter as long [rad]."""
+        fine = [self._simulated(unit, run, FINER * parts) for run, parts in zip(self._runs, self._parts, strict=True)]
+        return float(np.mean([np.abs(a - b).mean() for a, b in zip(self.positions(unit), fine, strict=True)]))
+
+    def _each(self, units: Sequence[CompliantUnit], work: Callable[[CompliantUnit], list[Array]]) -> list[list[Array]]:
+        if self._threads == 1 or len(units) == 1:
+            return [work(unit) for unit in units]
+        with ThreadPoolExecutor(self._threads) as pool:
+            return list(pool.map(work, units))
+
+    def _simulated(self, unit: CompliantUnit, run: _Run, parts: int) -> Array:
+        joint = unit.joint(run.bench)
+        kernel = JointKernel(joint, self._mode)
+        state = initial_state(joint, self._mode, run.commands[0], float(run.measured[0]), run.velocity)
+        if self._mode.has_motors and run.powered[0]:
+            _hold(joint, state, run.commands[0])
+        rows = len(run.commands)
+        found = kernel.advance(state, run.commands, np.zeros(rows), run.row / parts, parts, run.powered)
+        return np.interp(run.time, run.row * np.arange(rows), found[:, 0])
+
+
+def require_runs_of(recordings: Sequence[Recording], actuator: str) -> None:
+    """Raise IdentificationError for runs that something else made than the compliant actuator of this name."""
+    for recording in recordings:
+        own = recording.settings.actuator
+        if own != actuator:
+            made_by = f"the {recording.settings.servo}'s own motor" if own is None else f"a {own}"
+            remedy = "use bench identify" if own is None else f"take --actuator {own}"
+            raise IdentificationError(
+                f"run {recording.id} is of {made_by}, not of a {actuator}; leave it out, or {remedy}"
+            )
+
+
+def _prepared(recording: Recording, unit: CompliantUnit, dt: float | None) -> _Run:
+    preset = recording.settings.preset
+    if preset is None and unit.actuator.preset_unit:
+        raise IdentificationError(
+            f"run {recording.id} does not say its stiffness preset, which a {unit.actuator.title} needs; leave it out"
+        )
+    try:
+        known = unit.checked_preset(0.0 if preset is None else preset)
+        unit.joint(recording.bench)
+    except ModelError as error:
+        raise IdentificationError(f"run {recording.id}: {error}") from None
+    run, step = on_grid(recording, dt)
+    steps = math.ceil(step / ROW)
+    commands = held_commands(recording, run, step, steps)
+    mean_goal = commands.goal + (1.0 - commands.lasts) * np.diff(commands.goal, append=commands.goal[-1])
+    return _Run(
+        id=recording.id,
+        bench=recording.bench,
+        preset=known,
+        row=step / steps,
+        commands=np.column_stack(unit.actuator.references(mean_goal, known)),
+        powered=commands.enable,
+        time=recording.time - recording.time[0],
+        measured=recording.position.astype(np.float64),
+        velocity=initial_velocity(recording),
+    )
+
+
+def _parts(unit: CompliantUnit, run: _Run, mode: Mode) -> int:
+    return -(-safe_substeps(unit.joint(run.bench), mode, run.row, run.preset) // COARSER)
+
+
+def _hold(joint: CompliantJoint, state: Array, commands: Array) -> None:
+    """Put motors where their controllers hold the springs' load at the link's position, friction relaxed."""
+    actuator = joint.actuator
+    compiled = actuator.compiled_elastic()
+    numbers, kind = constants(actuator), int(actuator.kind)
+    for _ in range(_SETTLING):
+        q1, q2, q = float(state[1, 0]), float(state[2, 0]), float(state[0, 0])
+        if compiled is None:
+            torque = actuator.elastic_torque(q1, q2, q)
+            loads = (float(torque.motor_1), float(torque.motor_2))
+        else:
+            loads = compiled(kind, numbers, q1, q2, q)[1:3]
+        for place in range(actuator.motors):
+            motor, pid = joint.motors[place], joint.pids[place]
+            load = min(max(loads[place], -motor.max_torque), motor.max_torque)
+            if pid.kp > 0.0:
+                state[1 + place, 0] += 0.5 * (commands[place] + load / pid.kp - state[1 + place, 0])
+    state[1 : 1 + actuator.motors, 2] = state[1 : 1 + actuator.motors, 0]

@@ -1,0 +1,129 @@
+"""What a Webots Servo does, as small experiments: the pictures of the help pages, and the window's own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.errors import ModelError
+from core.studies.webots.chain import Chain, single
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.servo import ServoDevice
+from core.studies.webots.trace import Trace, TraceLog
+
+Act = Callable[[float, Chain], object]
+"""Called before each step with its time [s]: what a controller does."""
+Push = Callable[[float], float]
+"""Force on the last body at a time [s]."""
+
+STEP = 0.008
+"""`basicTimeStep` of the experiments [s]."""
+LOAD = Load(inertia=0.01125, gravity_torque=0.736)
+"""0.5 kg at 0.15 m."""
+LIGHT = Load(inertia=0.01125)
+"""The same about a vertical axis."""
+LONGEST = 200_000
+"""Steps of one experiment at most."""
+
+
+def play(chain: Chain, step: float, duration: float, act: Act, push: Push | None = None) -> list[Trace]:
+    """Let a controller act on servos for a while; one trace a servo, the base's first. Raises ModelError."""
+    if not (step > 0.0 and duration > 0.0 and duration / step <= LONGEST):
+        raise ModelError(f"{duration:g} s in steps of {step:g} s are not possible; at most {LONGEST} steps are")
+    log = TraceLog(chain.servos)
+    hand = [0.0] * len(chain.servos)
+    for k in range(math.ceil(duration / step - 1e-9)):
+        now = k * step
+        act(now, chain)
+        if push is not None:
+            hand[-1] = push(now)
+        log.begin(now)
+        chain.step(step, hand)
+        log.end()
+    return log.traces()
+
+
+def position_control() -> list[Trace]:
+    """One target, with and without a limit of the acceleration, and with too little force (3.42.5)."""
+    fields = ServoFields(max_velocity=3.0)
+    kinds = {
+        "no limit": fields,
+        "acceleration 10 rad/s²": replace(fields, acceleration=10.0),
+        "maxForce 0.8 N·m": replace(fields, max_force=0.8),
+    }
+    return [
+        play(single(each, LOAD, name), STEP, 2.0, lambda now, chain: chain.servos[0].set_position(1.2))[0]
+        for name, each in kinds.items()
+    ]
+
+
+def modes() -> list[Trace]:
+    """Position, velocity, force, and position control again (3.42.5–3.42.7)."""
+
+    def act(now: float, chain: Chain) -> None:
+        servo = chain.servos[0]
+        if now < 1.5:
+            servo.set_position(1.0)
+        elif now < 3.0:
+            servo.set_position(math.inf)
+            servo.set_velocity(-2.0)
+        elif now < 4.0:
+            servo.set_force(0.03)
+        else:
+            servo.set_position(0.0)
+            servo.set_velocity(4.0)
+
+    return play(single(ServoFields(acceleration=30.0, max_velocity=4.0), LIGHT, "servo"), STEP, 5.5, act)
+
+
+def limits() -> list[Trace]:
+    """A target beyond the soft limit, then a push that the motor cannot hold, up to the stop (3.42.8)."""
+    fields = ServoFields(
+        max_force=0.5, max_velocity=3.0, min_position=-0.8, max_position=0.8, min_stop=-1.2, max_stop=1.2
+    )
+
+    def act(now: float, chain: Chain) -> None:
+        chain.servos[0].set_position(0.8)
+
+    return play(single(fields, LIGHT, "servo"), STEP, 3.0, act, lambda now: 0.55 if 1.2 <= now < 2.0 else 0.0)
+
+
+def forces() -> list[Trace]:
+    """The rows of Table 3.7, each from 0.8 rad; the motors' target is 0."""
+    passive = ServoFields(max_force=0.0, position=0.8)
+    kinds = {
+        "regular motor": ServoFields(position=0.8, max_velocity=2.0),
+        "spring and damper": replace(passive, spring_constant=0.8, damping_constant=0.03),
+        "damper": replace(passive, damping_constant=0.03),
+        "motor with friction": ServoFields(position=0.8, max_force=0.1, max_velocity=2.0, damping_constant=0.1),
+        "spring without friction": replace(passive, spring_constant=0.8),
+    }
+    found = []
+    for name, fields in kinds.items():
+        chain = single(fields, LIGHT, name)
+        if name == "damper":
+            chain.servos[0].velocity = -3.0
+        found += play(chain, STEP, 3.0, lambda now, chain: chain.servos[0].set_position(0.0))
+    return found
+
+
+def series() -> list[Trace]:
+    """A motor that moves the resting position of a spring and a damper (3.42.11, Fig. 3.28)."""
+    motor = ServoDevice(ServoFields(max_velocity=3.0), "motor")
+    spring = ServoDevice(ServoFields(max_force=0.0, spring_constant=1.5, damping_constant=0.02), "spring and damper")
+
+    def act(now: float, chain: Chain) -> None:
+        chain.servos[0].set_position(1.0 if now < 2.5 else 0.0)
+
+    return play(Chain([motor, spring], [Load(inertia=0.002), LIGHT]), STEP, 5.0, act)
+
+
+EXPERIMENTS: dict[str, tuple[str, Callable[[], list[Trace]]]] = {
+    "position": ("Position control with limits of velocity, acceleration and force", position_control),
+    "modes": ("Position, velocity and force control", modes),
+    "limits": ("Soft limits and hard stops under a push", limits),
+    "forces": ("Motor, spring and damper", forces),
+    "series": ("A motor and a spring in series", series),
+}
+"""Name → title and what gives its traces."""

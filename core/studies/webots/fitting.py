@@ -1,0 +1,264 @@
+"""The node that moves most like given runs: by CMA-ES over populations of nodes, with intervals by Gauss–Newton.
+
+A node's numbers are positive and differ by orders of magnitude, so the search moves their logarithms. It starts at the
+servo's own no-load speed and stall torque and never exceeds them. A number that the runs do not feel keeps the value of
+the start. A servo's gain that is k times another's is a P that is k times as large. Beside the node's own numbers,
+recordings leave open what the servo's own inertia and the error of the bench's angle are; a world has them in its
+Physics nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.studies.webots.fields import Load, ServoFields
+from core.studies.webots.kernel import AT, DIVERGED, ROW, motion_of, population_errors, row_of
+
+Array = NDArray[np.float64]
+
+NODE_NUMBERS = ("control_p", "max_velocity", "max_force", "acceleration", "damping_constant")
+ALL_NUMBERS = (*NODE_NUMBERS, "armature", "angle_offset")
+UNITS = {
+    "control_p": "1/s",
+    "max_velocity": "rad/s",
+    "max_force": "N·m",
+    "acceleration": "rad/s²",
+    "damping_constant": "N·m·s/rad",
+    "armature": "kg·m²",
+    "angle_offset": "rad",
+}
+SPAN = math.log(30.0)
+"""Each number is searched from a thirtieth to thirty times its start."""
+FACTS = ("max_velocity", "max_force")
+"""The start's are the servo's no-load speed and stall torque: no node may be faster or stronger."""
+UNFELT = 1e-3
+"""Relative change of the error below which a number keeps the value of the start."""
+OFFSET_SPAN = 0.2
+"""Largest error of the bench's angle [rad]."""
+POPULATION, GENERATIONS = 16, 50
+SEEDS = (1, 2)
+"""Each search is run with both and the better end is kept: the error has more than one valley."""
+FIRST_STEP = 0.4
+"""Standard deviation of the first generation, of a logarithm."""
+OFFSET_STEP = 0.05
+"""The same of the angle offset, as a share [rad]."""
+PIECE = 1.0
+"""Residuals of pieces of a run of this length are taken to be independent for the intervals [s]."""
+NUDGE = 1e-3
+"""Of a logarithm or of an angle [rad], for derivatives."""
+NORMAL_95 = 1.959964
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FitRun:
+    """One run to move like."""
+
+    id: str
+    load: Load
+    gain: float
+    """What P is multiplied by."""
+    step: float
+    """[s]"""
+    goal: Array
+    """(n,) rad"""
+    enable: Array
+    """(n,) 1 or 0"""
+    measured: Array
+    """Positions, (n,) rad; the node starts at the first"""
+    velocity: float = 0.0
+    """At the start [rad/s]"""
+
+    @property
+    def setup(self) -> Array:
+        """The kernel's numbers of a run."""
+        begin = float(self.measured[0])
+        return np.array([*astuple(self.load), 1.0, self.gain, self.step, begin, self.velocity])
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedNumber:
+    """One number of a fit."""
+
+    name: str
+    unit: str
+    value: float
+    interval: tuple[float, float]
+    """95 %, within the bound; 0 or −∞ to ∞ where the runs do not determine the number"""
+    at_bound: bool
+    """At the servo's own limit, or at the end of the search"""
+
+    @property
+    def determined(self) -> bool:
+        """Return whether the runs determine the number."""
+        return math.isfinite(self.interval[1])
+
+    @property
+    def remark(self) -> str:
+        """Short note for a table: where the number stands and whether the runs determine it; may be empty."""
+        place = ("the servo's own limit" if self.name in FACTS else "end of the search") if self.at_bound else ""
+        return ", ".join(part for part in ("" if self.determined else "not determined", place) if part)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NodeFit:
+    """The node that was found, and how far its motion is from the runs."""
+
+    node: ServoFields
+    armature: float
+    """Of the servo itself, to be added to the load's inertia [kg·m²]"""
+    angle_offset: float
+    """[rad]"""
+    errors: Array
+    """Mean absolute position error of each run [rad]"""
+    evaluations: int
+
+    @property
+    def mean_mrad(self) -> float:
+        """Over the runs [mrad]."""
+        return 1e3 * float(self.errors.mean())
+
+    @property
+    def row(self) -> Array:
+        """For the kernel."""
+        return row_of(self.node, self.armature, self.angle_offset)
+
+
+def run_errors(runs: Sequence[FitRun], rows: Array) -> Array:
+    """Mean absolute position error of candidates (p, len(ROW)) on runs, (runs, p) rad."""
+    samples = np.array([len(run.goal) for run in runs])
+    return population_errors(
+        np.ascontiguousarray(rows),
+        np.array([run.setup for run in runs]),
+        np.cumsum(samples) - samples,
+        samples,
+        np.concatenate([run.goal for run in runs]),
+        np.concatenate([run.enable for run in runs]),
+        np.concatenate([run.measured for run in runs]),
+    )
+
+
+def fit_node(
+    runs: Sequence[FitRun],
+    start: ServoFields,
+    *,
+    names: Sequence[str] = NODE_NUMBERS,
+    armature: float = 0.0,
+    generations: int = GENERATIONS,
+) -> NodeFit:
+    """Search the numbers of these names around a start; the same arguments give the same node.
+
+    start: with the servo's own numbers, of which FACTS are upper bounds; armature: at the start [kg·m²], above 0 if it
+    is searched. 0 generations judge the start.
+    """
+    # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
+    from cmaes import CMA
+
+    begin = row_of(start, armature)
+    logarithmic = np.array([name != "angle_offset" for name in names])
+    places = [AT[name] for name in names]
+
+    def rows_at(points: Array) -> Array:
+        rows = np.repeat(begin[None], len(points), axis=0)
+        for place, column, is_log in zip(places, points.T, logarithmic, strict=True):
+            rows[:, place] = begin[place] * np.exp(column) if is_log else column
+        return rows
+
+    def errors_at(points: Array) -> Array:
+        return run_errors(runs, rows_at(points)).mean(axis=0)
+
+    span = np.where(logarithmic, SPAN, OFFSET_SPAN)
+    highest = np.where([name in FACTS for name in names], 0.0, span)
+    best_point, evaluations = np.zeros(len(names)), 1
+    best_error = float(errors_at(best_point[None])[0])
+    for seed in SEEDS:
+        first = FIRST_STEP * np.where(logarithmic, 1.0, OFFSET_STEP)
+        cma = CMA(
+            np.zeros(len(names)),
+            1.0,
+            bounds=np.column_stack([-span, highest]) / first[:, None],
+            seed=seed,
+            population_size=POPULATION,
+        )
+        for _ in range(generations):
+            asked = np.array([cma.ask() for _ in range(POPULATION)])
+            errors = errors_at(asked * first)
+            evaluations += POPULATION
+            cma.tell(list(zip(asked, errors.tolist(), strict=True)))
+            if errors.min() < best_error:
+                best_error, best_point = float(errors.min()), asked[errors.argmin()] * first
+            if cma.should_stop():
+                break
+    for place in range(len(names)):
+        kept = np.where(np.arange(len(names)) == place, 0.0, best_point)
+        error = float(errors_at(kept[None])[0])
+        if error <= (1.0 + UNFELT) * best_error:
+            best_point, best_error = kept, error
+    best = dict(zip(ROW, rows_at(best_point[None])[0], strict=True))
+    return NodeFit(
+        node=replace(start, **{name: float(best[name]) for name in NODE_NUMBERS}),
+        armature=float(best["armature"]),
+        angle_offset=float(best["angle_offset"]),
+        errors=run_errors(runs, rows_at(best_point[None]))[:, 0],
+        evaluations=evaluations,
+    )
+
+
+def fitted_numbers(
+    fit: NodeFit, start: ServoFields, runs: Sequence[FitRun], names: Sequence[str] = ALL_NUMBERS, armature: float = 0.0
+) -> list[FittedNumber]:
+    """What the runs tell about each number: 95 % intervals from residuals and their derivatives at the fit.
+
+    The covariance is (JᵀJ)⁺·(Σ sₖsₖᵀ)·(JᵀJ)⁺ with the scores sₖ = Jₖᵀrₖ of pieces of PIECE seconds, within which
+    residuals of a motion are not independent. start, armature: where the fit began.
+    """
+    before = row_of(start, armature)
+    jacobian_square, scores = np.zeros((len(names), len(names))), []
+    for run in runs:
+        residual = _residual(fit.row, run)
+        columns = []
+        for name in names:
+            high, low = (_nudged(fit.row, name, sign * NUDGE) for sign in (1.0, -1.0))
+            columns.append((_residual(high, run) - _residual(low, run)) / (2.0 * NUDGE))
+        jacobian = np.column_stack(columns)
+        jacobian_square += jacobian.T @ jacobian
+        length = max(1, round(PIECE / run.step))
+        cuts = np.arange(length, len(residual), length)
+        scores += [j.T @ r for j, r in zip(np.split(jacobian, cuts), np.split(residual, cuts), strict=True)]
+    inverse = np.linalg.pinv(jacobian_square, rcond=1e-10, hermitian=True)
+    spread = np.array(scores)
+    covariance = inverse @ (spread.T @ spread) @ inverse
+    silent = np.diag(jacobian_square) <= 1e-12 * max(float(np.diag(jacobian_square).max()), 1e-300)
+    found = []
+    for i, name in enumerate(names):
+        value = float(fit.row[AT[name]])
+        half = NORMAL_95 * math.sqrt(max(float(covariance[i, i]), 0.0))
+        if silent[i] or half > 2.0 * SPAN:
+            half = math.inf
+        if name == "angle_offset":
+            interval = (value - half, value + half)
+            bound = abs(value) > 0.999 * OFFSET_SPAN
+        else:
+            interval = (value * math.exp(-half), value * math.exp(half))
+            moved = math.log(value / before[AT[name]])
+            highest = 0.0 if name in FACTS else SPAN
+            bound = not -0.999 * SPAN < moved < highest - 0.001 * SPAN
+            if name in FACTS and math.isfinite(half):
+                interval = (interval[0], min(interval[1], before[AT[name]]))
+        found.append(FittedNumber(name=name, unit=UNITS[name], value=value, interval=interval, at_bound=bound))
+    return found
+
+
+def _residual(row: Array, run: FitRun) -> Array:
+    away = motion_of(row, run.setup, run.goal, run.enable).position - run.measured
+    return np.clip(np.nan_to_num(away, nan=DIVERGED), -DIVERGED, DIVERGED)
+
+
+def _nudged(row: Array, name: str, by: float) -> Array:
+    moved = row.copy()
+    moved[AT[name]] = moved[AT[name]] + by if name == "angle_offset" else moved[AT[name]] * math.exp(by)
+    return moved

@@ -1,0 +1,159 @@
+"""Whole runs of one servo with its load, compiled: one node, or many of them over many recordings."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from functools import cache
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from core.studies.webots import law
+from core.studies.webots.fields import ROTATIONAL, Load, ServoFields
+
+Array = NDArray[np.float64]
+
+NODE = ("control_p", "max_velocity", "max_force", "acceleration", "damping_constant", "spring_constant")
+"""Fields of a node in its row, before its limits and what its load adds."""
+ROW = (*NODE, "min_position", "max_position", "min_stop", "max_stop", "armature", "angle_offset")
+"""Numbers of a candidate: limits are infinite where they are off; armature [kg·m²] and angle offset [rad] add to the
+load's."""
+AT = {name: place for place, name in enumerate(ROW)}
+SETUP = ("inertia", "gravity_torque", "offset", "turns", "gain", "step", "position", "velocity")
+"""Numbers of a run: its load, 1 for a pendulum or 0 for a slide, what P is multiplied by, its step [s], its start."""
+DIVERGED = 1e3
+"""No error is larger, however far a simulation runs away [rad]."""
+
+
+def row_of(node: ServoFields, armature: float = 0.0, angle_offset: float = 0.0) -> Array:
+    """A node as a candidate, (len(ROW),)."""
+    limits = (*node.soft_limits, *node.stops)
+    return np.array([*(getattr(node, name) for name in NODE), *limits, armature, angle_offset])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ServoMotion:
+    """A simulated run; sample k is the state before step k, and what happened during it. All arrays (n,)."""
+
+    position: Array
+    """[rad]"""
+    velocity: Array
+    """[rad/s]"""
+    wanted: Array
+    """Vc [rad/s]"""
+    motor_force: Array
+    """[N·m]"""
+
+
+def simulate_node(
+    node: ServoFields,
+    load: Load,
+    goal: Array,
+    enable: Array,
+    step: float,
+    *,
+    position: float | None = None,
+    velocity: float = 0.0,
+) -> ServoMotion:
+    """A node that follows goals, one every `step` [s].
+
+    goal (n,) [rad], an infinite one for velocity control at maxVelocity; enable (n,): 0 sets the motor's force to 0,
+    which leaves spring and damper; position: at first, None for the node's [rad].
+    """
+    low, high = node.soft_limits
+    begin = node.position if position is None else position
+    turns = 1.0 if node.type == ROTATIONAL else 0.0
+    setup = np.array([*astuple(load), turns, 1.0, step, begin, velocity])
+    return motion_of(row_of(node), setup, np.where(np.isinf(goal), goal, np.clip(goal, low, high)), enable)
+
+
+def motion_of(row: Array, setup: Array, goal: Array, enable: Array) -> ServoMotion:
+    """A candidate's motion in a run; row (len(ROW),), setup (len(SETUP),), goal and enable (n,) as `simulate_node`."""
+    out = np.empty((len(goal), 4))
+    targets, driven = (np.ascontiguousarray(each, dtype=np.float64) for each in (goal, enable))
+    _kernels()[0](row, setup, targets, driven, out)
+    return ServoMotion(
+        position=out[:, 0].copy(), velocity=out[:, 1].copy(), wanted=out[:, 2].copy(), motor_force=out[:, 3].copy()
+    )
+
+
+def population_errors(
+    rows: Array,
+    setups: Array,
+    first: NDArray[np.int64],
+    samples: NDArray[np.int64],
+    goal: Array,
+    enable: Array,
+    measured: Array,
+) -> Array:
+    """Mean absolute position error of candidates on runs, (runs, p) [rad].
+
+    rows (p, len(ROW)); setups (runs, len(SETUP)); first, samples (runs,): where each run lies in goal, enable and
+    measured, (N,).
+    """
+    errors = np.empty((len(setups), len(rows)))
+    _kernels()[1](rows, setups, first, samples, goal, enable, measured, errors)
+    return errors
+
+
+@cache
+def _kernels():
+    """The compiled loops of `simulate_node` and `population_errors`."""
+    wanted_velocity = njit(error_model="numpy", inline="always")(law.wanted_velocity)
+    reached_velocity = njit(error_model="numpy", inline="always")(law.reached_velocity)
+    gravity = njit(error_model="numpy", inline="always")(law.gravity)
+
+    @njit(inline="always")
+    def as_numbers(row):
+        return (row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11])
+
+    @njit(inline="always")
+    def as_setup(setup):
+        return (setup[0], setup[1], setup[2], setup[3], setup[4], setup[5], setup[6], setup[7])
+
+    @njit(error_model="numpy")
+    def advance(row, setup, goal, enabled, position, velocity, previous):
+        p, fastest, most, acceleration, damping, spring, low, high, lower, upper, armature, turned = row
+        inertia, gravity_torque, offset, turns, gain, step, _, _ = setup
+        force = most if enabled > 0.0 else 0.0
+        wanted = 0.0
+        if force > 0.0:
+            wanted = wanted_velocity(goal, position, previous, p * gain, fastest, acceleration, low, high, step)
+        mass = (inertia + armature) / step
+        load = gravity(gravity_torque, offset + turned, turns, position)
+        carried = mass * velocity + load + (0.0 - spring * position)
+        reached, motor = reached_velocity(
+            mass + damping, carried, wanted, force, (lower - position) / step, (upper - position) / step
+        )
+        return min(max(position + step * reached, lower), upper), reached, wanted, motor
+
+    @njit(nogil=True, error_model="numpy")
+    def run(row, setup, goal, enable, out):
+        numbers, place = as_numbers(row), as_setup(setup)
+        position, velocity, previous = setup[6], setup[7], 0.0
+        for k in range(len(goal)):
+            after = advance(numbers, place, goal[k], enable[k], position, velocity, previous)
+            out[k, 0] = position
+            out[k, 1] = velocity
+            out[k, 2] = after[2]
+            out[k, 3] = after[3]
+            position, velocity, previous = after[0], after[1], after[2]
+
+    @njit(nogil=True, error_model="numpy")
+    def population(rows, setups, first, samples, goal, enable, measured, errors):
+        for i in range(len(setups)):
+            begin, count = first[i], samples[i]
+            place = as_setup(setups[i])
+            for c in range(len(rows)):
+                numbers = as_numbers(rows[c])
+                position, velocity, previous, total = setups[i, 6], setups[i, 7], 0.0, 0.0
+                for k in range(begin, begin + count):
+                    away = abs(position - measured[k])
+                    total += away if away < DIVERGED else DIVERGED
+                    position, velocity, previous, _ = advance(
+                        numbers, place, goal[k], enable[k], position, velocity, previous
+                    )
+                errors[i, c] = total / count
+
+    return run, population

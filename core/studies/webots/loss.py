@@ -1,0 +1,245 @@
+"""How many milliradians a Webots Servo loses against friction models M1–M6 on the same runs.
+
+The node is fitted to recordings, or to the motion of an identified model over the bench's grid of exports. A quarter of
+the recordings, or the runs at a load and gain between those of the grid, are held out of the fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from core.bench import Bench
+from core.catalogue import load_model, load_servo, nominal_model, shipped_models
+from core.errors import ModelError
+from core.export.approximation import Form, approximate
+from core.export.grid import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
+from core.export.webots_servo import model_runs, start_node
+from core.identification.evaluate import evaluate
+from core.identification.runs.conditions import as_own_motor
+from core.identification.runs.split import DEFAULT_RULE, split_recordings
+from core.model import ServoModel
+from core.recording import Recording, ServoSettings
+from core.simulation import initial_velocity, on_grid
+from core.studies.webots.fields import load_of
+from core.studies.webots.fitting import (
+    ALL_NUMBERS,
+    GENERATIONS,
+    NODE_NUMBERS,
+    FitRun,
+    FittedNumber,
+    NodeFit,
+    fit_node,
+    fitted_numbers,
+    run_errors,
+)
+from core.words import counted
+
+Array = NDArray[np.float64]
+Progress = Callable[[float, str], None]
+
+TIMESTEP = 0.005
+"""`basicTimeStep` that a node is fitted to a model at, where nobody says another [s]."""
+RECORDING_GENERATIONS = 100
+"""Of a fit to recordings, which has more numbers and more noise than one to a model."""
+SMALLEST_ARMATURE = 1e-6
+"""A start that a search of logarithms can leave [kg·m²]."""
+FITTED_M1 = "M1 fitted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LossRow:
+    """A friction model beside the node."""
+
+    name: str
+    friction: str
+    train_mae: float
+    """Mean over the runs that the node was fitted to [rad]"""
+    validation_mae: float | None
+    """Mean over those it was not [rad]"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ServoLoss:
+    """A fitted node, how far it is from its runs, and how far M1–M6 are."""
+
+    title: str
+    """What the runs are."""
+    kp: float
+    """Gain that the node's P belongs to; another one scales it."""
+    fit: NodeFit
+    numbers: tuple[FittedNumber, ...]
+    train_mae: float
+    """[rad]"""
+    validation_mae: float | None
+    """[rad]"""
+    train: tuple[str, ...]
+    """Runs of the fit"""
+    validation: tuple[str, ...]
+    rows: tuple[LossRow, ...]
+
+    def lost(self, row: LossRow) -> float:
+        """What the node loses against a model on the held-out runs, else on all of them [rad]."""
+        if self.validation_mae is None or row.validation_mae is None:
+            return self.train_mae - row.train_mae
+        return self.validation_mae - row.validation_mae
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data, in rad and SI units."""
+        return {
+            "title": self.title,
+            "kp": self.kp,
+            "node": dict(vars(self.fit.node)),
+            "armature": self.fit.armature,
+            "angle_offset": self.fit.angle_offset,
+            "numbers": [dict(vars(number)) | {"determined": number.determined} for number in self.numbers],
+            "train_mae": self.train_mae,
+            "validation_mae": self.validation_mae,
+            "train": list(self.train),
+            "validation": list(self.validation),
+            "models": [dict(vars(row)) | {"lost": self.lost(row)} for row in self.rows],
+        }
+
+
+def no_progress(share: float, text: str) -> None:
+    """Tell nobody."""
+
+
+def recording_runs(recordings: Sequence[Recording], kp: float, dt: float | None = None) -> list[FitRun]:
+    """Recordings for a node whose P belongs to the gain kp, on their own grid or one of dt [s]."""
+    found = []
+    for recording in recordings:
+        run, step = on_grid(recording, dt)
+        found.append(
+            FitRun(
+                id=run.id,
+                load=load_of(run.bench),
+                gain=run.settings.kp / kp,
+                step=step,
+                goal=np.ascontiguousarray(run.goal_position, dtype=np.float64),
+                enable=run.torque_enable.astype(np.float64),
+                measured=np.ascontiguousarray(run.position, dtype=np.float64),
+                velocity=initial_velocity(run),
+            )
+        )
+    return found
+
+
+def loss_on_recordings(
+    recordings: Sequence[Recording],
+    models: Mapping[str, ServoModel] | None = None,
+    *,
+    validation: str = DEFAULT_RULE,
+    dt: float | None = None,
+    generations: int = RECORDING_GENERATIONS,
+    progress: Progress = no_progress,
+) -> ServoLoss:
+    """Fit a node, the servo's armature and the bench's angle to recordings, and judge models on them.
+
+    models: by name, None for those the catalogue has of the servo; validation: as `split_recordings`; dt [s]: grid.
+    Raises ServoBenchError for recordings of several servos or of one that the catalogue does not have.
+    """
+    servos = sorted({recording.settings.servo for recording in recordings})
+    if len(servos) != 1:
+        raise ModelError(f"a node is fitted to recordings of one servo, these are of {', '.join(servos) or 'none'}")
+    spec = load_servo(servos[0])
+    compared = published_models(servos[0]) if models is None else models
+    split = split_recordings(recordings, validation)
+    # The models are to be judged on another actuator's runs too, a node's above all.
+    train, held = ([as_own_motor(r) for r in recordings if r.id in ids] for ids in (split.train, split.validation))
+    nominal = nominal_model(spec)
+    middle = sorted(recordings, key=lambda r: r.bench.gravity_torque)[len(recordings) // 2]
+    kept = nominal.default_settings()
+    supply = max(kept.supply_voltage, *(recording.settings.supply_voltage for recording in recordings))
+    start = start_node(nominal, middle.bench, replace(kept, supply_voltage=supply))
+    armature = max(nominal.values["armature"], SMALLEST_ARMATURE)
+    runs, others = (recording_runs(part, spec.default_kp, dt) for part in (train, held))
+    progress(0.0, "Fitting the node…")
+    fit = fit_node(runs, start, names=ALL_NUMBERS, armature=armature, generations=generations)
+    numbers = fitted_numbers(fit, start, runs, ALL_NUMBERS, armature)
+    rows = []
+    for i, (name, model) in enumerate(compared.items()):
+        progress((i + 1) / (len(compared) + 1), name)
+        judged = [evaluate(model, part, dt=dt).mean_mae if part else None for part in (train, held)]
+        rows.append(_row(name, model, judged[0], judged[1]))
+    return ServoLoss(
+        title=f"{counted(len(recordings), 'recording')} of {spec.title}",
+        kp=spec.default_kp,
+        fit=fit,
+        numbers=tuple(numbers),
+        train_mae=float(fit.errors.mean()),
+        validation_mae=float(run_errors(others, fit.row[None]).mean()) if others else None,
+        train=split.train,
+        validation=split.validation,
+        rows=tuple(rows),
+    )
+
+
+def loss_on_model(
+    model: ServoModel,
+    models: Mapping[str, ServoModel] | None = None,
+    *,
+    bench: Bench | None = None,
+    settings: ServoSettings | None = None,
+    step: float = TIMESTEP,
+    generations: int = GENERATIONS,
+    progress: Progress = no_progress,
+) -> ServoLoss:
+    """Fit a node to a model's motion over the bench's grid, and judge other models on it.
+
+    models: by name, None for those of the catalogue and an M1 fitted to the model; bench, settings: None for
+    a pendulum that suits the servo and the catalogue's gain; step: `basicTimeStep` [s].
+    """
+    load, kept = bench or default_bench(model), settings or model.default_settings()
+    grids = bench_grid(load, kept), held_back_grid(load, kept)
+    runs, others = (model_runs(model, grid, kept.kp, step) for grid in grids)
+    start = start_node(model, load, kept)
+    progress(0.0, "Fitting the node…")
+    fit = fit_node(runs, start, generations=generations)
+    numbers = fitted_numbers(fit, start, runs, NODE_NUMBERS)
+    compared = dict(published_models(model.servo) if models is None else models)
+    if models is None and model.friction != "m1":
+        progress(0.3, "Fitting M1…")
+        compared[FITTED_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
+    rows = []
+    for i, (name, other) in enumerate(compared.items()):
+        progress(0.4 + 0.6 * i / len(compared), name)
+        train, held = (_distance(other, part, grid, step) for part, grid in zip((runs, others), grids, strict=True))
+        rows.append(_row(name, other, train, held))
+    return ServoLoss(
+        title=f"motion of {model.title}",
+        kp=kept.kp,
+        fit=fit,
+        numbers=tuple(numbers),
+        train_mae=float(fit.errors.mean()),
+        validation_mae=float(run_errors(others, fit.row[None]).mean()),
+        train=tuple(run.id for run in runs),
+        validation=tuple(run.id for run in others),
+        rows=tuple(rows),
+    )
+
+
+def published_models(servo: str) -> dict[str, ServoModel]:
+    """The catalogue's models of a servo by their titles' last word, M1 first."""
+    return {friction.upper(): load_model(servo, friction) for friction in shipped_models(servo)}
+
+
+def _distance(model: ServoModel, runs: Sequence[FitRun], grid: Sequence[GridRun], step: float) -> float:
+    """Mean absolute difference of a model's own motion at the step from the runs, over them [rad]."""
+    return float(
+        np.mean(
+            [
+                np.abs(converged_positions(model, at, step, held=True, step=step) - run.measured).mean()
+                for run, at in zip(runs, grid, strict=True)
+            ]
+        )
+    )
+
+
+def _row(name: str, model: ServoModel, train: float | None, held: float | None) -> LossRow:
+    assert train is not None
+    return LossRow(name=name, friction=model.friction, train_mae=train, validation_mae=held)
