@@ -8,9 +8,9 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.examples import example_session
+from core.identification.choice import terms, transfer
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.terms import TermCosts
-from core.identification.choice.words import terms, transfer
 from core.identification.runs.folds import folds
 from core.sealed import parse_sealed
 from sessions import Session

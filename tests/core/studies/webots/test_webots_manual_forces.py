@@ -14,7 +14,7 @@ from core.studies.webots.chain import Chain, single
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot
 from core.studies.webots.servo import LimitWarning, ServoDevice
-from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
 case = CASES.case

@@ -14,12 +14,12 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.cautions import cautions
+from core.identification.evidence import sensitivity as sensitivities
 from core.identification.evidence.model import (
     NORMAL_95,
     Evidence,
     ParameterEvidence,
 )
-from core.identification.evidence.model import sensitivity as sensitivities
 from core.identification.evidence.sensitivity import Sensitivity, correlation_length, judge, standard_errors
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.overlay import worst_and_median

@@ -16,6 +16,7 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.export import randomisation
+from core.identification.evidence import model as identified
 from core.identification.evidence.bootstrap import bootstrap
 from core.identification.evidence.certainty import (
     LIMIT,
@@ -28,7 +29,6 @@ from core.identification.evidence.certainty import (
     parameters_named,
 )
 from core.identification.evidence.model import Evidence
-from core.identification.evidence.model import model as identified
 from core.identification.evidence.profile import ROOT, Optimum, profile
 from core.identification.evidence.sensitivity import correlation_length, deviance_factor, judge
 from core.identification.result import ModelResult

@@ -10,7 +10,7 @@ from core.studies.webots.fields import LINEAR, Load, ServoFields
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node, read_servo_tree
 from core.studies.webots.robot import MountedServo, robot_of
-from tests.core.webots.generator import planned, world
+from tests.core.studies.webots.generator import planned, world
 
 STEP = 0.008
 PENDULUM = Load(inertia=0.01, gravity_torque=0.7)

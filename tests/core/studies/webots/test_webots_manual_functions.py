@@ -16,9 +16,9 @@ from core.studies.webots.chain import single
 from core.studies.webots.fields import NO_LIMIT, Load, ServoFields
 from core.studies.webots.robot import SimulatedRobot, SimulationOver
 from core.studies.webots.servo import LimitWarning, ServoDevice
-from tests.core.webots import test_webots_manual_control as control
-from tests.core.webots import test_webots_manual_forces as forces
-from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+from tests.core.studies.webots import test_webots_manual_control as control
+from tests.core.studies.webots import test_webots_manual_forces as forces
+from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
 case = CASES.case

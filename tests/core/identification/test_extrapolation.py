@@ -9,6 +9,7 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_model
+from core.identification.evidence import extrapolation
 from core.identification.evidence.extrapolation import (
     REACH,
     beyond_reach,
@@ -17,7 +18,6 @@ from core.identification.evidence.extrapolation import (
     saturated_beyond,
     saturated_share,
 )
-from core.identification.evidence.model import extrapolation
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.simulation import simulate_trajectory

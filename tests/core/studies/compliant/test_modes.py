@@ -32,7 +32,7 @@ from core.studies.compliant.joint import (
 from core.studies.compliant.modes import Mode, reference_names
 from core.studies.compliant.motor import Motor, Pid
 from core.studies.compliant.stepper import CompliantStepper
-from tests.core.compliant.test_elastic import Cubic
+from tests.core.studies.compliant.test_elastic import Cubic
 
 ALL = [kind() for kind in ACTUATORS.values()]
 by_name = {"ids": lambda actuator: actuator.name}

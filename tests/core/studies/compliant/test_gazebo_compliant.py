@@ -15,7 +15,7 @@ from core.studies.compliant.elastic import SEED_ACTUATORS, AwasII, Bavs, QbMove,
 from core.studies.compliant.joint import CompliantJoint, CompliantLink
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid
-from tests.core.compliant.test_elastic import Cubic
+from tests.core.studies.compliant.test_elastic import Cubic
 
 MOTOR_TAGS = ("J", "D", "tauMax", "maxVel", "minPos", "maxPos", "tauFric")
 """Of the toolbox's templates (viactors_plugins/urdf_templates)."""

@@ -21,7 +21,7 @@ LINKS = ArmLinks(masses=(0.6, 0.55), lengths=(0.3, 0.2), centres=(0.28, 0.18), i
 SOURCE = ArmParameters(links=LINKS)
 ENCODER = 2 * np.pi / 2**14
 DT = 0.002
-DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "double_pendulum"
+DATA = Path(__file__).resolve().parents[5] / "shared" / "data" / "double_pendulum"
 
 
 def simulated(name, parameters, seed, *, duration=3.0, scale=(0.8, 0.5)):

@@ -13,7 +13,7 @@ from core.errors import ModelError
 from core.studies.webots.chain import single
 from core.studies.webots.fields import LINEAR, UNITS, ServoFields
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
-from tests.core.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
+from tests.core.studies.webots.manual import PENDULUM, STEP, STRONG, WEIGHTLESS, Table, passed, refused, servo_of
 
 CASES = Table()
 case = CASES.case
