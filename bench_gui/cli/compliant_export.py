@@ -33,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the files and name them."""
     from bench_gui.cli.compliant_command import _actuator
     from core.bench import Bench
-    from core.export.gazebo_compliant import write_gazebo
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.elastic import QbMove
+    from core.studies.compliant.gazebo import write_gazebo
     from core.studies.compliant.joint import CompliantJoint, CompliantLink
     from core.studies.compliant.modes import Mode
 

@@ -12,7 +12,7 @@ from bench_gui.fleet.spreading import FILE, JSON, TITLES
 from core.words import counted
 
 if TYPE_CHECKING:
-    from core.export.randomisation import Randomisation
+    from core.export.randomisation.files import Randomisation
     from core.fleet.outliers import Outliers
     from core.fleet.spread import Spread
 
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:
     from bench_gui.fleet.spreading import write_spread
-    from core.export.randomisation import RandomisationOptions
+    from core.export.randomisation.files import RandomisationOptions
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)
     bar = ProgressBar(arguments.quiet or arguments.json)

@@ -103,8 +103,8 @@ class GazeboJob:
 
 def write_for_gazebo(job: GazeboJob, line: Line) -> list[Path]:
     """Write URDF and manager configuration; returns the files."""
-    from core.export.gazebo_compliant import write_gazebo
     from core.studies.compliant.array import JointArray, NamedJoint
+    from core.studies.compliant.gazebo import write_gazebo
 
     named = NamedJoint(name="joint", joint=job.job.joint, mode=job.job.mode)
     return write_gazebo(job.folder, JointArray(name=f"{named.joint.actuator.name}_bench", joints=(named,)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from bench_gui.work.worker import Line
-    from core.export.randomisation import Randomisation, RandomisationOptions
+    from core.export.randomisation.files import Randomisation, RandomisationOptions
     from core.fleet.result import FleetResult
     from core.fleet.spread import Spread
 
@@ -115,7 +115,7 @@ def judge(job: JudgeJob, line: Line) -> JudgedSpread:
 
 def write(job: WriteJob, line: Line) -> WrittenSpread:
     """Raises ServoBenchError."""
-    from core.export.randomisation import RandomisationOptions
+    from core.export.randomisation.files import RandomisationOptions
     from core.fleet.store import FleetStore
 
     line.tell(WriteStep(0.0, "holding the mean model against the recordings"))
@@ -161,7 +161,7 @@ def write_spread(
     from core.atomic import write_atomically
     from core.errors import ExportError
     from core.export.files import require_kept
-    from core.export.randomisation_engines import write_randomisation
+    from core.export.randomisation.engines import write_randomisation
 
     files: list[Path] = []
     if JSON in targets:

@@ -16,30 +16,30 @@ from types import MappingProxyType
 from typing import Any
 
 from core.errors import ExportError, NotChecked
-from core.export import (
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
+from core.export.files import add_notes, move_files, state_check
+from core.export.notes import fidelity, step_notes, zero_notes
+from core.export.references import default_bench
+from core.export.targets import (
     bam_json,
     c_header,
-    choreonoid,
     drake,
     genesis,
     isaaclab,
     mjlab,
-    mujoco,
-    mujoco_hook,
-    mujoco_plugin,
     newton,
     pybullet,
     sdformat,
     servobench_json,
     urdf,
     usd,
-    webots,
-    webots_servo_export,
 )
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
-from core.export.files import add_notes, move_files, state_check
-from core.export.grid import default_bench
-from core.export.notes import fidelity, step_notes, zero_notes
+from core.export.targets.choreonoid import body as choreonoid
+from core.export.targets.mujoco import actuators as mujoco
+from core.export.targets.mujoco import hook as mujoco_hook
+from core.export.targets.mujoco import plugin as mujoco_plugin
+from core.export.targets.webots import controller as webots
+from core.export.targets.webots import node_export as webots_servo_export
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from core.actuator import setup_row
 from core.bench import Bench
-from core.export.grid import GridRun, bench_grid, converged_positions, held_back_grid
+from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
 from core.friction import FRICTION_TERMS, friction_budget
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel

@@ -13,7 +13,7 @@ import numpy as np
 
 from core.bench import Bench
 from core.export.approximation import Approximation, Form
-from core.export.grid import SAMPLE, bench_grid, converged_positions, mean_errors, own_motion
+from core.export.references import SAMPLE, bench_grid, converged_positions, mean_errors, own_motion
 from core.friction import CONTACT_TITLES
 from core.model import ServoModel
 from core.recording import ServoSettings

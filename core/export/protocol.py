@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from core.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
-from core.export.drive import Drive
-from core.export.envelope_drive import EnvelopeDrive
-from core.export.grid import GridRun, converged_positions, default_bench, loaded
+from core.export.drives.envelope import EnvelopeDrive
+from core.export.drives.plain import Drive
+from core.export.references import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory

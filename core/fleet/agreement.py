@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from core.export.grid import GridRun, converged_positions
+from core.export.references import GridRun, converged_positions
 from core.model import ServoModel
 
 Array = NDArray[np.float64]

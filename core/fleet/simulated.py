@@ -14,7 +14,7 @@ import numpy as np
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ModelError
-from core.export.grid import default_bench
+from core.export.references import default_bench
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_trajectory

@@ -78,7 +78,7 @@ class Warm:
 
     def __call__(self, recordings: Sequence[Recording] = ()) -> None:
         """Needs no recordings of anyone."""
-        from core.export.grid import default_bench
+        from core.export.references import default_bench
         from core.simulation import simulate_trajectory
         from core.trajectories import make_trajectory
 

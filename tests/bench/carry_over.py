@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from core.catalogue import PUBLISHED, load_model, published_originals, servos
-from core.export.grid import GridRun, default_bench, grid_runs, held_back_grid
+from core.export.references import GridRun, default_bench, grid_runs, held_back_grid
 from core.identification.search.objective import Batch
 from core.identification.search.polish import polish
 from core.identification.search.prior import Prior

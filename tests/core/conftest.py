@@ -7,9 +7,9 @@ import pytest
 
 from core.bench import Bench
 from core.catalogue import load_servo
-from core.export.grid import GridRun, converged_positions
-from core.export.mujoco_check import scene_of, simulate_in_mujoco
-from core.export.mujoco_xml import read_setup
+from core.export.references import GridRun, converged_positions
+from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
+from core.export.targets.mujoco.xml import read_setup
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES

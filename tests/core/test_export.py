@@ -24,10 +24,10 @@ from core.catalogue import load_model, servos
 from core.errors import ExportError
 from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
-from core.export.bam_json import BAM_STEP, in_bam_order
-from core.export.drive import as_model, drive_of
+from core.export.drives.plain import as_model, drive_of
 from core.export.files import README, printable, slug
-from core.export.grid import (
+from core.export.notes import missing_terms
+from core.export.references import (
     GAINS,
     LOADS,
     GridRun,
@@ -39,10 +39,10 @@ from core.export.grid import (
     mean_errors,
     own_motion,
 )
-from core.export.mujoco import VERSIONS, MujocoOptions, loads
-from core.export.mujoco_check import scene_of, simulate_in_mujoco
-from core.export.mujoco_xml import EXPRESSIBLE, pendulum_inertial, read_setup
-from core.export.notes import missing_terms
+from core.export.targets.bam_json import BAM_STEP, in_bam_order
+from core.export.targets.mujoco.actuators import VERSIONS, MujocoOptions, loads
+from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
+from core.export.targets.mujoco.xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.model import ServoModel, build_model, model_from_bam
 from tests.core.conftest import PENDULUM, catalogue_model, errors_in_mujoco
 

@@ -25,8 +25,8 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
-from core.export.genesis import DRIVE_NUMBERS
-from core.export.genesis import drive_text as genesis_text
+from core.export.targets.genesis import DRIVE_NUMBERS
+from core.export.targets.genesis import drive_text as genesis_text
 from core.identification.coverage.report import coverage
 from core.model import with_contact
 from core.placement import PlacedPoint, points_to_json

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 from core.errors import InputError
-from core.export.mujoco_xml import numbers, xml_text
+from core.export.targets.mujoco.xml import numbers, xml_text
 from core.studies.arm.links import ArmLinks, Pair
 
 JOINTS = ("shoulder", "elbow")

@@ -25,7 +25,7 @@ from core.catalogue import load_model, shipped_models
 from core.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
-from core.export.grid import default_bench
+from core.export.references import default_bench
 from core.friction import FRICTION_MODELS
 from core.model import ServoModel
 from core.studies.arm.kinematics import tip_positions

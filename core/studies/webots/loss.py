@@ -17,8 +17,8 @@ from core.bench import Bench
 from core.catalogue import load_model, load_servo, nominal_model, shipped_models
 from core.errors import ModelError
 from core.export.approximation import Form, approximate
-from core.export.grid import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
-from core.export.webots_servo import model_runs, start_node
+from core.export.references import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
+from core.export.targets.webots.node import model_runs, start_node
 from core.identification.evaluate import evaluate
 from core.identification.runs.conditions import as_own_motor
 from core.identification.runs.split import DEFAULT_RULE, split_recordings

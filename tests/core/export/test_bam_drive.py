@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from core.catalogue import load_model
-from core.export import bam_drive, export_model
+from core.export import export_model
 from core.export.approximation import Approximation
-from core.export.bam_drive import deployment_of, drive_values, in_bam_drive, in_drive, motor_of
-from core.export.carrying import Carried
-from core.export.grid import default_bench
-from core.export.reference_drive import delay_steps
+from core.export.drives import bam as bam_drive
+from core.export.drives.bam import deployment_of, drive_values, in_bam_drive, in_drive, motor_of
+from core.export.drives.carrying import Carried
+from core.export.drives.reference import delay_steps
+from core.export.references import default_bench
 from tests.core.conftest import catalogue_model
 
 PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}
@@ -22,9 +23,11 @@ def quick(monkeypatch):
     """Without the simulations of errors that the notes state and the refit of the engine's DC motor."""
     error = np.array([1.25e-3])
     plain = Approximation(model=load_model("mx106", "m1"), refitted=(), errors=error, runs=(), held_back_error=1.0)
-    monkeypatch.setattr("core.export.isaaclab.in_drive", lambda *_: Carried(plain=plain, carried=None))
+    monkeypatch.setattr("core.export.targets.isaaclab.in_drive", lambda *_: Carried(plain=plain, carried=None))
     monkeypatch.setattr(bam_drive, "engine_errors", lambda *_: lambda held: [np.zeros(1)])
-    monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
+    monkeypatch.setattr(
+        "core.export.targets.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain")
+    )
 
 
 @pytest.mark.parametrize("friction", ["m1", "m2", "m5", "m6"])
@@ -98,7 +101,9 @@ def test_isaac_labs_configuration_runs_beside_its_classes(tmp_path):
 
 def test_values_carried_over_to_the_drive_lie_beside_with_both_errors(tmp_path, monkeypatch):
     """At 5 ms they are nearer, at an unseen load and gain too; delays of their file are steps of 5 ms."""
-    monkeypatch.setattr("core.export.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain"))
+    monkeypatch.setattr(
+        "core.export.targets.isaaclab._plain", lambda model, *_: (load_model(model.servo, "m1"), "plain")
+    )
     model = catalogue_model("mx106", "m1", command_path=("command_delay",), values={"command_delay": 0.012})
 
     result = export_model(model, "isaaclab", tmp_path)

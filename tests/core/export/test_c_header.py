@@ -20,7 +20,9 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
-from core.export.c_header import (
+from core.export.files import README, slug
+from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
+from core.export.targets.c_header import (
     HEADER,
     PRECISIONS,
     ServoOptions,
@@ -30,8 +32,6 @@ from core.export.c_header import (
     program_text,
     write_c,
 )
-from core.export.files import README, slug
-from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
 from core.friction import CONTACTS, FRICTION_MODELS, QUADRATIC_GATES, friction_budget
 from core.model import with_contact

@@ -12,22 +12,22 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import approximation, export_model
-from core.export.choreonoid import (
+from core.export.contract import ServoOptions
+from core.export.drives.plain import Drive
+from core.export.files import README, slug
+from core.export.targets.choreonoid.body import (
     body_of,
     check_choreonoid,
     read_body,
     read_friction,
     write_choreonoid,
 )
-from core.export.choreonoid_friction import (
+from core.export.targets.choreonoid.friction import (
     ChoreonoidFriction,
     can_follow,
     friction_constants,
     simulate_choreonoid,
 )
-from core.export.contract import ServoOptions
-from core.export.drive import Drive
-from core.export.files import README, slug
 from core.model import with_contact
 from core.studies.stiction.bristle import Bristle
 from core.studies.stiction.friction import ElastoplasticFriction

@@ -16,13 +16,13 @@ from hypothesis import given, settings
 
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import drake
 from core.export.contract import ServoOptions
-from core.export.drake import check_drake, write_drake
 from core.export.files import README, slug
-from core.export.grid import default_bench
 from core.export.programs import program
+from core.export.references import default_bench
 from core.export.servo_file import servo_numbers
+from core.export.targets import drake
+from core.export.targets.drake import check_drake, write_drake
 from core.model import build_model
 from tests.core.conftest import LAW_MODELS, catalogue_model
 from tests.core.test_export import hostile_names

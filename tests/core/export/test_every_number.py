@@ -15,8 +15,9 @@ import pytest
 import yaml
 
 from core.bench import Bench
-from core.export import approximation, export_model, sdformat
+from core.export import approximation, export_model
 from core.export.files import slug
+from core.export.targets import sdformat
 from core.kernel.layout import NO_SLEW
 from tests.core.conftest import catalogue_model
 

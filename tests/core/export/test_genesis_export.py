@@ -17,9 +17,12 @@ from hypothesis import strategies as st
 
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import genesis, protocol
+from core.export import protocol
 from core.export.files import README, slug
-from core.export.genesis import (
+from core.export.references import default_bench
+from core.export.servo_file import STANDALONE, servo_numbers
+from core.export.targets import genesis
+from core.export.targets.genesis import (
     DRIVE_NUMBERS,
     GenesisOptions,
     check_genesis,
@@ -27,8 +30,6 @@ from core.export.genesis import (
     read_drive,
     write_genesis,
 )
-from core.export.grid import default_bench
-from core.export.servo_file import STANDALONE, servo_numbers
 from core.model import build_model
 from tests.core.conftest import catalogue_model
 from tests.core.test_export import hostile_names

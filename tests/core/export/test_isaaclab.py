@@ -20,9 +20,9 @@ from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import approximation
 from core.export.contract import ServoOptions
-from core.export.grid import GridRun, converged_positions, default_bench
-from core.export.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
+from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import STANDALONE, servo_numbers
+from core.export.targets.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
 from core.friction import CONTACTS
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel

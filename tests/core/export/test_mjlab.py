@@ -13,11 +13,11 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
-from core.export.grid import GridRun, converged_positions, default_bench
-from core.export.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
-from core.export.mujoco_xml import pendulum_inertial
 from core.export.programs import program
+from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
+from core.export.targets.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
+from core.export.targets.mujoco.xml import pendulum_inertial
 from core.model import build_model, with_contact
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import PENDULUM

@@ -15,10 +15,10 @@ from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import check_export, export_model
 from core.export.files import README
-from core.export.grid import GridRun, converged_positions, default_bench
-from core.export.mujoco_hook import PROGRAMS, pendulum_scene
-from core.export.mujoco_xml import pendulum_inertial, xml_text
+from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
+from core.export.targets.mujoco.hook import PROGRAMS, pendulum_scene
+from core.export.targets.mujoco.xml import pendulum_inertial, xml_text
 from core.friction import FRICTION_MODELS, friction_budget
 from core.model import build_model, with_contact
 from core.simulation import simulate_trajectory

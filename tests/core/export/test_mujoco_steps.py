@@ -6,7 +6,7 @@ import pytest
 
 from core.errors import ExportError
 from core.export import check_export, export_model, protocol
-from core.export.mujoco_check import scene_of, simulate_in_mujoco
+from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from tests.core.conftest import catalogue_model, errors_in_mujoco
 
 pytest.importorskip("mujoco", reason="MuJoCo is not installed")

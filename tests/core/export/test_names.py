@@ -10,8 +10,8 @@ from core.atomic import write_atomically
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model, exporters
-from core.export.c_header import identifier
 from core.export.files import README, slug
+from core.export.targets.c_header import identifier
 from core.friction import CONTACTS
 from core.model import with_contact
 

@@ -9,11 +9,11 @@ import pytest
 from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import check_export, export_model
-from core.export.grid import GridRun, converged_positions
-from core.export.newton import PROGRAMS, simulate_in_newton
 from core.export.programs import program
 from core.export.protocol import tilted
+from core.export.references import GridRun, converged_positions
 from core.export.servo_file import servo_numbers
+from core.export.targets.newton import PROGRAMS, simulate_in_newton
 from core.model import with_contact
 from tests.core.conftest import PENDULUM, catalogue_model
 

@@ -10,8 +10,8 @@ from core.catalogue import load_model
 from core.export import check_export, export_model
 from core.export.contract import ServoOptions
 from core.export.files import README
-from core.export.grid import converged_positions, default_bench
 from core.export.protocol import conditions, measured
+from core.export.references import converged_positions, default_bench
 
 MODEL = load_model("mx106", "m1")
 EVERY = {

@@ -11,11 +11,11 @@ import pytest
 
 from core.catalogue import load_model
 from core.errors import ExportError
-from core.export import pybullet as target
 from core.export.contract import ServoOptions
 from core.export.programs import program
-from core.export.pybullet import check_pybullet, write_pybullet
 from core.export.servo_file import servo_numbers
+from core.export.targets import pybullet as target
+from core.export.targets.pybullet import check_pybullet, write_pybullet
 from core.model import build_model
 from tests.core.conftest import catalogue_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco

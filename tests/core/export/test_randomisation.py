@@ -17,14 +17,14 @@ import pytest
 
 from core.errors import ExportError
 from core.export import approximation, export_model
-from core.export.bam_drive import drive_values, in_bam_drive
-from core.export.grid import bench_grid, held_back_grid
-from core.export.isaaclab import dc_motor
-from core.export.mujoco_check import simulate_in_mujoco
+from core.export.drives.bam import drive_values, in_bam_drive
 from core.export.programs import program
-from core.export.randomisation import RandomisationOptions, prepare
-from core.export.randomisation_engines import write_randomisation
+from core.export.randomisation.engines import write_randomisation
+from core.export.randomisation.files import RandomisationOptions, prepare
+from core.export.references import bench_grid, held_back_grid
 from core.export.servo_file import STANDALONE, servo_numbers
+from core.export.targets.isaaclab import dc_motor
+from core.export.targets.mujoco.check import simulate_in_mujoco
 from core.fleet.agreement import agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model

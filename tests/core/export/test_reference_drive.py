@@ -13,10 +13,10 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.export.contract import ServoOptions
-from core.export.grid import default_bench
-from core.export.mjlab import EXPORTER
-from core.export.mujoco_xml import pendulum_element, xml_text
-from core.export.reference_drive import STEP, as_reference_drive, reference_motion, refusal
+from core.export.drives.reference import STEP, as_reference_drive, reference_motion, refusal
+from core.export.references import default_bench
+from core.export.targets.mjlab import EXPORTER
+from core.export.targets.mujoco.xml import pendulum_element, xml_text
 from core.kernel.layout import Slot
 from core.model import build_model
 from core.trajectories import make_trajectory

@@ -15,10 +15,10 @@ from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
 from core.export.contract import ServoOptions
-from core.export.drive import Drive
+from core.export.drives.plain import Drive
 from core.export.files import README, slug
-from core.export.grid import GridRun, default_bench
-from core.export.sdformat import check_sdformat, gz_drive, simulate_gz, world_element, write_sdformat
+from core.export.references import GridRun, default_bench
+from core.export.targets.sdformat import check_sdformat, gz_drive, simulate_gz, world_element, write_sdformat
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names

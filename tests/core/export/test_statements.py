@@ -9,7 +9,7 @@ import pytest
 from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.files import README
-from core.export.grid import bench_grid, converged_positions, default_bench
+from core.export.references import bench_grid, converged_positions, default_bench
 from core.export.servo_file import servo_text
 from core.model import with_contact
 from tests.core.conftest import catalogue_model

@@ -14,13 +14,13 @@ from core.bench import Bench
 from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.apart import positions_apart
-from core.export.c_header import identifier
-from core.export.grid import PENDULUM, GridRun
-from core.export.mjlab import simulate_in_mjlab
-from core.export.mujoco_plugin import load_plugin
-from core.export.newton import simulate_in_newton
 from core.export.programs import program
-from core.export.usd import ENGINE_PACKAGES, scene_text
+from core.export.references import PENDULUM, GridRun
+from core.export.targets.c_header import identifier
+from core.export.targets.mjlab import simulate_in_mjlab
+from core.export.targets.mujoco.plugin import load_plugin
+from core.export.targets.newton import simulate_in_newton
+from core.export.targets.usd import ENGINE_PACKAGES, scene_text
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
 """Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""

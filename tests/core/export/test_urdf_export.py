@@ -14,13 +14,21 @@ from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import ServoOptions
-from core.export.drive import Drive
-from core.export.drive_fit import fit_drive, torque_law
+from core.export.drives.fit import fit_drive, torque_law
+from core.export.drives.plain import Drive
 from core.export.files import README, slug
-from core.export.grid import default_bench
-from core.export.mujoco_xml import xml_text
 from core.export.notes import missing_terms
-from core.export.urdf import DRIVE_UNITS, JOINT, check_urdf, controller_text, drive_text, robot_element, write_urdf
+from core.export.references import default_bench
+from core.export.targets.mujoco.xml import xml_text
+from core.export.targets.urdf import (
+    DRIVE_UNITS,
+    JOINT,
+    check_urdf,
+    controller_text,
+    drive_text,
+    robot_element,
+    write_urdf,
+)
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

@@ -15,12 +15,13 @@ from hypothesis import strategies as st
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError, NotChecked
-from core.export import protocol, usd
-from core.export.envelope_drive import EnvelopeDrive, as_model, envelope_drive_of
+from core.export import protocol
+from core.export.drives.envelope import EnvelopeDrive, as_model, envelope_drive_of
 from core.export.files import README, slug
-from core.export.grid import default_bench
-from core.export.usd import AXIS, DRIVE, ENGINE_PACKAGES, ENVELOPE, NEWTON, UsdOptions, check_usd
-from core.export.usd import servo_text as layer_text
+from core.export.references import default_bench
+from core.export.targets import usd
+from core.export.targets.usd import AXIS, DRIVE, ENGINE_PACKAGES, ENVELOPE, NEWTON, UsdOptions, check_usd
+from core.export.targets.usd import servo_text as layer_text
 from core.kernel.layout import Slot
 from core.model import build_model
 from tests.core.conftest import catalogue_model

@@ -21,10 +21,10 @@ from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import printable, slug
-from core.export.grid import default_bench
 from core.export.programs import program
+from core.export.references import default_bench
 from core.export.servo_file import servo_numbers
-from core.export.webots import (
+from core.export.targets.webots.controller import (
     HEADER,
     LIBRARY,
     MOTOR,

@@ -12,9 +12,9 @@ from core.catalogue import load_model
 from core.errors import ExportError, ModelError
 from core.export.contract import ServoOptions
 from core.export.files import README, printable, slug
-from core.export.grid import default_bench
-from core.export.webots_servo import fit_servo_node, load_of_model, node_errors
-from core.export.webots_servo_export import (
+from core.export.references import default_bench
+from core.export.targets.webots.node import fit_servo_node, load_of_model, node_errors
+from core.export.targets.webots.node_export import (
     HEADER,
     SCHEMA,
     check_webots_servo,

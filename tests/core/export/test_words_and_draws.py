@@ -11,9 +11,9 @@ from core.errors import ExportError
 from core.export.approximation import Approximation, Form
 from core.export.contract import Check
 from core.export.files import README, add_notes, readme_section, state_check, write_files
-from core.export.grid import GridRun
 from core.export.notes import fit_notes, settings_note
-from core.export.randomisation import Engine, Nearest, Preparation, RandomisationOptions, native_spread
+from core.export.randomisation.files import Engine, Nearest, Preparation, RandomisationOptions, native_spread
+from core.export.references import GridRun
 from core.fleet.agreement import Agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model

@@ -9,7 +9,7 @@ import pytest
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
-from core.export.grid import GridRun
+from core.export.references import GridRun
 from core.fleet.agreement import agreement, motions
 from core.fleet.plan import FleetPlan, FleetRequest
 from core.fleet.population import population

@@ -15,7 +15,7 @@ from scipy.stats import chi2, norm
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
-from core.export import randomisation
+from core.export.randomisation import files as randomisation
 from core.identification.evidence import model as identified
 from core.identification.evidence.bootstrap import bootstrap
 from core.identification.evidence.certainty import (

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.errors import ExportError
-from core.export.choreonoid import read_body, read_friction
-from core.export.genesis import read_drive as read_genesis
-from core.export.mujoco_xml import read_setup
 from core.export.standalone.servobench_servo import load_servo
-from core.export.webots import read_world
+from core.export.targets.choreonoid.body import read_body, read_friction
+from core.export.targets.genesis import read_drive as read_genesis
+from core.export.targets.mujoco.xml import read_setup
+from core.export.targets.webots.controller import read_world
 from core.studies.webots.nodes import read_servo_node
 from tests.fuzz.mutation import changed_json, changed_text
 from tests.fuzz.parser import Parser, from_file

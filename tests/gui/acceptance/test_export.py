@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from bench_gui.shell.tasks import EXPORT
 from core.catalogue import load_model
 from core.export import check_export
-from core.export.mujoco_xml import read_setup
+from core.export.targets.mujoco.xml import read_setup
 from core.model import ServoModel
 
 FIRST_SEEN = EXPORT

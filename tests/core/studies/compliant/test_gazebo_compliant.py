@@ -9,9 +9,9 @@ import yaml
 
 from core.bench import STANDARD_GRAVITY, Bench
 from core.errors import ExportError
-from core.export.gazebo_compliant import plugin_element, robot_urdf, write_gazebo
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import SEED_ACTUATORS, AwasII, Bavs, QbMove, Sea
+from core.studies.compliant.gazebo import plugin_element, robot_urdf, write_gazebo
 from core.studies.compliant.joint import CompliantJoint, CompliantLink
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid

@@ -8,7 +8,7 @@ rows of the servo numbers that differ between specimens, and rows and ranges of 
 come from every unit's model on its way through the engine's ordinary export: the nearest Coulomb–viscous servo, its
 numbers, then their distribution over the units. Specimens in full are spread as the units are, without the uncertainty
 of their values; the engine's own quantities with it, as nothing tells the two apart. The engines themselves are in
-`core.export.randomisation_engines`.
+`core.export.randomisation.engines`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import ExportResult, ServoOptions, named, settings_of
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import GridRun, default_bench
 from core.export.notes import missing_terms
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, standalone_text
 from core.fleet.agreement import Agreement, agreement, motions
 from core.fleet.parameter_spread import LEVEL, parameter_spread

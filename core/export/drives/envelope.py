@@ -6,7 +6,7 @@
     current law:  kp = k_t·kp       kd = k_t·damping·√kp  largest = k_t·I_heat  v_max = U/k_t, g = R/k_t²     (14, 15)
 
 D is the largest duty cycle. That is the identified motor, but for a motor that brakes at its limit: the envelope is the
-same both ways. Without an envelope, `core.export.drive` is what an engine has.
+same both ways. Without an envelope, `core.export.drives.plain` is what an engine has.
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import bristle_notes, settings_note
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_scene, tilted
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
+from core.export.targets.mujoco.xml import pendulum_inertial
 from core.friction import CONTACTS
 from core.model import ServoModel
 

@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export.c_header import compiler
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco import bench_title
-from core.export.mujoco_xml import joint_attributes, pendulum_element, xml_text
 from core.export.notes import settings_note
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import NUMBERS, servo_numbers, standalone_text
+from core.export.targets.c_header import compiler
+from core.export.targets.mujoco.actuators import bench_title
+from core.export.targets.mujoco.xml import joint_attributes, pendulum_element, xml_text
 from core.model import ServoModel
 from core.recording import ServoSettings
 

@@ -1,8 +1,8 @@
-"""Export to MuJoCo: the servo as default class, and a pendulum scene that uses it (`core.export.mujoco_xml`).
+"""Export to MuJoCo: the servo as default class, and a pendulum scene that uses it (`core.export.targets.mujoco.xml`).
 
 Friction M1 is exact. M2–M6 have no counterpart in the engine: the best M1 is written instead, or the best M2 with the
 exponent 2 as LuGre friction, refitted to the model's own motion (`core.export.approximation`), with its error. The
-target "mujoco-hook" brings M1–M6 as they are. The engine itself is only needed by `core.export.mujoco_check`.
+target "mujoco-hook" brings M1–M6 as they are. The engine itself is only needed by `core.export.targets.mujoco.check`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,12 @@ from core.errors import ExportError, NotChecked
 from core.export.approximation import Approximation, Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_check import scene_of, simulate_in_mujoco
-from core.export.mujoco_xml import (
+from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
+from core.export.programs import mujoco_engine
+from core.export.protocol import measured, rollout_of_files
+from core.export.references import GridRun, default_bench
+from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
+from core.export.targets.mujoco.xml import (
     BRAKE_GROUP,
     DRIVE_GROUP,
     EXPRESSIBLE,
@@ -33,9 +36,6 @@ from core.export.mujoco_xml import (
     servo_element,
     xml_text,
 )
-from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
-from core.export.programs import mujoco_engine
-from core.export.protocol import measured, rollout_of_files
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings

@@ -24,14 +24,14 @@ import numpy as np
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
-from core.export.bam_drive import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.drives.bam import API, drive_notes, drive_usda, in_bam_drive, in_drive, isaaclab_text
+from core.export.drives.reference import STEP
 from core.export.files import slug
-from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes, zero_number
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
-from core.export.reference_drive import STEP
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
 from core.friction import CONTACT_TITLES, CONTACTS
 from core.kernel.layout import Slot

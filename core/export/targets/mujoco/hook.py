@@ -19,13 +19,13 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco import bench_title
-from core.export.mujoco_xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import mujoco_engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
+from core.export.targets.mujoco.actuators import bench_title
+from core.export.targets.mujoco.xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings

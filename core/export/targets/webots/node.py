@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.export.drive_fit import torque_law
-from core.export.grid import GridRun, bench_grid, converged_positions, held_back_grid
+from core.export.drives.fit import torque_law
+from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.studies.webots.fields import Load, ServoFields, load_of

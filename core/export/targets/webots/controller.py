@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
-from core.export.drive_fit import torque_law
+from core.export.drives.fit import torque_law
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import settings_note
 from core.export.programs import program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
+from core.export.targets.mujoco.xml import pendulum_inertial
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.studies.webots.vrml import Node, Schema, read_vrml, vrml_text

@@ -1,6 +1,6 @@
 """Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
 
-What the node does: `core.studies.webots`; how it is fitted: `core.export.webots_servo`.
+What the node does: `core.studies.webots`; how it is fitted: `core.export.targets.webots.node`.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from dataclasses import fields
 from pathlib import Path
 
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.drive_fit import require_gains
+from core.export.drives.fit import require_gains
 from core.export.files import printable, readme_section, slug, write_files
-from core.export.grid import default_bench
 from core.export.notes import settings_note
 from core.export.protocol import conditions
-from core.export.webots_servo import fit_servo_node, node_errors
+from core.export.references import default_bench
+from core.export.targets.webots.node import fit_servo_node, node_errors
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.studies.webots.fields import ServoFields, seed_name

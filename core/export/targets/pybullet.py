@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import xml_text
 from core.export.notes import settings_note
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
-from core.export.urdf import JOINT, robot_element
+from core.export.targets.mujoco.xml import xml_text
+from core.export.targets.urdf import JOINT, robot_element
 from core.model import ServoModel
 
 PROGRAMS = ("servobench_pybullet.py", "servobench_servo.py")

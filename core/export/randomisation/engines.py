@@ -10,14 +10,12 @@ from typing import Any
 
 from core.bench import Bench
 from core.errors import ExportError
-from core.export import export_model, genesis, usd
+from core.export import export_model
 from core.export.approximation import Form
 from core.export.contract import ExportResult
-from core.export.drive import drive_of
-from core.export.envelope_drive import envelope_drive_of
-from core.export.isaaclab import KEPT, dc_motor
-from core.export.mujoco_xml import EXPRESSIBLE, servo_element
-from core.export.randomisation import (
+from core.export.drives.envelope import envelope_drive_of
+from core.export.drives.plain import drive_of
+from core.export.randomisation.files import (
     Engine,
     Native,
     Nearest,
@@ -27,6 +25,9 @@ from core.export.randomisation import (
     prepare,
     write_for,
 )
+from core.export.targets import genesis, usd
+from core.export.targets.isaaclab import KEPT, dc_motor
+from core.export.targets.mujoco.xml import EXPRESSIBLE, servo_element
 from core.fleet.spread import Spread
 from core.model import ServoModel
 from core.recording import ServoSettings

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ExportError
-from core.export.carrying import Carried, compared
 from core.export.contract import Exporter, ExportResult, exported
+from core.export.drives.carrying import Carried, compared
 from core.export.files import slug
-from core.export.grid import GridRun, bench_grid, default_bench, mean_errors, own_motion
+from core.export.references import GridRun, bench_grid, default_bench, mean_errors, own_motion
 from core.friction import CONTACTS
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
 from core.simulation import Motion

@@ -26,9 +26,9 @@ from core.bench import Bench
 from core.errors import ExportError, NotChecked
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, require_written, slug
-from core.export.grid import GridRun, default_bench
 from core.export.notes import bristle_notes
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
 from core.friction import CONTACTS
 from core.kernel.layout import Slot

@@ -1,8 +1,9 @@
 """Export to Choreonoid: a body file of the pendulum, and constants of a friction that a body customizer computes.
 
 Body files (format_version 2.0) know a joint's rotor inertia, ranges and largest effort; friction they do not. It is
-written as constants of seed 001's elastoplastic friction (`core.export.choreonoid_friction`), fitted with exponent 1 as
-the seed has it, together with the gains of a position drive: effort = clip(kp·(goal − q) − kd·q̇, ±limit).
+written as constants of seed 001's elastoplastic friction (`core.export.targets.choreonoid.friction`), fitted with
+exponent 1 as the seed has it, together with the gains of a position drive: effort = clip(kp·(goal − q) − kd·q̇,
+±limit).
 
 Both files are YAML, written and read by a YAML library; angles in body files are in degrees.
 """
@@ -22,20 +23,20 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form
-from core.export.choreonoid_friction import (
+from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.drives.fit import fit_drive
+from core.export.drives.plain import Drive
+from core.export.files import slug
+from core.export.notes import settings_note, zero_comment
+from core.export.protocol import held_commands, measured
+from core.export.references import GridRun, default_bench
+from core.export.targets.choreonoid.friction import (
     ChoreonoidFriction,
     can_follow,
     friction_constants,
     simulate_choreonoid,
 )
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
-from core.export.drive import Drive
-from core.export.drive_fit import fit_drive
-from core.export.files import slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import pendulum_inertial
-from core.export.notes import settings_note, zero_comment
-from core.export.protocol import held_commands, measured
+from core.export.targets.mujoco.xml import pendulum_inertial
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
 from core.studies.stiction.bristle import Bristle

@@ -16,12 +16,12 @@ import numpy as np
 
 from core.bench import Bench
 from core.export.approximation import Form
-from core.export.bam_json import firmware
-from core.export.carrying import Carried
-from core.export.grid import bench_grid, mean_errors
+from core.export.drives.carrying import Carried
+from core.export.drives.reference import STEP, Limits, delay_steps, engine_errors, in_engine_order
 from core.export.notes import missing_terms, zero_comment
-from core.export.reference_drive import STEP, Limits, delay_steps, engine_errors, in_engine_order
-from core.export.usd import PER_DEGREE, pendulum_text
+from core.export.references import bench_grid, mean_errors
+from core.export.targets.bam_json import firmware
+from core.export.targets.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
 from core.recording import ServoSettings
 from core.words import counted

@@ -1,6 +1,6 @@
 """Export to USD for PhysX, Isaac Sim and Newton: the servo as a layer that a joint references, and a pendulum.
 
-The servo is UsdPhysics' angular drive with PhysX's performance envelope (`core.export.envelope_drive`), and friction
+The servo is UsdPhysics' angular drive with PhysX's performance envelope (`core.export.drives.envelope`), and friction
 and armature of its joint. USD measures angles in degrees: what is per radian here is per degree there.
 
 Friction and armature are written twice, as PhysxJointAxisAPI and as NewtonJointAPI, which Newton reads. PhysX has a
@@ -26,14 +26,14 @@ from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
+from core.export.drives.envelope import EnvelopeDrive, envelope_drive_of
 from core.export.files import printable, readme_section, require_written, slug, write_files
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco import bench_title
-from core.export.mujoco_xml import pendulum_inertial
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, measured
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import standalone_text
+from core.export.targets.mujoco.actuators import bench_title
+from core.export.targets.mujoco.xml import pendulum_inertial
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco import bench_title
-from core.export.mujoco_xml import numbers, pendulum_inertial
 from core.export.notes import settings_note, zero_comment
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, rollout_of_files
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
+from core.export.targets.mujoco.actuators import bench_title
+from core.export.targets.mujoco.xml import numbers, pendulum_inertial
 from core.model import ServoModel
 from core.recording import ServoSettings
 

@@ -21,13 +21,13 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.drive import Drive, as_model
-from core.export.drive_fit import require_gains, torque_law
+from core.export.drives.fit import require_gains, torque_law
+from core.export.drives.plain import Drive, as_model
 from core.export.files import readme_section, require_written, slug, write_files
-from core.export.grid import GridRun, bench_grid, converged_positions, default_bench
-from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, measured, tilted
+from core.export.references import GridRun, bench_grid, converged_positions, default_bench
+from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
 from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings

@@ -25,14 +25,14 @@ from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
-from core.export.drive import Drive
-from core.export.drive_fit import fit_drive
+from core.export.drives.fit import fit_drive
+from core.export.drives.plain import Drive
 from core.export.files import readme_section, slug, write_files
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import numbers, pendulum_inertial, xml_text
 from core.export.notes import lead_note, settings_note, zero_comment, zero_number
 from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
+from core.export.references import GridRun, default_bench
+from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
 from core.friction import CONTACTS
 from core.model import ServoModel
 

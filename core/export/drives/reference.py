@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from core.actuator import setup_row
 from core.bench import Bench
-from core.export.carrying import Carried, Errors, compared
-from core.export.grid import GridRun, converged_positions
+from core.export.drives.carrying import Carried, Errors, compared
+from core.export.references import GridRun, converged_positions
 from core.friction import CONTACT_TITLES
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Law, Slot, bind

@@ -4,7 +4,7 @@ Nothing is approximated. The actuator (`core/export/standalone/servobench_mjlab.
 law, motor and command path in PyTorch and sets the engine's own joint friction before each step.
 
 Beside it are parameters for Rhoban/bam's own actuator, with the error that it and its step bring
-(`core.export.reference_drive`).
+(`core.export.drives.reference`).
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
+from core.export.drives.reference import STEP, as_reference_drive, refusal
 from core.export.files import slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco_xml import pendulum_element, xml_text
 from core.export.notes import bristle_notes
 from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import measured, rollout_of_scene
-from core.export.reference_drive import STEP, as_reference_drive, refusal
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
+from core.export.targets.mujoco.xml import pendulum_element, xml_text
 from core.friction import CONTACTS
 from core.model import ServoModel, model_to_bam
 from core.recording import ServoSettings

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.export.approximation import MOTOR, Approximation
-from core.export.grid import GridRun, bench_grid, held_back_grid
+from core.export.references import GridRun, bench_grid, held_back_grid
 from core.friction import FRICTION_TERMS
 from core.model import ServoModel
 from core.recording import ServoSettings

@@ -33,20 +33,20 @@ from core.errors import ExportError, NotChecked
 from core.export.apart import positions_apart
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
-from core.export.drive import Drive
-from core.export.drive import as_model as drive_as_model
-from core.export.drive_fit import fit_drive
-from core.export.envelope_drive import EnvelopeDrive, envelope_drive_of
-from core.export.envelope_drive import as_model as envelope_as_model
+from core.export.drives.envelope import EnvelopeDrive, envelope_drive_of
+from core.export.drives.envelope import as_model as envelope_as_model
+from core.export.drives.fit import fit_drive
+from core.export.drives.plain import Drive
+from core.export.drives.plain import as_model as drive_as_model
 from core.export.files import printable, slug
-from core.export.grid import GridRun, default_bench
-from core.export.mujoco import bench_title
-from core.export.mujoco_hook import pendulum_scene
-from core.export.mujoco_xml import xml_text
 from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
 from core.export.programs import require_unchanged
 from core.export.protocol import by_condition, measured, simulated_here
+from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
+from core.export.targets.mujoco.actuators import bench_title
+from core.export.targets.mujoco.hook import pendulum_scene
+from core.export.targets.mujoco.xml import xml_text
 from core.finite import is_finite
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact

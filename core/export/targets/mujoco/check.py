@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from core.errors import ExportError
 from core.export.files import slug
-from core.export.mujoco_xml import BRAKE_GROUP, DRIVE_GROUP
 from core.export.programs import mujoco_engine
 from core.export.protocol import held_commands
+from core.export.targets.mujoco.xml import BRAKE_GROUP, DRIVE_GROUP
 from core.model import ServoModel
 
 

@@ -1,0 +1,1 @@
+"""A fleet's spread as files for domain randomisation."""

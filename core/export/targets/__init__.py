@@ -1,0 +1,1 @@
+"""One module or package for each target; `core.export` lists them."""

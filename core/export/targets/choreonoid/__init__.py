@@ -1,0 +1,1 @@
+"""Choreonoid: the body, and the friction of its customizer."""
