@@ -15,20 +15,18 @@ from bench_gui.connect.scanning import Scanning
 from bench_gui.connect.servo_link import ServoLink, ServoView, servo_name
 from bench_gui.connect.setup import BenchSetup
 from bench_gui.export.exporting import Exporting
+from bench_gui.headless.places import remember
 from bench_gui.identify.fitting import Fitting
 from bench_gui.identify.messages import FitResult
-from bench_gui.identify.sampling import sample_of
 from bench_gui.identify.settings import FitSettings
 from bench_gui.log.journal import FileWarnings, Journal
 from bench_gui.place.placing import Placing
-from bench_gui.places import remember
 from bench_gui.plots.contents import PlotContents
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.twin import Twin
 from bench_gui.session.library import Library
 from bench_gui.settings import Settings
-from bench_gui.units import ANGLE_UNITS, RADIANS, AngleUnit
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
@@ -37,10 +35,12 @@ from bench_gui.work.plot_files import save_plot
 from bench_gui.work.worker import Workers
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
+from core.units import ANGLE_UNITS, RADIANS, AngleUnit
 from core.words import counted
 from drivers.recorder import Recorder, RunResult
 from drivers.recorder.link import EMERGENCY
 from drivers.servo import ServoIdentity, ServoState
+from sessions.sampling import sample_of
 
 TICK = 33
 """Period of the heartbeat and of everything live [ms]."""

@@ -44,7 +44,6 @@ from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay
 from bench_gui.undo import Edit
-from bench_gui.units import ANGLE_UNITS, duration
 from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
 from bench_gui.widgets.page import TaskPage
@@ -52,6 +51,7 @@ from bench_gui.widgets.rail import Rail
 from bench_gui.widgets.status_bar import StatusBar
 from bench_gui.widgets.status_line import StatusLine
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.units import ANGLE_UNITS, duration
 from drivers.errors import MotorOn
 
 if TYPE_CHECKING:

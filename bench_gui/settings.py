@@ -16,7 +16,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from bench_gui.places import home
+from bench_gui.headless.places import home
 from core.atomic import write_atomically
 from core.sealed import EDITED, is_broken, sealed_text
 

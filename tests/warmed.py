@@ -3,11 +3,9 @@
 import bench_gui.explore.compliance_work
 import bench_gui.explore.learning_work
 import bench_gui.explore.stiction_work
-import bench_gui.export.writing
+import bench_gui.headless.exporting
 import bench_gui.identify.process
-import bench_gui.record.mounting
 import bench_gui.work.tasks  # noqa: F401
-import core.identification.identify  # noqa: F401
 import drivers.clock
 import drivers.recorder.process
 import sessions.results.crossvalidating

@@ -15,7 +15,7 @@ from importlib import import_module
 
 from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
 from bench_gui.cli.terminal import Visible
-from bench_gui.interrupt import Interrupt
+from bench_gui.headless.interrupt import Interrupt
 from core.errors import ServoBenchError
 
 WRONG_USAGE = 2
@@ -142,7 +142,7 @@ def _open_window(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from bench_gui.app import run_window
-    from bench_gui.examples import example_session
+    from bench_gui.headless.examples import example_session
 
     session = Path(arguments.session) if arguments.session else None
     return run_window(session, servo=arguments.servo, example=example_session() if arguments.example else None)

@@ -151,7 +151,7 @@ def session_place(text: str) -> str:
     """
     if text != EXAMPLE_NAME or Path(text).exists():
         return text
-    from bench_gui.examples import example_session
+    from bench_gui.headless.examples import example_session
 
     return str(example_session())
 
@@ -303,7 +303,7 @@ def runs_from(session: Session, arguments: argparse.Namespace) -> list[str]:
     chosen = _usable(session, arguments.runs, arguments.tag)
     if arguments.sample is None:
         return chosen
-    from bench_gui.identify.sampling import sample_of
+    from sessions.sampling import sample_of
 
     wanted = set(chosen)
     runs = [run for run in session.runs() if run.id in wanted]

@@ -194,8 +194,8 @@ def _joints(name: str, values: Any) -> dict[str, Any]:
 
 def _write(folder: Path, links: ArmLinks, found: ArmValidation) -> list[Path]:
     """The table, and each case's picture and motions; the true one's columns make the file a recording."""
-    from bench_gui.report.arm import case_figure, errors_figure
-    from bench_gui.report.figures import save_figure
+    from bench_gui.headless.report.arm import case_figure, errors_figure
+    from bench_gui.headless.report.figures import save_figure
     from core.export.files import slug
 
     rows = found.rows()

@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Read, identify, print and save."""
     from pathlib import Path
 
-    from bench_gui.interrupt import Interrupt
+    from bench_gui.headless.interrupt import Interrupt
     from core.studies.arm.identification import DEFAULT_BUDGET, ArmRequest, identify_arm
     from core.studies.arm.links import read_arm_parameters
     from core.studies.arm.recording import read_arm_csv

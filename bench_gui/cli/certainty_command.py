@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute, keep and print."""
-    from bench_gui.interrupt import Interrupt
-    from bench_gui.places import result_folder
+    from bench_gui.headless.interrupt import Interrupt
+    from bench_gui.headless.places import result_folder
     from sessions import selection_damage
     from sessions.results.certifying import CertaintyQuestion, run_certainty
     from sessions.results.folder import CERTAINTY

@@ -61,7 +61,7 @@ def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:
 
 def drawing() -> Any:
     """Pictures; matplotlib is imported only where one is asked for."""
-    return import_module("bench_gui.report.compliant")
+    return import_module("bench_gui.headless.report.compliant")
 
 
 def by_joint(name: str, values: Any) -> dict[str, Any]:
@@ -86,7 +86,7 @@ def write_outputs(arguments: argparse.Namespace, columns: Mapping[str, Any], dra
         write_atomically(target, text.getvalue().encode("utf-8"))
         files.append(str(target))
     if arguments.figure:
-        from bench_gui.report.figures import save_figure
+        from bench_gui.headless.report.figures import save_figure
 
         files.append(str(save_figure(draw(), arguments.figure)))
     return files

@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from bench_gui.cli.arguments import recordings_from
-    from bench_gui.interrupt import Interrupt
+    from bench_gui.headless.interrupt import Interrupt
     from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.studies.compliant.modes import Mode
     from core.studies.compliant.unknowns import LINK, MOTOR, SPRINGS

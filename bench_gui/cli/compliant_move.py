@@ -231,7 +231,7 @@ def _columns(array: JointArray, motion: ArrayMotion, first: np.ndarray, second: 
 
 
 def _figure(array: JointArray, motion: ArrayMotion) -> Any:
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.report.figures import new_figure
 
     figure = new_figure(7.2, 3.2)
     axes = figure.subplots()

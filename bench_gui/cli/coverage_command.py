@@ -9,7 +9,7 @@ from bench_gui.cli.arguments import add_recordings, model_from, recordings_from
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
-    from bench_gui.identify.header_audit import HeaderAudit
+    from core.identification.coverage.headers import HeaderAudit
     from core.identification.coverage.report import Coverage
 
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     seen = coverage(recordings, model=model, threads=arguments.jobs)
     audited: HeaderAudit | None = None
     if model is not None:
-        from bench_gui.identify.header_audit import audit_headers
+        from core.identification.coverage.headers import audit_headers
 
         audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
     if arguments.json:

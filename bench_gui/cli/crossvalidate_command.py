@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Cross-validate, save and print."""
-    from bench_gui.interrupt import Interrupt
+    from bench_gui.headless.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
     from sessions import Session
     from sessions.results.crossvalidating import Question, run_crossvalidation

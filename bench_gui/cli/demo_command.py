@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Run the demo and say what to look at."""
-    from bench_gui.demo import run_demo
+    from bench_gui.headless.demo import run_demo
 
     bar = ProgressBar(arguments.quiet or arguments.json)
     outcome = run_demo(arguments.output, fast=arguments.fast, seed=arguments.seed, show=bar.show)

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the findings; 1 if something must be mended before the program can work."""
-    from bench_gui.doctor import examine
+    from bench_gui.headless.doctor import examine
 
     findings = examine()
     if arguments.json:

@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     largest = arguments.torque_max or reachable_torque(model)
     diagram = drive_backdrive_diagram(model, torque_range(largest, arguments.points), arguments.velocity)
     if arguments.output:
-        from bench_gui.report.figures import diagram_figure, save_figure
+        from bench_gui.headless.report.figures import diagram_figure, save_figure
 
         curves = drive_backdrive_diagram(model, torque_range(largest), arguments.velocity)
         save_figure(diagram_figure({model.title: (model.friction, curves)}), arguments.output)

@@ -98,8 +98,8 @@ def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> di
 
 
 def _plot(arguments: argparse.Namespace, model: ServoModel, recordings: list[Recording], result: Evaluation) -> None:
-    from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
-    from bench_gui.palette import BAR_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, motion_panels
+    from bench_gui.headless.palette import BAR_COLOUR, MODEL_COLOURS
     from bench_gui.plots.contents import PlotContents
     from bench_gui.work.plot_files import save_plot
     from core.identification.runs.grouping import grid_of, heading

@@ -128,7 +128,7 @@ def _export_session(arguments: argparse.Namespace) -> int:
 
 
 def _export_model(arguments: argparse.Namespace) -> int:
-    from bench_gui.export.writing import check_files
+    from bench_gui.headless.exporting import check_files
     from core.errors import ExportError, NotChecked
     from core.export import export_model
 

@@ -91,9 +91,9 @@ def run(arguments: argparse.Namespace) -> int:
     import sys
     from pathlib import Path
 
-    from bench_gui.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
-    from bench_gui.fleet.job import EngineChoice, run_fleet_job
-    from bench_gui.interrupt import Interrupt
+    from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
+    from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
+    from bench_gui.headless.interrupt import Interrupt
     from core.errors import InputError
     from core.fleet.driver import FleetProgress, FleetWatch
     from core.fleet.plan import make_plan

@@ -144,8 +144,8 @@ def run(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
     from pathlib import Path
 
-    from bench_gui.interrupt import Interrupt
-    from bench_gui.place.rests import DOCUMENT
+    from bench_gui.headless.interrupt import Interrupt
+    from bench_gui.headless.place.rests import DOCUMENT
     from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
     from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
@@ -236,10 +236,10 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     """Print errors, choice, values and the gravest warnings: one screen."""
     from shlex import quote
 
-    from bench_gui.units import significant, with_uncertainty
     from core.identification.cautions import cautions
     from core.identification.coverage.findings import named_runs
     from core.identification.result import step_in_words
+    from core.units import significant, with_uncertainty
 
     spread = ["spread/mrad"] if found.request.repeats > 1 else []
     print_table(

@@ -12,7 +12,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from bench_gui.identify.next_recordings import NextRecordings
+    from bench_gui.headless.next_recordings import NextRecordings
     from core.model import ServoModel
     from core.plan import GridPlan
     from core.recording import Recording
@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Choose and print."""
-    from bench_gui.identify.next_recordings import next_recordings
+    from bench_gui.headless.next_recordings import next_recordings
     from sessions import Session
 
     session = Session.open(arguments.session)
@@ -87,7 +87,7 @@ def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[R
 
 
 def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> ServoModel:
-    from bench_gui.identify.next_recordings import FRICTION, catalogue_model
+    from bench_gui.headless.next_recordings import FRICTION, catalogue_model
     from core.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
     from core.identification.request import DEFAULT_COMMAND_PATH
@@ -123,7 +123,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
 def _plan(arguments: argparse.Namespace, session: Session, model: ServoModel) -> GridPlan:
     from dataclasses import replace
 
-    from bench_gui.identify.next_recordings import plan_to_offer
+    from bench_gui.headless.next_recordings import plan_to_offer
     from core.trajectories import canonical_name
 
     given = {"masses": arguments.masses, "lengths": arguments.lengths, "kps": arguments.gains}

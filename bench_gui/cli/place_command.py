@@ -11,7 +11,7 @@ from bench_gui.cli.arguments import bench_from, positive_float, positive_int
 from bench_gui.cli.terminal import add_json, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from bench_gui.place.rests import Rest, Target
+    from bench_gui.headless.place.rests import Rest, Target
 
 LINE_PERIOD = 0.2
 """The line with the angle changes this often [s]; faster ones cannot be read."""
@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Measure, store, and print the extremes beside the model's."""
     from bench_gui.cli.arguments import model_from
-    from bench_gui.place.measuring import PlacementPlan, known_model, place_points, summary
-    from bench_gui.place.torques import torques_from
+    from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
+    from bench_gui.headless.place.torques import torques_from
     from core.errors import InputError
 
     torques = torques_from(arguments.torques) if arguments.torques else None
@@ -104,7 +104,7 @@ class PromptedHand:
 
     def __init__(self, position_step: float, time: float, answers: TextIO) -> None:
         """position_step: the encoder's [rad]; time: how long a rest lasts [s]; answers: where Enter is read."""
-        from bench_gui.place.rests import RestFinder
+        from bench_gui.headless.place.rests import RestFinder
 
         self._finder = RestFinder(position_step, time)
         self._answers = answers

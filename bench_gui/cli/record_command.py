@@ -13,7 +13,7 @@ from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_js
 from core.words import counted
 
 if TYPE_CHECKING:
-    from bench_gui.recording import RecordedRun, RecordingPlan
+    from bench_gui.headless.recording import RecordedRun, RecordingPlan
     from core.plan import GridPlan
 
 PAPER = "paper"
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Record and list the new runs."""
-    from bench_gui.recording import RecordingPlan, record_grid, record_plan
+    from bench_gui.headless.recording import RecordingPlan, record_grid, record_plan
     from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
     names = PAPER_TRAJECTORIES if arguments.trajectory == [PAPER] else arguments.trajectory
@@ -118,7 +118,7 @@ def _list(results: list[RecordedRun]) -> None:
 
 def _grid(arguments: argparse.Namespace, plan: RecordingPlan) -> GridPlan | None:
     """The grid that was asked for; None without one. Raises InputError."""
-    from bench_gui.recording import servo_at
+    from bench_gui.headless.recording import servo_at
     from core.catalogue import load_servo
     from core.errors import InputError
     from core.plan import GridPlan, suggested_plan

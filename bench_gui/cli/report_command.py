@@ -20,8 +20,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Write the file and say where."""
     from pathlib import Path
 
-    from bench_gui.places import result_folder
-    from bench_gui.report.of_session import report_of
+    from bench_gui.headless.places import result_folder
+    from bench_gui.headless.report.of_session import report_of
     from sessions import selection_damage, selection_note
     from sessions.results.identification import load_identification
 

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Search and list what answered; 1 if nothing did."""
-    from bench_gui.interrupt import Interrupt
+    from bench_gui.headless.interrupt import Interrupt
     from drivers.errors import DriverError
     from drivers.registry import families
     from drivers.scan import scan

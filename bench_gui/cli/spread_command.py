@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
-from bench_gui.fleet.spreading import FILE, JSON, TITLES
+from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def targets(text: str) -> tuple[str, ...]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Describe the fleet, write, and say what was written."""
-    from bench_gui.fleet.spreading import judged_spread
+    from bench_gui.headless.fleet.spreading import judged_spread
     from core.fleet.outliers import find_outliers
     from core.fleet.store import FleetStore
 
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:
-    from bench_gui.fleet.spreading import write_spread
+    from bench_gui.headless.fleet.spreading import write_spread
     from core.export.randomisation.files import RandomisationOptions
 
     options = RandomisationOptions(draws=arguments.draws, seed=arguments.seed, kp=arguments.kp)

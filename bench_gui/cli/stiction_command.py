@@ -166,7 +166,7 @@ def _step(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
     from math import degrees, inf
 
-    from bench_gui.report.stiction import step_figure
+    from bench_gui.headless.report.stiction import step_figure
     from core.studies.stiction.experiments import (
         INTEGRAL,
         INTEGRAL_DURATION,
@@ -219,7 +219,7 @@ def _step(arguments: argparse.Namespace) -> int:
 
 
 def _chatter(arguments: argparse.Namespace) -> int:
-    from bench_gui.report.stiction import chatter_figure
+    from bench_gui.headless.report.stiction import chatter_figure
     from core.studies.stiction.experiments import alternatives, holding
     from core.studies.stiction.published import LAWS
 
@@ -251,7 +251,7 @@ def _chatter(arguments: argparse.Namespace) -> int:
 
 
 def _stickslip(arguments: argparse.Namespace) -> int:
-    from bench_gui.report.stiction import stickslip_figure
+    from bench_gui.headless.report.stiction import stickslip_figure
     from core.studies.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
     from core.studies.stiction.laws import Rational
     from core.studies.stiction.published import LAWS, STEP
@@ -291,7 +291,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
 
 
 def _hold(arguments: argparse.Namespace) -> int:
-    from bench_gui.report.stiction import hold_figure
+    from bench_gui.headless.report.stiction import hold_figure
     from core.studies.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
     from core.studies.stiction.published import LAWS
 
@@ -316,7 +316,7 @@ def _hold(arguments: argparse.Namespace) -> int:
 def _curves(arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    from bench_gui.report.stiction import curves_figure
+    from bench_gui.headless.report.stiction import curves_figure
     from core.studies.stiction.bristle import Bristle, examine, transformed
     from core.studies.stiction.published import LAWS, STEP
 
@@ -388,7 +388,7 @@ def _files(arguments: argparse.Namespace, columns: Mapping[str, Iterable[float]]
         write_atomically(path, text.getvalue().encode("utf-8"))
         files.append(str(path))
     if arguments.figure:
-        from bench_gui.report.figures import save_figure
+        from bench_gui.headless.report.figures import save_figure
 
         figure: Figure = draw()
         files.append(str(save_figure(figure, arguments.figure)))

@@ -148,8 +148,8 @@ def _run(arguments: argparse.Namespace) -> int:
             raise InputError("--recording: a recording is of the pendulum, and this servo moves a body of its own")
         files.append(_write(Path(arguments.recording), _recording_text(arguments, end, bench)))
     if arguments.figure and end.traces and len(end.traces[0].time):
-        from bench_gui.report.figures import save_figure
-        from bench_gui.report.webots import traces_figure
+        from bench_gui.headless.report.figures import save_figure
+        from bench_gui.headless.report.webots import traces_figure
 
         title = f"{arguments.program.name} on {'a servo' if len(end.traces) == 1 else f'{len(end.traces)} servos'}"
         files.append(save_figure(traces_figure(title, end.traces), Path(arguments.figure)))
@@ -336,8 +336,8 @@ def _fit(arguments: argparse.Namespace) -> int:
     if arguments.output:
         files.append(_write(Path(arguments.output), node_text(f"Servo of the {found.title}", found.fit.node)))
     if arguments.figure:
-        from bench_gui.report.figures import save_figure
-        from bench_gui.report.webots import loss_figure
+        from bench_gui.headless.report.figures import save_figure
+        from bench_gui.headless.report.webots import loss_figure
 
         files.append(save_figure(loss_figure(found), Path(arguments.figure)))
     if arguments.json:
@@ -394,8 +394,8 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.output:
         files.append(_write(Path(arguments.output), traces_csv(traces)))
     if arguments.figure:
-        from bench_gui.report.figures import save_figure
-        from bench_gui.report.webots import experiment_figure
+        from bench_gui.headless.report.figures import save_figure
+        from bench_gui.headless.report.webots import experiment_figure
 
         files.append(save_figure(experiment_figure(arguments.experiment, traces), Path(arguments.figure)))
     rows = [_summary(trace) for trace in traces]

@@ -20,7 +20,7 @@ from bench_gui.plots.export import gather, on_paper
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
+from core.units import AngleUnit
 
 GOAL, TRUTH = "goal", "truth"
 DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}

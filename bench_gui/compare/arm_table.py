@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from bench_gui.compare.arm_work import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
 from bench_gui.plots.contents import TablePanel
-from bench_gui.units import significant
 from bench_gui.widgets.text_table import Cell, Column
+from core.units import significant
 
 ORIGINS = {
     FITTED: "The Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer here",

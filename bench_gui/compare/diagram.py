@@ -18,7 +18,6 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotArea
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
 from core.diagram import (
     DriveBackdriveDiagram,
     area_labels,
@@ -30,6 +29,7 @@ from core.diagram import (
     torque_range,
 )
 from core.placement import BACKDRIVE, DRIVE, SIDES, PlacedPoint
+from core.units import AngleUnit
 
 STANDING_WIDTH, MOVING_WIDTH = 2.0, 1.2
 LIGHTER = 0.55

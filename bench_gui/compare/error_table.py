@@ -11,12 +11,12 @@ from PySide6.QtGui import QColor, QFont
 
 from bench_gui.compare.comparison import ErrorBook
 from bench_gui.compare.models import ModelEntry
-from bench_gui.compare.tables import MRAD, condition_groups, conditions_of
+from bench_gui.headless.comparison_tables import MRAD, condition_groups, conditions_of
 from bench_gui.icons import swatch
 from bench_gui.plots.contents import TablePanel
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, milliradians
 from core.identification.runs.grouping import Group
+from core.units import FIGURE_DASH, milliradians
 from core.words import counted
 
 if TYPE_CHECKING:

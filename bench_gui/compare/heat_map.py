@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, fixed
 from bench_gui.widgets.fields import describe, label
+from core.units import FIGURE_DASH, fixed
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QComboBox, QLabel, QVBoxLayout, QWidget
 from bench_gui.compare.bars import BarChart
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import IDENTIFIED, ModelShelf
-from bench_gui.compare.tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
+from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, conditions_of, split_groups
 from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
 from bench_gui.theme import Theme

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Picture
 from bench_gui.compare.models import ModelEntry
-from bench_gui.compare.tables import GAP
+from bench_gui.headless.comparison_tables import GAP
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit, milliradians
+from core.units import AngleUnit, milliradians
 
 Array = NDArray[np.float64]
 MOST_TITLES = 12

@@ -6,10 +6,10 @@ from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayo
 
 from bench_gui.connect.draft import LARGEST_GAIN
 from bench_gui.connect.setup import BenchSetup
-from bench_gui.run_header import DIRECTIONS
-from bench_gui.units import AngleUnit
+from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number
 from core.errors import ServoBenchError
+from core.units import AngleUnit
 
 _POINT_MASS = (
     ("mass", "Load", "Mass at the end of the rod", "kg", 0.0, 50.0, 3, 0.05),

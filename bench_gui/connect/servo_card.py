@@ -14,7 +14,6 @@ from bench_gui.connect.write_dialog import WriteDialog
 from bench_gui.controller import Controller
 from bench_gui.theme import Theme
 from bench_gui.undo import change
-from bench_gui.units import fixed, significant
 from bench_gui.widgets.fields import (
     MARGIN,
     AngleBox,
@@ -29,6 +28,7 @@ from bench_gui.widgets.fields import (
 )
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
+from core.units import fixed, significant
 from core.words import counted
 from drivers.recorder import Phase
 from drivers.recorder.messages import Configured

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.run_header import DIRECTIONS, run_header
+from bench_gui.headless.run_header import DIRECTIONS, run_header
 from bench_gui.undo import change
 from core.bench import Bench
 from core.catalogue import ServoSpec

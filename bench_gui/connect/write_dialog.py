@@ -9,9 +9,9 @@ from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QPushButton, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.connect.draft import Change
-from bench_gui.units import AngleUnit, fixed
 from bench_gui.widgets.fields import MARGIN, button, label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from core.units import AngleUnit, fixed
 from core.words import counted
 
 HEADINGS = ("What", "In the servo", "New", "Unit")

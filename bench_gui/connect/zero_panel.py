@@ -15,9 +15,9 @@ from bench_gui.connect.servo_link import ServoView
 from bench_gui.controller import Controller
 from bench_gui.place.hand_pendulum import HandPendulum
 from bench_gui.theme import Theme
-from bench_gui.units import fixed
 from bench_gui.widgets.fields import MARGIN, button, describe, label, restyle
 from core.bench import STANDARD_GRAVITY
+from core.units import fixed
 from core.zeroing import Side, Stage, Zero, Zeroing, ZeroingError
 from drivers.servo import ServoState
 from drivers.simulated.servo import GRAVITY_SHARE, REST_LENGTH

@@ -9,13 +9,13 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.explore.compliance_work import SHAPES, SINE, ComplianceJob
-from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, number
 from core.bench import STANDARD_GRAVITY, Bench
 from core.parameters import Parameter
 from core.studies.compliant.elastic import ACTUATORS, AwasII, CompliantActuator, QbMove, Sea
 from core.studies.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink
 from core.studies.compliant.modes import Mode, ReferenceName, reference_names
+from core.units import AngleUnit
 
 Field = QDoubleSpinBox
 """For a number, or for an angle in the unit a person chose."""

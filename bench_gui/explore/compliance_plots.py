@@ -17,9 +17,9 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.modes import Mode
+from core.units import AngleUnit
 
 Array = NDArray[np.float64]
 

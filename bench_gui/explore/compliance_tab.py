@@ -26,10 +26,10 @@ from bench_gui.explore.tab import ExploreTab
 from bench_gui.plots.export import PlotExport, gather
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit, significant
 from bench_gui.widgets.fields import button, label, restyle
 from bench_gui.work.worker import Worker
 from core.errors import ServoBenchError
+from core.units import AngleUnit, significant
 
 PATIENCE = 150
 """After the last change before it is simulated [ms]."""

@@ -18,13 +18,13 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.explore.learning_work import LearningJob
-from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number, whole
 from core.errors import InputError
 from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, IDENTIFIED, TWO_JOINTS, CompliantArm
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
 from core.studies.compliant.learning import LearningLaw
 from core.studies.compliant.references import Reference, minimum_jerk, read_reference, sinusoid
+from core.units import AngleUnit
 
 SPRINGS: dict[str, tuple[str, tuple[CompliantActuator, CompliantActuator]]] = {
     "identified": ("qbMove, identified", IDENTIFIED),

@@ -17,8 +17,8 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
 from core.studies.compliant.learning import Iteration
+from core.units import AngleUnit
 
 REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
 JOINT_KEYS = ("joint 1", "joint 2")

@@ -15,10 +15,10 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
 from core.studies.stiction.bristle import Bristle, transformed
 from core.studies.stiction.laws import FrictionLaw
 from core.studies.stiction.published import LAWS
+from core.units import AngleUnit
 
 REACH = 5.0
 """Curves go this many times v_S or Z·F_S, whichever is more."""

@@ -13,11 +13,11 @@ from bench_gui.compare.models import CATALOGUE, ModelShelf
 from bench_gui.explore.webots_scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.explore.webots_work import LossJob
 from bench_gui.session.library import Library
-from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
 from core.catalogue import load_model, load_servo, servos, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
+from core.units import AngleUnit
 
 RECORDINGS = "recordings"
 """In place of a model's key."""

@@ -12,7 +12,7 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
+from core.units import AngleUnit
 
 TARGET, MOTION, SOFT, STOPS = "target", "motion", "soft limits", "stops"
 MOTOR, FORCED, SPRING, DAMPER, PUSH = "motor", "force control", "spring", "damper", "push"

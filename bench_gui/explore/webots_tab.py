@@ -20,11 +20,11 @@ from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
 from bench_gui.plots.tools import PlotTools
 from bench_gui.theme import Theme
-from bench_gui.units import fixed, milliradians, significant
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.errors import ServoBenchError
+from core.units import fixed, milliradians, significant
 
 STEPS = 1000
 SETTLED = 40

@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.export import writing
+from bench_gui.headless import exporting as writing
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
 from core.model import ServoModel

@@ -23,13 +23,13 @@ from bench_gui.actions import ActionSpec
 from bench_gui.compare.models import ModelEntry
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
-from bench_gui.export.writing import Checked, Exported
+from bench_gui.headless.exporting import Checked, Exported
+from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
-from bench_gui.places import as_person_writes
 from bench_gui.theme import Theme
-from bench_gui.units import significant
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
 from bench_gui.widgets.page import TaskPage
+from core.units import significant
 
 PREVIEW_AFTER = 300
 """Choices that follow each other faster than this are previewed once [ms]."""

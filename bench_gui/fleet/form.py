@@ -26,7 +26,7 @@ from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
 from bench_gui.fleet.session_list import SessionList
 from bench_gui.fleet.summary import FleetSummary
-from bench_gui.places import as_person_writes, home
+from bench_gui.headless.places import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole

@@ -14,13 +14,13 @@ from PySide6.QtGui import QColor, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QScrollArea, QToolTip, QVBoxLayout, QWidget
 
 from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
+from bench_gui.headless.words import printed
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.dashes import CATALOGUE_DASH
 from bench_gui.theme import Theme
-from bench_gui.units import RADIANS, AngleUnit, significant
 from bench_gui.widgets.fields import ElidedLabel, label
-from bench_gui.words import printed
+from core.units import RADIANS, AngleUnit, significant
 
 Array = NDArray[np.float64]
 

@@ -29,8 +29,8 @@ SUMMARY_SHARE = 0.1
 def run(job: FleetJob, line: Line) -> FleetSummary:
     """Compute what the folder does not hold; the fleet as far as it has come when it is stopped. Raises
     ServoBenchError; what was done is kept."""
-    from bench_gui.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
-    from bench_gui.fleet.job import EngineChoice, run_fleet_job
+    from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
+    from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
     from core.fleet.driver import FleetWatch
     from core.fleet.plan import make_plan
     from core.fleet.store import FleetStore

@@ -141,7 +141,7 @@ def summarise(result: FleetResult, folder: Path) -> FleetSummary:
 
 
 def _seen(path: Path) -> SeenSession:
-    from bench_gui.fleet.gather import gather_units
+    from bench_gui.headless.fleet.gather import gather_units
     from sessions import Session
 
     try:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDragMoveEvent, QDropEvent, Q
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from bench_gui.fleet.reading import SeenSession, sessions_under
-from bench_gui.places import as_person_writes
+from bench_gui.headless.places import as_person_writes
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 from core.words import counted

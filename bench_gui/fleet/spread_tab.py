@@ -18,19 +18,28 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.compare.bars import BarChart
-from bench_gui.compare.tables import ERROR, MRAD
 from bench_gui.controller import Controller
-from bench_gui.fleet.spreading import TITLES, JudgedSpread, JudgeJob, WriteJob, WriteStep, WrittenSpread, judge, write
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
-from bench_gui.places import as_person_writes
+from bench_gui.headless.comparison_tables import ERROR, MRAD
+from bench_gui.headless.fleet.spreading import (
+    TITLES,
+    JudgedSpread,
+    JudgeJob,
+    WriteJob,
+    WriteStep,
+    WrittenSpread,
+    judge,
+    write,
+)
+from bench_gui.headless.places import as_person_writes
 from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, significant
 from bench_gui.widgets.fields import button, caption_of, describe, label, whole
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.worker import Worker
+from core.units import FIGURE_DASH, significant
 from core.words import counted
 
 COLUMNS = (

@@ -26,8 +26,8 @@ from bench_gui.fleet.summary import TransferSummary
 from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, heat_colours, ink_on
 from bench_gui.theme import Theme
-from bench_gui.units import milliradians
 from bench_gui.widgets.fields import describe
+from core.units import milliradians
 
 Array = NDArray[np.float64]
 

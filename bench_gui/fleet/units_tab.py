@@ -22,9 +22,9 @@ from bench_gui.fleet.units_table import (
     UnitsTable,
 )
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.tables import plain_table
+from core.units import AngleUnit
 from core.words import counted
 
 WIDTHS = {UNIT: 96, SESSION: 110, RUNS: 56, FITS: 62, BEST: 56, TRAINING: 122, HELD_OUT: 122, MARK: 190}

@@ -11,10 +11,10 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor
 
 from bench_gui.fleet.summary import FleetSummary, ModelSummary, ParameterSummary
-from bench_gui.places import as_person_writes
+from bench_gui.headless.places import as_person_writes
 from bench_gui.plots.contents import TablePanel
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
+from core.units import FIGURE_DASH, RADIANS, AngleUnit, milliradians
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -26,8 +26,8 @@ from bench_gui.fleet.spread_tab import SpreadTab
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
 from bench_gui.fleet.transfer_map import ORDERS, TransferMap
 from bench_gui.fleet.units_tab import UnitsTab
+from bench_gui.headless.places import home
 from bench_gui.icons import icon
-from bench_gui.places import home
 from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name, gather
 from bench_gui.theme import Theme

@@ -10,7 +10,6 @@ from bench_gui.identify.certifying import Certifying
 from bench_gui.identify.computing import CertaintyJob
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, significant
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, restyle, whole
 from bench_gui.widgets.room import Room
 from bench_gui.widgets.symbols import SymbolDelegate
@@ -18,6 +17,7 @@ from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.defaults import DRAWS
 from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
+from core.units import FIGURE_DASH, significant
 from core.words import counted
 from sessions.results.certifying import CertaintyQuestion
 

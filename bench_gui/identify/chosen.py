@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bench_gui.identify.computing import Material
-from bench_gui.identify.sampling import sample_of
+from sessions.sampling import sample_of
 
 if TYPE_CHECKING:
     from bench_gui.controller import Controller

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.identify.next_recordings import NextRecordings
+from bench_gui.headless.next_recordings import NextRecordings
 from core.identification.coverage.findings import Finding
 from core.plan import GridPlan
 from sessions.results.certifying import CertaintyQuestion, run_certainty
@@ -91,7 +91,7 @@ def check(job: CheckJob, line: Line) -> Seen:
 
 def audit(job: AuditJob, line: Line) -> AuditFindings:
     """Whether the headers are true."""
-    from bench_gui.identify.header_audit import audit_headers
+    from core.identification.coverage.headers import audit_headers
 
     model, material = _judge(job.model, job.servo), job.material
     found = audit_headers(model, material.load(), dt=material.dt, supply=material.supply, threads=material.threads)
@@ -113,7 +113,7 @@ class ProposeJob:
 
 def propose(job: ProposeJob, line: Line) -> NextRecordings:
     """Which recordings would help most."""
-    from bench_gui.identify.next_recordings import next_recordings
+    from bench_gui.headless.next_recordings import next_recordings
 
     material = job.material
     return next_recordings(
@@ -202,7 +202,7 @@ def certify(job: CertaintyJob, line: Line) -> Path:
 
 
 def _judge(model: ServoModel | None, servo: str) -> ServoModel:
-    from bench_gui.identify.next_recordings import catalogue_model
+    from bench_gui.headless.next_recordings import catalogue_model
 
     return catalogue_model(servo) if model is None else model
 

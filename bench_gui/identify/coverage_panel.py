@@ -26,13 +26,13 @@ from bench_gui.identify.finding_list import FindingList
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
-from bench_gui.units import fixed, milliradians
 from bench_gui.widgets.fields import button, label, restyle
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.identification.coverage.findings import ordered
+from core.units import fixed, milliradians
 from core.words import counted
 
 HINT = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from bench_gui.units import FIGURE_DASH, milliradians, significant
 from bench_gui.widgets.text_table import Cell, Column
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.choice.model_choice import Choice, CrossValidation, Estimate, Variant
 from core.identification.choice.transfer import TransferTable
+from core.units import FIGURE_DASH, milliradians, significant
 from core.words import counted
 from sessions.results.crossvalidating import CrossValidated
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from bench_gui.headless.words import with_symbols
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
-from bench_gui.words import with_symbols
 from core.identification.coverage.findings import Finding
 
 TONES = {"error": "fault", "warning": "moving", "note": "muted"}

@@ -11,8 +11,8 @@ from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.dashes import IDENTIFIED_DASH
 from bench_gui.plots.decimate import min_max
 from bench_gui.theme import Theme
-from bench_gui.units import RADIANS, AngleUnit, milliradians
 from bench_gui.widgets.fields import ElidedLabel
+from core.units import RADIANS, AngleUnit, milliradians
 
 PANES = 2
 COLUMNS = 600

@@ -20,13 +20,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.units import significant
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from core.errors import ServoBenchError
 from core.identification.request import check_bounds, check_value
 from core.parameters import Parameter, ParameterSet
+from core.units import significant
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -15,7 +15,6 @@ from bench_gui.identify.proposing import Proposing
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
-from bench_gui.units import significant
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
 from bench_gui.widgets.room import Room
 from bench_gui.widgets.tables import plain_table
@@ -24,6 +23,7 @@ from core.catalogue import load_servo
 from core.identification.next.proposal import Proposal
 from core.plan import Cell as PlanCell
 from core.plan import suggested_plan
+from core.units import significant
 from core.words import counted
 
 Index = QModelIndex | QPersistentModelIndex

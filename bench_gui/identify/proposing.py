@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal
 
+from bench_gui.headless.next_recordings import NextRecordings
 from bench_gui.identify.computing import ProposeJob, propose
-from bench_gui.identify.next_recordings import NextRecordings
 from bench_gui.work.worker import Worker, Workers
 
 

@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from bench_gui.icons import swatch
 from bench_gui.identify.messages import FittedModel
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, duration, milliradians, significant
 from core.friction import FRICTION_TITLES
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.parameters import Parameter
+from core.units import FIGURE_DASH, duration, milliradians, significant
 from core.words import counted
 
 Index = QModelIndex | QPersistentModelIndex

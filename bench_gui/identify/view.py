@@ -55,13 +55,13 @@ from bench_gui.identify.warning_list import WarningList
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.session.editing import RunEditing
 from bench_gui.theme import Theme
-from bench_gui.units import duration, milliradians
 from bench_gui.widgets.fields import EmptyState, button, describe, label
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from core.identification.result import step_in_words
 from core.model import ServoModel
+from core.units import duration, milliradians
 from core.words import counted
 
 _BESIDE_COST = (72, 92, 0, 0, 80)

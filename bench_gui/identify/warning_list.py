@@ -5,10 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from bench_gui.units import milliradians
+from bench_gui.headless.words import with_symbols
 from bench_gui.widgets.fields import describe, label
-from bench_gui.words import with_symbols
 from core.identification.evidence.model import Evidence
+from core.units import milliradians
 
 NO_MODEL = "Select a model in the table below."
 NOTHING = "Nothing is wrong: these runs determine every value, and none lies at a bound."

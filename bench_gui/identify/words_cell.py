@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QPainter, QPalette, QTextDocument
 from PySide6.QtWidgets import QApplication, QHeaderView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView
 
-from bench_gui.words import with_symbols
+from bench_gui.headless.words import with_symbols
 
 Index = QModelIndex | QPersistentModelIndex
 LEFT, RIGHT, VERTICAL = 9, 6, 3

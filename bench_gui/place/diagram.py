@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from bench_gui.compare.diagram import area_titles, boundary_shades, plot_areas
 from bench_gui.compare.models import ModelEntry
-from bench_gui.place.rests import Target
+from bench_gui.headless.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.legend import Legend, LegendEntry

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QToolButton
 
+from bench_gui.headless.place.torques import torques_from
 from bench_gui.place.placing import Placing
-from bench_gui.place.torques import torques_from
 from bench_gui.settings import Settings
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, label, number, restyle, whole

@@ -13,8 +13,8 @@ from PySide6.QtGui import QColor, QFocusEvent, QFont, QHideEvent, QKeyEvent, QMo
 
 from bench_gui.connect.pendulum import PendulumView, at
 from bench_gui.theme import Theme
-from bench_gui.units import AngleUnit, fixed
 from core.bench import Bench
+from core.units import AngleUnit, fixed
 
 SHAFT_HEIGHT = 0.34
 """Of the shaft below the top edge, as a share of the height."""

@@ -20,7 +20,7 @@ from PySide6.QtGui import QUndoStack
 from bench_gui.compare.models import ModelShelf
 from bench_gui.connect.servo_link import ServoLink, ServoView
 from bench_gui.connect.setup import BenchSetup
-from bench_gui.place.rests import (
+from bench_gui.headless.place.rests import (
     DOCUMENT,
     HOLD_NAME,
     READINGS,

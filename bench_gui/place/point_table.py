@@ -9,10 +9,10 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from bench_gui.place.rests import Target
+from bench_gui.headless.place.rests import Target
 from bench_gui.theme import Theme
-from bench_gui.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

@@ -21,9 +21,9 @@ from bench_gui.icons import swatch
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.contents import labelled
 from bench_gui.theme import Theme
-from bench_gui.units import significant
 from bench_gui.widgets.fields import describe, label
 from bench_gui.widgets.tables import plain_table
+from core.units import significant
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

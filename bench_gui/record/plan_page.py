@@ -27,12 +27,12 @@ from bench_gui.controller import Controller
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.record.trajectory_form import LONGEST, SHORT_TITLES
 from bench_gui.theme import Theme
-from bench_gui.units import duration
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
 from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
+from core.units import duration
 from core.words import counted
 
 AXES = (

@@ -20,11 +20,11 @@ from bench_gui.plots.chart import Array, Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.record.live import LiveRun
-from bench_gui.record.mounting import TwinMotion
 from bench_gui.theme import Theme
-from bench_gui.units import RADIANS, AngleUnit
 from bench_gui.widgets.fields import tool
+from core.mounting import TwinMotion
 from core.trajectories import TrajectoryPreview
+from core.units import RADIANS, AngleUnit
 from drivers.limits import Limits
 
 NOTHING = np.empty(0)

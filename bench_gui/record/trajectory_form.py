@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.undo import change
-from bench_gui.units import RADIANS, AngleUnit, duration, fixed
 from bench_gui.widgets.fields import AngleBox, Section, angle, choice, label, number
 from core.errors import ServoBenchError
 from core.parameters import Parameter
 from core.trajectories import Trajectory, TrajectoryPreview, make_trajectory, trajectory_names
+from core.units import RADIANS, AngleUnit, duration, fixed
 from drivers.limits import Limits
 
 LONGEST = 600.0

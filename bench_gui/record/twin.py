@@ -16,12 +16,12 @@ from PySide6.QtCore import QObject, Signal
 from bench_gui.compare.models import ModelEntry, ModelShelf
 from bench_gui.connect.servo_link import ServoLink
 from bench_gui.record.live import LiveRun
-from bench_gui.record.mounting import Cause, Start, TwinMotion, Watch, in_words
 from bench_gui.record.queue import QueuedRun, RecordQueue
-from bench_gui.units import DEGREES, AngleUnit, fixed, milliradians
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
+from core.mounting import Cause, Start, TwinMotion, Watch, in_words
+from core.units import DEGREES, AngleUnit, fixed, milliradians
 
 AGAIN = 1.0
 """A motion that left the band is explained anew after so much more of it [s]."""

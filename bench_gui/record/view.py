@@ -21,10 +21,10 @@ from bench_gui.record.queue import LONGEST_COUNTDOWN
 from bench_gui.record.queue_panel import QueuePanel
 from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
 from bench_gui.theme import Theme
-from bench_gui.units import duration, fixed
 from bench_gui.widgets.fields import Section, button, describe, label, number, tool
 from bench_gui.widgets.page import TaskPage
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory
+from core.units import duration, fixed
 from drivers.servo import ServoState
 
 _READINGS = (

@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
+from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
-from bench_gui.places import as_person_writes
 from bench_gui.session.filter import HINT
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool

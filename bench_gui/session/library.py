@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.places import new_session_folder, results_home
+from bench_gui.headless.places import new_session_folder, results_home
 from bench_gui.session.contents import Contents, read_contents, recovery_of
 from bench_gui.session.dropped import Dropped, classify
 from bench_gui.work.background import Background
@@ -159,7 +159,7 @@ class Library(QObject):
         """Open a private copy of the recordings that come with the program."""
 
         def work() -> Contents:
-            from bench_gui.examples import example_session
+            from bench_gui.headless.examples import example_session
             from sessions import Session
 
             return read_contents(Session.open(example_session()))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QStackedLayout, QVBoxL
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.places import as_person_writes
+from bench_gui.headless.places import as_person_writes
 from bench_gui.session.cells import split_tags
 from bench_gui.session.contents import Recovery, unfinished_runs
 from bench_gui.session.dropped import may_take

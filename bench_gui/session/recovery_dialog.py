@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 from bench_gui.session.contents import Recovery
 from bench_gui.session.dialogs import RunDialog
 from bench_gui.session.wording import number_of
-from bench_gui.units import FIGURE_DASH
 from bench_gui.widgets.fields import label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from core.units import FIGURE_DASH
 from core.words import counted
 
 if TYPE_CHECKING:

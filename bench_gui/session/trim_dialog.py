@@ -15,8 +15,8 @@ from bench_gui.plots.decimate import min_max
 from bench_gui.session.dialogs import RunDialog
 from bench_gui.session.wording import number_of, used_part
 from bench_gui.theme import Theme
-from bench_gui.units import RADIANS, AngleUnit
 from bench_gui.widgets.fields import button, label, number
+from core.units import RADIANS, AngleUnit
 
 if TYPE_CHECKING:
     from core.recording import Recording

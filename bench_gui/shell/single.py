@@ -13,7 +13,7 @@ from pathlib import Path
 from PySide6.QtCore import QDir, QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from bench_gui.places import home
+from bench_gui.headless.places import home
 
 CONNECTING = 500
 """The system connects to the socket of a living program within this time, and to no other [ms]."""

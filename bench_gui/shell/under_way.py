@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject
 
 from bench_gui.controller import Controller
 from bench_gui.identify.messages import FitProgress, FitResult
-from bench_gui.units import duration, milliradians
 from bench_gui.widgets.status_line import StatusLine
+from core.units import duration, milliradians
 from core.words import counted
 from drivers.recorder import Phase, RunResult
 

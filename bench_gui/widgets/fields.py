@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.units import AngleUnit
-from bench_gui.words import printed
+from bench_gui.headless.words import printed
+from core.units import AngleUnit
 
 FIELD_WIDTH = 118
 SPACING = 6

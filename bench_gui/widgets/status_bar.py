@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, Q
 from bench_gui.connect.servo_link import ServoView
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
-from bench_gui.units import fixed
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
+from core.units import fixed
 from core.words import counted
 from drivers.servo import ServoState
 

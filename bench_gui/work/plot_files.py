@@ -66,7 +66,7 @@ def save_plot(contents: PlotContents, path: Path) -> Path:
         raise InputError(f"{path}: plots are written as {', '.join((*PICTURES, NUMBERS))}; choose one of these endings")
     if any(isinstance(panel, TablePanel) for panel in contents.panels):
         raise InputError(f"{path}: a table is written as {NUMBERS}; choose this ending")
-    from bench_gui.report.figures import save_figure
+    from bench_gui.headless.report.figures import save_figure
 
     return save_figure(plot_figure(contents), path)
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from bench_gui.identify.messages import FitOverlay
-    from bench_gui.record.mounting import Cause, Start, TwinMotion
     from core.model import ServoModel
+    from core.mounting import Cause, Start, TwinMotion
     from core.recording import Recording, RunHeader
     from core.trajectories import Trajectory
 
@@ -167,7 +167,7 @@ def foresee(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, position_step: float
 ) -> TwinMotion:
     """Simulate a run that has begun, for its twin."""
-    from bench_gui.record import mounting
+    from core import mounting
 
     return mounting.foresee(model, trajectory, header, start, position_step)
 
@@ -176,14 +176,14 @@ def explain(
     model: ServoModel, trajectory: Trajectory, header: RunHeader, start: Start, time: Array, position: Array
 ) -> tuple[Cause, ...]:
     """Say what explains a motion that left its twin's band."""
-    from bench_gui.record import mounting
+    from core import mounting
 
     return mounting.explain(model, trajectory, header, start, time, position)
 
 
 def report(session: Path, folder: Path, path: Path) -> Path:
     """As `report_of`."""
-    from bench_gui.report.of_session import report_of
+    from bench_gui.headless.report.of_session import report_of
 
     return report_of(session, folder, path)
 

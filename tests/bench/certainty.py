@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.identification.evidence.bootstrap import bootstrap
 from core.identification.evidence.certainty import Certainty, ParameterCertainty, Profile, certainty
 from core.identification.evidence.profile import Optimum, profile

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench_gui.cli import main as bench
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from tests.bench.printing import line
 
 SIZE = 96 * 2**20

@@ -56,9 +56,9 @@ def rollout(model: ServoModel, run: Recording, substeps: int) -> np.ndarray:
 
 def run_case(name: str, folder: str) -> None:
     """Everything with one emulated servo."""
-    from bench_gui.place.measuring import PlacementPlan, place_points
-    from bench_gui.place.virtual_hand import VirtualHand
-    from bench_gui.recording import RecordingPlan, record_plan
+    from bench_gui.headless.place.measuring import PlacementPlan, place_points
+    from bench_gui.headless.place.virtual_hand import VirtualHand
+    from bench_gui.headless.recording import RecordingPlan, record_plan
     from core.placement import suggest_torques
     from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
     from drivers.emulators.process import EmulatorProcess

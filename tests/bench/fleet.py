@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench_gui.fleet.gather import gather_units, load_unit, simulated_sessions
+from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
 from core.fleet.cluster import DaskExecutor, cluster
 from core.fleet.driver import Executor, FleetWatch, run_fleet
 from core.fleet.local import PlainLoop

@@ -54,7 +54,7 @@ def headless(path: Path) -> None:
         session.runs()
     with taking("hash of the data of all runs"):
         session.data_hash()
-    from bench_gui.identify.sampling import sample_of
+    from sessions.sampling import sample_of
 
     with taking(f"choose {SAMPLE} of {len(runs)} runs"):
         sample_of(runs, SAMPLE)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model, load_servo
 from core.identification.coverage.audit import audit

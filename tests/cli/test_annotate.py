@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from sessions import Session
 
 FIRST, SECOND, THIRD = "0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0003_sin_sin_kp100"

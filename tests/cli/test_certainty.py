@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.errors import IdentificationError
 from core.sealed import parse_sealed
 from sessions.results.certifying import CertaintyQuestion, read_certainty, run_certainty

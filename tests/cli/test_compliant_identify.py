@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bench_gui.cli import COMMANDS, main
-from bench_gui.recording import RecordingPlan, record_plan
+from bench_gui.headless.recording import RecordingPlan, record_plan
 from core.bench import Bench
 from core.studies.compliant.elastic import Sea
 from core.studies.compliant.files import CompliantUnit, read_unit, write_unit

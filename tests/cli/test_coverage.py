@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.recording import RunHeader
 from core.trajectories import make_trajectory

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.identification.choice import terms, transfer
 from core.identification.choice.recommendation import VALIDATION
 from core.identification.choice.terms import TermCosts

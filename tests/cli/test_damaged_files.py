@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.catalogue import load_model
 from core.identification.cautions import cautions
 from core.identification.request import IdentificationRequest

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import DAMAGED, main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.fleet.store import FleetStore
 from sessions import Annotation, Session
 
@@ -114,8 +114,8 @@ def test_the_list_of_runs_says_it(capsys, tmp_path) -> None:
 
 
 def test_results_say_what_they_were_made_without(capsys, tmp_path, monkeypatch, place, result) -> None:
-    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
+    monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
     page = tmp_path / "report.html"
     code, _, err = bench(capsys, "report", place, result, "-o", page)
     assert code == DAMAGED

@@ -10,7 +10,7 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.arguments import session_place
-from bench_gui.places import HOME_VARIABLE
+from bench_gui.headless.places import HOME_VARIABLE
 
 README = Path(__file__).parents[2] / "README.md"
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import COMMANDS, TRACEBACK_VARIABLE, main
-from bench_gui.examples import example_session
-from bench_gui.interrupt import Interrupt
-from bench_gui.recording import RecordedRun
+from bench_gui.headless.examples import example_session
+from bench_gui.headless.interrupt import Interrupt
+from bench_gui.headless.recording import RecordedRun
 from core.errors import InputError, ServoBenchError
 from core.words import counted
 from drivers.errors import DriverError
@@ -86,7 +86,7 @@ def test_whatever_is_raised_is_one_line_and_a_failure(capsys, stub, monkeypatch,
         ),
     ]
     for error, line in raised:
-        stub("bench_gui.demo.run_demo", error)
+        stub("bench_gui.headless.demo.run_demo", error)
         status = 130 if isinstance(error, KeyboardInterrupt) else 1
         assert line_of_failure(capsys, "demo", "-o", tmp_path / "d", status=status) == line
     monkeypatch.setenv(TRACEBACK_VARIABLE, "1")
@@ -105,7 +105,7 @@ def ended(status: str, reason: str = "", identity: str = "0001_x") -> RecordedRu
 def test_a_recording_of_which_any_run_failed_is_a_failure(capsys, stub, tmp_path, how) -> None:
     good, bad = ended("success"), ended(how, "the bus fell silent", "")
     for runs, code in (([good, good], 0), ([good, bad], 1), ([bad, good], 1), ([bad], 1)):
-        stub("bench_gui.recording.record_plan", runs)
+        stub("bench_gui.headless.recording.record_plan", runs)
         assert main(["record", "-o", str(tmp_path)]) == code
         assert main(["record", "--json", "-o", str(tmp_path)]) == code
         lines = capsys.readouterr().out.splitlines()
@@ -116,7 +116,7 @@ def test_a_recording_of_which_any_run_failed_is_a_failure(capsys, stub, tmp_path
 
 @pytest.mark.parametrize(("complete", "code"), [(True, 0), (False, 1)])
 def test_a_grid_that_is_not_complete_is_a_failure(capsys, stub, tmp_path, complete, code) -> None:
-    stub("bench_gui.recording.record_grid", ([ended("success")], Of(done=[1, 2, 3], complete=complete)))
+    stub("bench_gui.headless.recording.record_grid", ([ended("success")], Of(done=[1, 2, 3], complete=complete)))
     words = ["record", "--plan", "paper", "--masses", "0.1,0.2", "--lengths", "0.1", "--kps", "5", "--trajectory",
              "sin_sin", "half_sine", "--repetitions", "1", "-o", str(tmp_path)]  # fmt: skip
     assert main(words) == code
@@ -130,7 +130,7 @@ def test_a_grid_that_is_not_complete_is_a_failure(capsys, stub, tmp_path, comple
 def test_the_doctor_fails_for_an_error_only(capsys, stub) -> None:
     fine, odd, bad = (Of(status=s, subject="x", text="t", remedy="r" * (s != "ok")) for s in ("ok", "warning", "error"))
     for findings, code in (([fine], 0), ([fine, odd], 0), ([bad, fine], 1), ([odd, bad], 1)):
-        stub("bench_gui.doctor.examine", findings)
+        stub("bench_gui.headless.doctor.examine", findings)
         assert main(["doctor"]) == code
         assert main(["doctor", "--json"]) == code
     told = capsys.readouterr().out

@@ -12,8 +12,8 @@ import h5py
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
-from bench_gui.report.of_session import report_of
+from bench_gui.headless.examples import example_session
+from bench_gui.headless.report.of_session import report_of
 from bench_gui.settings import Settings
 from core.atomic import write_atomically
 from core.fleet.plan import UnitFacts
@@ -56,8 +56,8 @@ def test_a_path_that_is_no_text_is_refused_at_once(capsys, lab) -> None:
 
 
 def test_a_home_whose_path_is_no_text_keeps_results_settings_and_reports(tmp_path, fitted, monkeypatch) -> None:
-    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
+    monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
     home = Path(os.fsdecode(bytes(tmp_path) + b"/h\xff"))
     found = load_identification(fitted / "fit")
     assert len(save_identification(found, home / "fit")) == 2

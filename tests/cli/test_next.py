@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.plan import GridPlan
 from sessions import Session
 

@@ -11,7 +11,7 @@ from PySide6.QtCore import QCoreApplication
 from bench_gui.cli import main
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import CATALOGUE, ModelShelf
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from bench_gui.session.library import Library
 from sessions import Annotation, Session
 

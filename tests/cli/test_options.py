@@ -14,7 +14,7 @@ import pytest
 
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import add_several
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification.request import IdentificationRequest
@@ -154,7 +154,7 @@ def test_fleet(reach, session, tmp_path) -> None:
              "--validation", "kp=100", "--terms", "command_delay", "--trials", "77", "--seed", "5", "--contact",
              "elastoplastic", "--prior", "30", "--scheduler", "tcp://h:1", "--workers", "3",
              "-o", tmp_path]  # fmt: skip
-    given = reach("bench_gui.fleet.job.run_fleet_job", *words, but=("simulated",))
+    given = reach("bench_gui.headless.fleet.job.run_fleet_job", *words, but=("simulated",))
     assert given["plan"].request.by == ("kp",)
     assert given["plan"].request.fit == IdentificationRequest(
         servo="xl330", models=("m2", "m4"), command_path=("command_delay",), trials=77, repeats=2, seed=5,
@@ -164,7 +164,7 @@ def test_fleet(reach, session, tmp_path) -> None:
 
 
 def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
-    monkeypatch.setattr("bench_gui.places.result_folder", lambda place, name: Path(place) / "results" / name)
+    monkeypatch.setattr("bench_gui.headless.places.result_folder", lambda place, name: Path(place) / "results" / name)
     words = ["certainty", session, "--result", "r1", "--model", "M2", "--profile", "kt,R", "--bootstrap", "7",
              "--seed", "5", "--jobs", "3"]  # fmt: skip
     question = reach("sessions.results.certifying.run_certainty", *words)["question"]
@@ -178,7 +178,7 @@ def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
 def test_next(reach, session) -> None:
     grid = ["--masses", "0.1,0.2", "--lengths", "0.12", "--gains", "150,250", "--trajectories", "sin_sin"]
     common = ["next", session, *CHOSEN, *grid, "--count", "2", "--objective", "widths"]
-    given = reach("bench_gui.identify.next_recordings.next_recordings", *common, "--model", "xl330:m2", but=("servo",))
+    given = reach("bench_gui.headless.next_recordings.next_recordings", *common, "--model", "xl330:m2", but=("servo",))
     plan = given.pop("plan")
     assert (plan.masses, plan.lengths, plan.kps, plan.trajectories) == (
         (0.1, 0.2), (0.12,), (150.0, 250.0), ("sin_sin",),
@@ -233,7 +233,7 @@ def test_coverage_and_its_audit(reach, session, monkeypatch) -> None:
     words = ["coverage", session, *CHOSEN, "--model", "xl330:m2"]
     with monkeypatch.context() as patch:
         patch.setattr("core.identification.coverage.report.coverage", lambda *_, **__: None)
-        given = reach("bench_gui.identify.header_audit.audit_headers", *words)
+        given = reach("core.identification.coverage.headers.audit_headers", *words)
     assert (given["model"].friction, [run.id for run in given["recordings"]]) == ("m2", [TAGGED])
     assert {k: given[k] for k in ("dt", "supply", "threads")} == {"dt": 0.004, "supply": "header", "threads": 3}
     given = reach("core.identification.coverage.report.coverage", *words)
@@ -244,7 +244,7 @@ def test_record(reach, tmp_path) -> None:
     words = ["record", "--servo", "simulated:mx64", "--trajectory", "sin_sin", "half_sine", "--duration", "3.5",
              "--rate", "125", *PENDULUM, *LAW, "--fast", "-o", tmp_path]  # fmt: skip
     grid = ("plan", "masses", "lengths", "kps", "repetitions")
-    given = reach("bench_gui.recording.record_plan", *words, but=grid)
+    given = reach("bench_gui.headless.recording.record_plan", *words, but=grid)
     plan = given["plan"]
     differs(plan)
     assert [(t.name, t.duration) for t in plan.trajectories] == [("sin_sin", 3.5), ("half_sine", 3.5)]
@@ -252,7 +252,7 @@ def test_record(reach, tmp_path) -> None:
     assert (plan.servo, plan.bench, plan.rate, plan.fast) == ("simulated:mx64", BENCH, 125.0, True)
     assert given["session_path"] == str(tmp_path)
     more = ["--plan", "paper", "--masses", "0.1,0.7", "--lengths", "0.12", "--kps", "5,6", "--repetitions", "4"]
-    grid = reach("bench_gui.recording.record_grid", *words, *more)["grid"]
+    grid = reach("bench_gui.headless.recording.record_grid", *words, *more)["grid"]
     assert (grid.masses, grid.lengths, grid.kps, grid.repetitions) == ((0.1, 0.7), (0.12,), (5.0, 6.0), 4)
     assert (grid.trajectories, grid.duration) == (("sin_sin", "half_sine"), 3.5)
 
@@ -260,7 +260,7 @@ def test_record(reach, tmp_path) -> None:
 def test_place(reach, tmp_path) -> None:
     words = ["place", "--servo", "simulated:mx64", "--torques", "0.3,0.6", "--repeats", "2", "--steady", "0.7",
              "--rate", "125", *PENDULUM, "--fast", "-o", tmp_path]  # fmt: skip
-    plan = reach("bench_gui.place.measuring.place_points", *words, but=("model",))["plan"]
+    plan = reach("bench_gui.headless.place.measuring.place_points", *words, but=("model",))["plan"]
     differs(plan)
     assert vars(plan) == {
         "servo": "simulated:mx64", "bench": BENCH, "torques": (0.3, 0.6), "repeats": 2, "steady_time": 0.7,
@@ -322,7 +322,7 @@ def test_import(reach, tmp_path) -> None:
 
 
 def test_demo(reach, tmp_path) -> None:
-    given = reach("bench_gui.demo.run_demo", "demo", "--fast", "--seed", "5", "-o", tmp_path)
+    given = reach("bench_gui.headless.demo.run_demo", "demo", "--fast", "--seed", "5", "-o", tmp_path)
     assert (given["output"], given["fast"], given["seed"]) == (str(tmp_path), True, 5)
 
 
@@ -479,7 +479,7 @@ def test_spread(monkeypatch, tmp_path) -> None:
         seen.extend((*given, force))
         return [], []
 
-    monkeypatch.setattr("bench_gui.fleet.spreading.write_spread", write)
+    monkeypatch.setattr("bench_gui.headless.fleet.spreading.write_spread", write)
     spread_command._write("a spread", build_parser().parse_args(words))  # type: ignore[arg-type]
     spread, to, folder, options = seen[:4]
     assert (spread, to, folder) == ("a spread", ("json",), tmp_path)

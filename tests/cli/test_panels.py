@@ -10,10 +10,10 @@ from types import SimpleNamespace as Of
 import numpy as np
 import pytest
 
-from bench_gui import doctor
-from bench_gui.compare.tables import GAP, Judged, motion_panels
-from bench_gui.place.measuring import summary
-from bench_gui.report import page
+from bench_gui.headless import doctor
+from bench_gui.headless.comparison_tables import GAP, Judged, motion_panels
+from bench_gui.headless.place.measuring import summary
+from bench_gui.headless.report import page
 from core.bench import Bench
 from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque

@@ -10,9 +10,9 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.cli.place_command import PromptedHand
-from bench_gui.place.measuring import PlacementPlan, place_points
-from bench_gui.place.rests import Target
-from bench_gui.place.torques import torques_from
+from bench_gui.headless.place.measuring import PlacementPlan, place_points
+from bench_gui.headless.place.rests import Target
+from bench_gui.headless.place.torques import torques_from
 from core.catalogue import load_model, load_servo, servos, shipped_models
 from core.errors import ServoBenchError
 from core.placement import placement_residuals, points_from_json, suggest_torques

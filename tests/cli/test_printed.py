@@ -17,8 +17,8 @@ import pytest
 from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import say_damage
 from bench_gui.cli.terminal import Visible, duration, milliradians, print_columns, print_json, print_table
-from bench_gui.report.commands import identify_command
-from bench_gui.report.traces import SearchTrace
+from bench_gui.headless.report.commands import identify_command
+from bench_gui.headless.report.traces import SearchTrace
 from core.bench import Bench
 from core.catalogue import load_model
 from core.identification.evaluate import Evaluation, RunScore
@@ -538,8 +538,8 @@ def test_drive_backdrive(printed, stub) -> None:
 def test_place(printed, stub, tmp_path) -> None:
     line = {"motor_torque": 0.3, "repeat": 1, "lowest": 0.5, "highest": 0.75, "drive": 0.1, "backdrive": 0.2,
             "model_drive": 0.4, "model_backdrive": float("nan")}  # fmt: skip
-    stub("bench_gui.place.measuring.place_points", [Of(servo="mx106")])
-    stub("bench_gui.place.measuring.summary", [line])
+    stub("bench_gui.headless.place.measuring.place_points", [Of(servo="mx106")])
+    stub("bench_gui.headless.place.measuring.summary", [line])
     run("place", "--model", "mx106:m2", "-o", tmp_path)
     assert printed() == [
         ["motor torque/N·m", "repeat", "lowest/°", "highest/°", "drive/N·m", "backdrive/N·m", "drive of M2",
@@ -563,7 +563,7 @@ def test_models(printed) -> None:
 
 def test_demo_and_benchmark(printed, stub, tmp_path) -> None:
     row = Of(model="m2", train_mrad=1.5, validation_mrad=2.5, truth_mrad=3.5)
-    stub("bench_gui.demo.run_demo", Of(rows=[row], choice="M2.", report="r.html", seconds=75.0))
+    stub("bench_gui.headless.demo.run_demo", Of(rows=[row], choice="M2.", report="r.html", seconds=75.0))
     run("demo", "-o", tmp_path / "d")
     lines = printed()
     assert lines[:2] == [["model", "training/mrad", "validation/mrad", "against the truth/mrad"],

@@ -11,7 +11,7 @@ import pytest
 from bench_gui.cli import main
 from bench_gui.cli.record_command import _ask
 from bench_gui.cli.terminal import ProgressBar
-from bench_gui.recording import RecordingPlan, _record_live, _Run, grid_status
+from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
 from core.bench import Bench
 from core.errors import InputError
 from core.plan import GridPlan, dynamixel_plan
@@ -100,7 +100,7 @@ def test_the_question_waits_for_enter(monkeypatch, capsys):
 
 
 def test_only_a_simulated_servo_can_be_fast(tmp_path, monkeypatch):
-    from bench_gui import recording
+    from bench_gui.headless import recording
 
     class Elsewhere:
         family = "elsewhere"

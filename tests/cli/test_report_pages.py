@@ -19,12 +19,12 @@ from matplotlib.colors import to_rgb
 
 from bench_gui.cli import identify_command as identify_cli
 from bench_gui.cli import main
-from bench_gui.examples import example_session
-from bench_gui.palette import BAR_COLOUR
-from bench_gui.report import ReportContents, examined, write_report
-from bench_gui.report.commands import identify_command
-from bench_gui.report.traces import read_traces
-from bench_gui.words import with_symbols
+from bench_gui.headless.examples import example_session
+from bench_gui.headless.palette import BAR_COLOUR
+from bench_gui.headless.report import ReportContents, examined, write_report
+from bench_gui.headless.report.commands import identify_command
+from bench_gui.headless.report.traces import read_traces
+from bench_gui.headless.words import with_symbols
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.cautions import cautions
@@ -180,7 +180,7 @@ def test_symbols_are_set_with_subscripts(page, found) -> None:
 
 def test_bars_of_models_have_one_hue(found, page) -> None:
     """Axis and headings name the models; only pale and full tell training from validation, and others from the best."""
-    from bench_gui.report.figures import error_bars
+    from bench_gui.headless.report.figures import error_bars
 
     (axes,) = error_bars(found.results).axes
     assert {bar.get_facecolor()[:3] for bar in axes.patches} == {to_rgb(BAR_COLOUR)}
@@ -311,7 +311,7 @@ def test_names_are_shown_and_never_obeyed(found, recordings, tmp_path, monkeypat
 def test_repetitions_and_points_are_shown(found, recordings, tmp_path, monkeypatch) -> None:
     """A copy of a run 4 mrad off has a floor of 2 mrad."""
     monkeypatch.setattr(examined, "AUDIT_MOST", 0.0)
-    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
     twin = recordings[1]
     moved = replace(twin, id="twin", channels={**twin.channels, "position": twin.position + 0.004})
     split = Split("x", (*found.split.train, "twin"), found.split.validation)

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.examples import example_session
-from bench_gui.report import page
-from bench_gui.report.commands import identify_command
-from bench_gui.report.traces import SearchTrace
+from bench_gui.headless.examples import example_session
+from bench_gui.headless.report import page
+from bench_gui.headless.report.commands import identify_command
+from bench_gui.headless.report.traces import SearchTrace
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.evidence.certainty import Bootstrap, Profile, ProfilePoint, Spread

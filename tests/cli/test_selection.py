@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bench_gui.cli import DAMAGED, main
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.sealed import parse_sealed
 from sessions import Annotation, Session, selection_text
 from sessions.results.identification import load_identification
@@ -45,8 +45,8 @@ def result(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def plain(monkeypatch):
     """Reports without pictures and audit, which say nothing of runs left out."""
-    monkeypatch.setattr("bench_gui.report.page.as_svg", lambda figure: "")
-    monkeypatch.setattr("bench_gui.report.examined.AUDIT_MOST", 0.0)
+    monkeypatch.setattr("bench_gui.headless.report.page.as_svg", lambda figure: "")
+    monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
 
 
 QUICK = ("--model", "m1", "--trials", "32", "--jobs", "1")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.fleet.gather import gather_units, load_unit, simulated_sessions
+from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
 from core.fleet.plan import FleetRequest, make_plan
 from core.fleet.spread import Spread
 from core.fleet.store import FleetStore

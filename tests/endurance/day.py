@@ -190,7 +190,7 @@ class Day:
 
     def look_around(self) -> None:
         """Turn over every page, in the other theme and unit."""
-        from bench_gui.units import DEGREES, RADIANS
+        from core.units import DEGREES, RADIANS
 
         self.window.choose_theme("dark")
         self.controller.set_angle_unit(DEGREES)

@@ -7,10 +7,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.cli import main
-from bench_gui.identify.sampling import sample_of
 from core.errors import IdentificationError
 from core.identification.runs.folds import balanced_subset
 from sessions import Session, index
+from sessions.sampling import sample_of
 from tests.endurance.conftest import MANY
 from tests.endurance.long import KINDS
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 import sessions.part
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import ExportError

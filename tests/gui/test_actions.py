@@ -48,7 +48,7 @@ from bench_gui.shell.docks import WorkArea
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import TASKS
 from bench_gui.theme import THEMES
-from bench_gui.units import ANGLE_UNITS
+from core.units import ANGLE_UNITS
 from drivers.servo import ServoState
 from tests.gui.conftest import dispose
 

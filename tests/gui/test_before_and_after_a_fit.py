@@ -8,10 +8,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.cli import main
+from bench_gui.headless.next_recordings import catalogue_model, next_recordings
 from bench_gui.identify.certainty_panel import EMPTY as NOTHING_CERTAIN
 from bench_gui.identify.coverage_panel import HINT
 from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
-from bench_gui.identify.next_recordings import catalogue_model, next_recordings
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError

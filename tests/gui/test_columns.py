@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 
+from bench_gui.headless.report.parameters import _bar
 from bench_gui.identify import certainty_panel, coverage_panel, crossvalidation_tables
 from bench_gui.identify.messages import FittedModel
 from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
-from bench_gui.report.parameters import _bar
 from bench_gui.session.run_table import USED_ROLE, RunTable
 from core.catalogue import load_model
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant

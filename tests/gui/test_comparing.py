@@ -16,12 +16,11 @@ from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
 from bench_gui.compare.diagram import DiagramPlot
 from bench_gui.compare.models import CATALOGUE, ModelEntry
-from bench_gui.compare.tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
+from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES
 from core.bench import Bench
 from core.catalogue import load_model
 from core.diagram import drive_backdrive_diagram
@@ -31,6 +30,7 @@ from core.identification.runs.grouping import grid_of, group_runs
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import RunHeader
 from core.trajectories import make_trajectory
+from core.units import DEGREES
 from drivers.recorder import record_inline
 from drivers.registry import open_servo
 from sessions import Session

@@ -14,13 +14,12 @@ from bench_gui.controller import Controller
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
+from bench_gui.headless.run_header import DIRECTIONS
 from bench_gui.identify.crossvalidation_form import CrossValidationForm
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.record.plan_page import PlanPage
 from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
-from bench_gui.run_header import DIRECTIONS
-from bench_gui.units import DEGREES, RADIANS
 from bench_gui.widgets.fields import AngleBox
 from core.bench import Bench
 from core.catalogue import load_servo
@@ -29,6 +28,7 @@ from core.placement import PlacedPoint
 from core.plan import GridPlan
 from core.recording import ServoSettings
 from core.trajectories import make_trajectory, trajectory_names
+from core.units import DEGREES, RADIANS
 from sessions import RunSummary
 from sessions.results.crossvalidating import Question
 

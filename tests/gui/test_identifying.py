@@ -10,13 +10,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialogButtonBox
 
 from bench_gui.cli import main
+from bench_gui.headless.place.rests import DOCUMENT
+from bench_gui.headless.words import with_symbols
 from bench_gui.identify.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
 from bench_gui.identify.settings import FitSettings
 from bench_gui.identify.settings_form import INTEGRATOR_TITLES
-from bench_gui.place.rests import DOCUMENT
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
-from bench_gui.units import DEGREES
-from bench_gui.words import with_symbols
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import IdentificationError
@@ -24,6 +23,7 @@ from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
+from core.units import DEGREES
 from sessions import Annotation, Session
 from sessions.results.folder import RECORD, new_result_folder, working_on
 from sessions.results.identification import load_latest

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench_gui.headless.words import printed
 from bench_gui.plots.axes import LogAxis
 from bench_gui.plots.chart import Chart, pen, show_live
 from bench_gui.plots.contents import (
@@ -23,11 +24,10 @@ from bench_gui.plots.decimate import min_max
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.record.live import LiveRun
 from bench_gui.theme import load_theme
-from bench_gui.units import duration, fixed, milliradians, significant
-from bench_gui.words import printed
 from bench_gui.work.plot_files import save_plot
 from core.errors import InputError
 from core.friction import FRICTION_MODELS
+from core.units import duration, fixed, milliradians, significant
 from drivers.recorder.run import LIVE_DTYPE, Phase
 
 

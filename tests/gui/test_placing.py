@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from bench_gui import theme as themes
 from bench_gui.controller import Controller
+from bench_gui.headless.place.rests import RestFinder, Target
 from bench_gui.place.placing import Stage
-from bench_gui.place.rests import RestFinder, Target
 from bench_gui.place.view import PlaceView
-from bench_gui.units import DEGREES
 from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
+from core.units import DEGREES
 from drivers.servo import ServoState
 from sessions import Session
 from tests.gui.conftest import dispose

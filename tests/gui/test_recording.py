@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
 
 from bench_gui.record.plots import STRIPS
 from bench_gui.session.run_table import TRAJECTORY
-from bench_gui.units import DEGREES
 from core.trajectories import make_trajectory
+from core.units import DEGREES
 from drivers.servo import ServoState
 
 

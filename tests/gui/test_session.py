@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
-from bench_gui.places import MOST_RECENT, remember
+from bench_gui.headless.places import MOST_RECENT, remember
 from bench_gui.session.contents import unfinished_runs
 from bench_gui.session.dropped import classify, may_take
 from bench_gui.session.run_table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE

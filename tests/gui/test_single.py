@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench_gui.places import home
+from bench_gui.headless.places import home
 from bench_gui.shell import single
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on this system")

@@ -10,18 +10,18 @@ from PySide6.QtWidgets import QWidget
 from bench_gui.connect.presets import Preset
 from bench_gui.connect.servo_link import ServoView
 from bench_gui.connect.setup import Gains, Hanging
+from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
-from bench_gui.place.rests import Target
 from bench_gui.record.estimate import end_time, file_size, size_in_words
-from bench_gui.record.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
 from bench_gui.session.trim_dialog import TrimDialog
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES, RADIANS, with_uncertainty
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
+from core.mounting import OUTSIDE_LIMIT, TwinMotion, Watch
 from core.placement import PlacedPoint
 from core.sealed import EDITED, SEAL, is_edited
+from core.units import DEGREES, RADIANS, with_uncertainty
 from drivers.servo import ServoState
 from sessions import Annotation
 from tests.gui.test_columns import row_of

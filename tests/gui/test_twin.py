@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from bench_gui.record.live import LiveRun
-from bench_gui.record.mounting import (
+from core.bench import Bench
+from core.catalogue import load_model
+from core.mounting import (
     ASSUMED_ERROR,
     DIRECTION,
     ERROR_SHARE,
@@ -23,12 +25,10 @@ from bench_gui.record.mounting import (
     half_width,
     in_words,
 )
-from bench_gui.units import DEGREES, RADIANS
-from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import RunHeader
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+from core.units import DEGREES, RADIANS
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.registry import open_servo

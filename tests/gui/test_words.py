@@ -8,7 +8,7 @@ from PIL import Image
 from PySide6.QtGui import QImage
 
 from bench_gui.fleet.view import FleetView
-from bench_gui.words import all_symbols, mathtext, with_symbols
+from bench_gui.headless.words import all_symbols, mathtext, with_symbols
 from core.trajectories import make_trajectory
 from core.words import counted
 from drivers.errors import CommandError

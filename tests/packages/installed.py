@@ -12,7 +12,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QApplication
 
-from bench_gui.places import HOME_VARIABLE
+from bench_gui.headless.places import HOME_VARIABLE
 from bench_gui.settings import FORMAT, NAME
 from bench_gui.shell.single import hand_over
 from tests import waiting

@@ -28,7 +28,7 @@ SHARED = {
 }
 START = "import sys; from bench_gui.cli import main; sys.exit(main())"
 BRIEFLY = (
-    "import bench_gui.demo as demo; asked = demo.IdentificationRequest; "
+    "import bench_gui.headless.demo as demo; asked = demo.IdentificationRequest; "
     "demo.IdentificationRequest = lambda **words: asked(**{**words, 'trials': 100, 'models': ('m1', 'm6')})\n"
 )
 """Before START: how well the demo searches, and for how many models, is no matter of packages."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench_gui.examples import example_session
+from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability

@@ -28,10 +28,10 @@ from bench_gui.compare.arm_work import (
 from bench_gui.compare.view import ARM, OVERLAY
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES, RADIANS
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
 from core.studies.arm import scene, validation
+from core.units import DEGREES, RADIANS
 from tests.gui.test_window import check_names
 
 FIRST_SEEN = BENCH

@@ -12,8 +12,8 @@ from bench_gui.compare.view import OVERLAY
 from bench_gui.plots import export
 from bench_gui.plots.chart import AXIS_WIDTH
 from bench_gui.shell.tasks import BENCH, COMPARE
-from bench_gui.units import significant
 from core.simulation import on_grid, simulate_recording
+from core.units import significant
 from sessions import Session
 
 FIRST_SEEN = BENCH

@@ -287,7 +287,7 @@ def test_zeroing_stops_when_the_motor_goes_on(person):
 
 def test_units_change_the_display_only(person):
     """Every angle of the page is shown in the unit a person chose, and no value changes by it."""
-    from bench_gui.units import DEGREES
+    from core.units import DEGREES
 
     person.window.show_task(BENCH)
     person.click(person.window.bench.connect_button)

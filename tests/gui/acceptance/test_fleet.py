@@ -7,12 +7,12 @@ import pytest
 
 from bench_gui.fleet.view import PARAMETERS, SPREAD, TRANSFER, UNITS
 from bench_gui.shell.tasks import COMPARE, FLEET
-from bench_gui.units import DEGREES, RADIANS
 from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest, make_plan
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
+from core.units import DEGREES, RADIANS
 from sessions import Session
 from tests.core.fleet import small
 from tests.gui.test_window import check_names
@@ -37,7 +37,7 @@ def lab(tmp_path_factory):
 @pytest.fixture(scope="module")
 def finished(lab, tmp_path_factory):
     """The fleet of these sessions, identified without the window."""
-    from bench_gui.fleet.gather import gather_units, load_unit
+    from bench_gui.headless.fleet.gather import gather_units, load_unit
     from tests.gui.test_fleet import opened
 
     folder = tmp_path_factory.mktemp("finished")

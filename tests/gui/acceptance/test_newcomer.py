@@ -24,8 +24,8 @@ from PySide6.QtWidgets import (
 
 from bench_gui.app import PREPARE_AFTER
 from bench_gui.controller import Controller
+from bench_gui.headless.place.rests import DOCUMENT
 from bench_gui.main_window import MainWindow
-from bench_gui.place.rests import DOCUMENT
 from core.catalogue import load_model
 from core.model import ServoModel
 from core.placement import SIDES, points_from_json

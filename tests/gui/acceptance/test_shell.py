@@ -23,13 +23,13 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.controller import Controller
+from bench_gui.headless.places import HOME_VARIABLE
 from bench_gui.main_window import MainWindow
-from bench_gui.places import HOME_VARIABLE
 from bench_gui.settings import NAME
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
 from bench_gui.theme import THEMES, load_theme
-from bench_gui.units import DEGREES, RADIANS
+from core.units import DEGREES, RADIANS
 from drivers.recorder import Phase
 from drivers.servo import ServoState
 from tests.gui.conftest import Person, dispose

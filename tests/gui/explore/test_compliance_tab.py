@@ -14,12 +14,12 @@ from bench_gui.explore.compliance_plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1,
 from bench_gui.explore.compliance_tab import ComplianceTab
 from bench_gui.explore.compliance_work import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES, RADIANS
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import ACTUATORS, AwasII, QbMove, Sea
 from core.studies.compliant.gazebo import robot_urdf
 from core.studies.compliant.joint import CompliantJoint
 from core.studies.compliant.modes import Mode
+from core.units import DEGREES, RADIANS
 
 LONG = 240_000
 

@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QComboBox, QFil
 from bench_gui.explore.learning_form import FILE, SINE, LearningForm
 from bench_gui.explore.learning_plots import FIRST, INPUT, JOINT_KEYS, LINK, REFERENCE, TOLERANCE
 from bench_gui.shell.tasks import BENCH, EXPLORE
-from bench_gui.units import DEGREES, RADIANS
 from core.errors import InputError, ModelError
 from core.studies.compliant.arm import IDENTIFIED, TWO_JOINTS
 from core.studies.compliant.learning import LearningLaw
+from core.units import DEGREES, RADIANS
 
 FIRST_SEEN = BENCH
 

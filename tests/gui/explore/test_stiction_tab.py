@@ -10,9 +10,9 @@ from bench_gui.controller import Controller
 from bench_gui.explore.stiction_tab import StictionTab
 from bench_gui.explore.stiction_work import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES
 from core.studies.stiction.bristle import transformed
 from core.studies.stiction.laws import Stribeck
+from core.units import DEGREES
 
 LONG = 240_000
 """A process starts and compiles [ms]."""

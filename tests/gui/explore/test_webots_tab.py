@@ -9,9 +9,9 @@ from bench_gui.explore.webots_form import RECORDINGS
 from bench_gui.explore.webots_scene import PUSHED_FROM, simulated
 from bench_gui.explore.webots_tab import WebotsTab, table_panel
 from bench_gui.theme import load_theme
-from bench_gui.units import DEGREES, RADIANS
 from core.studies.webots.fields import NO_LIMIT
 from core.studies.webots.servo import FORCE, VELOCITY
+from core.units import DEGREES, RADIANS
 
 LONG = 240_000
 """A process starts and compiles [ms]."""

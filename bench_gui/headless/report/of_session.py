@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from bench_gui.place.rests import DOCUMENT
-from bench_gui.report.commands import identify_command
-from bench_gui.report.examined import ReportContents
-from bench_gui.report.report import write_report
+from bench_gui.headless.place.rests import DOCUMENT
+from bench_gui.headless.report.commands import identify_command
+from bench_gui.headless.report.examined import ReportContents
+from bench_gui.headless.report.report import write_report
 from core.errors import IdentificationError, ServoBenchError
 from core.placement import PlacedPoint, points_from_json
 from sessions import Session

@@ -9,9 +9,9 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from bench_gui.report.examined import ReportContents, examine
-from bench_gui.report.page import page_of
-from bench_gui.words import with_symbols
+from bench_gui.headless.report.examined import ReportContents, examine
+from bench_gui.headless.report.page import page_of
+from bench_gui.headless.words import with_symbols
 from core.atomic import write_atomically
 from core.words import counted
 
@@ -19,7 +19,7 @@ from core.words import counted
 def write_report(path: Path, contents: ReportContents) -> Path:
     """Write the report as one HTML file that needs nothing else; replaced as a whole."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench_gui.report", "."),
+        loader=jinja2.PackageLoader("bench_gui.headless.report", "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -11,7 +11,7 @@ import math
 from enum import Enum, auto
 from typing import Protocol
 
-from bench_gui.place.rests import Rest, RestFinder, Target
+from bench_gui.headless.place.rests import Rest, RestFinder, Target
 from core.bench import Bench
 from core.errors import ServoBenchError
 from core.placement import DRIVE

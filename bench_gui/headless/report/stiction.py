@@ -24,8 +24,8 @@ def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: fl
     """Φ over the velocity and Φ_Z over the hypothetical velocity, both within ±fastest [rad/s]."""
     import numpy as np
 
-    from bench_gui.palette import MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
     from core.studies.stiction.bristle import transformed
 
     figure = new_figure(7.6, 3.1)
@@ -55,8 +55,8 @@ def step_figure(found: Mapping[str, StepResponse]) -> Figure:
     """Angle and torque of the joint's step with each law, as Figs 12 and 13; the torque's start is cut off."""
     import numpy as np
 
-    from bench_gui.palette import GOAL_COLOUR, MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import GOAL_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
 
     figure = new_figure(7.2, 4.2)
     above, below = figure.subplots(2, 1, sharex=True)
@@ -84,8 +84,8 @@ def chatter_figure(found: Sequence[tuple[Holding, JointMotion]]) -> Figure:
     """The velocity of a joint at rest in a short window, and how far it goes, with each friction."""
     import numpy as np
 
-    from bench_gui.palette import MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
 
     figure = new_figure(7.6, 2.9)
     left, right = figure.subplots(1, 2)
@@ -118,8 +118,8 @@ def hold_figure(motions: Mapping[str, JointMotion]) -> Figure:
     """How far a joint under a torque that friction should hold has gone, both axes logarithmic."""
     import numpy as np
 
-    from bench_gui.palette import MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
 
     figure = new_figure(7.2, 2.8)
     axes = figure.subplots()
@@ -138,8 +138,8 @@ def hold_figure(motions: Mapping[str, JointMotion]) -> Figure:
 
 def stickslip_figure(found: Sequence[StickSlip], motions: Mapping[str, JointMotion], pull_speed: float) -> Figure:
     """The pulled joint over time, its velocity near rest, and its frequency by step, with each friction."""
-    from bench_gui.palette import GOAL_COLOUR, MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import GOAL_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
 
     figure = new_figure(7.6, 3.0)
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.1, 1.0, 1.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench_gui.report.examined import Examination
+from bench_gui.headless.report.examined import Examination
 from core.identification.cautions import cautions
 from core.identification.coverage.findings import Finding, ordered
 

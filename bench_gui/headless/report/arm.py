@@ -20,8 +20,8 @@ def errors_figure(found: ArmValidation) -> Figure:
     import numpy as np
     from matplotlib.ticker import FuncFormatter, NullFormatter
 
-    from bench_gui.palette import shade
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import shade
+    from bench_gui.headless.report.figures import new_figure
     from core.studies.arm.validation import PUBLISHED
 
     figure = new_figure(max(4.0, 1.5 + 0.95 * len(found.cases)), 3.4)
@@ -53,8 +53,8 @@ def case_figure(case: ArmCase, links: ArmLinks, shown: Sequence[ArmCandidate]) -
     """The tip's way in the plane, both joints' angles over time, and their error, as Fig. 1 of seed 004."""
     import numpy as np
 
-    from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
     from core.studies.arm.kinematics import elbow_positions, tip_positions
     from core.studies.arm.scene import JOINTS
 

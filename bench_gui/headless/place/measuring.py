@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
-from bench_gui.place.rests import (
+from bench_gui.headless.place.rests import (
     DOCUMENT,
     HOLD_NAME,
     READINGS,
@@ -24,7 +24,7 @@ from bench_gui.place.rests import (
     Target,
     placed_point,
 )
-from bench_gui.place.virtual_hand import VirtualHand
+from bench_gui.headless.place.virtual_hand import VirtualHand
 from core.bench import Bench
 from core.catalogue import load_model, load_servo, shipped_models
 from core.errors import InputError, ServoBenchError

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from bench_gui.report.traces import SearchTrace, read_traces
+from bench_gui.headless.report.traces import SearchTrace, read_traces
 from core.errors import IdentificationError, ServoBenchError
 from core.identification.choice.repeatability import Repeatability, repeatability
 from core.identification.coverage.audit import audit

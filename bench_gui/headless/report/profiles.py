@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.palette import MEASURED_COLOUR
-from bench_gui.report.figures import new_figure
-from bench_gui.words import mathtext
+from bench_gui.headless.palette import MEASURED_COLOUR
+from bench_gui.headless.report.figures import new_figure
+from bench_gui.headless.words import mathtext
 from core.identification.evidence.certainty import LIMIT, Certainty, ParameterCertainty
 
 COLUMNS = 4

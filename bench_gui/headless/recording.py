@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench_gui.interrupt import Interrupt
-from bench_gui.run_header import run_header
+from bench_gui.headless.interrupt import Interrupt
+from bench_gui.headless.run_header import run_header
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import InputError

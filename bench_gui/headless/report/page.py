@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from bench_gui.palette import BAR_COLOUR
-from bench_gui.report.cautions import warnings_of
-from bench_gui.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
-from bench_gui.report.examined import Examination
-from bench_gui.report.figures import as_svg, diagram_figure, error_bars, overlay
-from bench_gui.report.parameters import parameter_rows
-from bench_gui.report.profiles import certainty_rows, profile_figure
+from bench_gui.headless.palette import BAR_COLOUR
+from bench_gui.headless.report.cautions import warnings_of
+from bench_gui.headless.report.charts import correlation_figure, friction_residuals, position_residuals, search_figure
+from bench_gui.headless.report.examined import Examination
+from bench_gui.headless.report.figures import as_svg, diagram_figure, error_bars, overlay
+from bench_gui.headless.report.parameters import parameter_rows
+from bench_gui.headless.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
 from core.friction import FRICTION_TITLES
 from core.identification.result import step_in_words

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
-from bench_gui.report.figures import new_figure
+from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.report.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

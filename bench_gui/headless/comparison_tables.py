@@ -94,7 +94,7 @@ def heat_panel(grid: Grid, model: Judged) -> HeatPanel:
 
 def motion_panels(pairs: Sequence[tuple[Recording, Motion]], model: Judged) -> tuple[CurvePanel, ...]:
     """Measured and simulated motion of runs laid end to end, and the residual: recordings on the motions' grids."""
-    from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR
+    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR
 
     begin = 0.0
     times, pieces = [], []

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench_gui.recording import RecordingPlan, record_plan
-from bench_gui.report import ReportContents, write_report
+from bench_gui.headless.recording import RecordingPlan, record_plan
+from bench_gui.headless.report import ReportContents, write_report
 from core.bench import Bench
 from core.catalogue import load_model
 from core.errors import InputError

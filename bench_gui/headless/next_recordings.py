@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.recording import PLAN_DOCUMENT
+from bench_gui.headless.recording import PLAN_DOCUMENT
 from core.catalogue import load_servo
 from core.plan import GridPlan, suggested_plan
 from core.words import counted

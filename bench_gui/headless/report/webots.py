@@ -30,8 +30,8 @@ def traces_figure(title: str, traces: Sequence[Trace]) -> Figure:
     """Position with target and limits, velocity with Vc, and forces of servos over time."""
     import numpy as np
 
-    from bench_gui.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+    from bench_gui.headless.report.figures import new_figure
 
     alone = len(traces) == 1
     colours = [MEASURED_COLOUR] if alone else list(MODEL_COLOURS.values())
@@ -66,8 +66,8 @@ def loss_figure(found: ServoLoss) -> Figure:
     """Errors of the node and of friction models on the same runs, pale where they were fitted to, full held out."""
     import numpy as np
 
-    from bench_gui.palette import BAR_COLOUR, MEASURED_COLOUR
-    from bench_gui.report.figures import new_figure
+    from bench_gui.headless.palette import BAR_COLOUR, MEASURED_COLOUR
+    from bench_gui.headless.report.figures import new_figure
 
     names = ["Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows)]
     colours = [MEASURED_COLOUR, *(BAR_COLOUR for _ in found.rows)]

@@ -13,7 +13,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bench_gui.palette import BACKDRIVE_COLOUR, BAR_COLOUR, DRIVE_COLOUR, GOAL_COLOUR, MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.palette import (
+    BACKDRIVE_COLOUR,
+    BAR_COLOUR,
+    DRIVE_COLOUR,
+    GOAL_COLOUR,
+    MEASURED_COLOUR,
+    MODEL_COLOURS,
+)
 from core.diagram import DriveBackdriveDiagram, area_labels, areas, farthest, halves
 from core.identification.result import ModelResult
 from core.model import ServoModel

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bench_gui.units import AngleUnit, fixed
+from core.units import AngleUnit, fixed
 
 if TYPE_CHECKING:
     from core.model import ServoModel

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from bench_gui.palette import MEASURED_COLOUR, MODEL_COLOURS
-from bench_gui.report.figures import new_figure
-from bench_gui.report.traces import SearchTrace
-from bench_gui.words import mathtext
+from bench_gui.headless.palette import MEASURED_COLOUR, MODEL_COLOURS
+from bench_gui.headless.report.figures import new_figure
+from bench_gui.headless.report.traces import SearchTrace
+from bench_gui.headless.words import mathtext
 from core.identification.evidence.correlation import Correlations
 from core.identification.evidence.residuals import SIGNIFICANT, ResidualBin
 

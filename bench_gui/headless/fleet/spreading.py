@@ -134,7 +134,7 @@ def write(job: WriteJob, line: Line) -> WrittenSpread:
 
 def judged_spread(result: FleetResult, friction: str) -> tuple[Spread, str]:
     """The spread, judged on the units' recordings where they can be read, and why where they cannot."""
-    from bench_gui.fleet.gather import load_unit
+    from bench_gui.headless.fleet.gather import load_unit
     from core.errors import ServoBenchError
     from core.fleet.spread import fleet_spread
 

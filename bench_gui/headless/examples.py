@@ -9,7 +9,7 @@ import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from bench_gui.places import home
+from bench_gui.headless.places import home
 
 EXAMPLE = "xl330"
 

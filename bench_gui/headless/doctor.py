@@ -13,7 +13,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, version
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from bench_gui.places import HOME_VARIABLE, as_person_writes, home
+from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
 from core.catalogue import broken_servos, own_folder, servos
 from core.errors import ServoBenchError
 from drivers.finding import Finding

@@ -1,0 +1,1 @@
+"""Placing by hand without the window: rests, the measurement, the virtual hand."""
