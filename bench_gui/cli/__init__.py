@@ -54,7 +54,7 @@ COMMANDS: dict[str, str] = {
     "benchmark": "measure how fast simulation and identification are here",
     "doctor": "check this machine and say what to mend",
 }
-"""Sub-command → what it does; its module is bench_gui.cli.<name, dashes as underscores>_command."""
+"""Sub-command → what it does; its module is bench_gui.cli.commands.<name, dashes as underscores>."""
 
 TRACEBACK_VARIABLE = "SERVOBENCH_TRACEBACK"
 
@@ -77,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        module = import_module(f"bench_gui.cli.{name.replace('-', '_')}_command")
+        module = import_module(f"bench_gui.cli.commands.{name.replace('-', '_')}")
         command = subparsers.add_parser(name, help=summary, description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run)

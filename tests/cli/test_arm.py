@@ -9,7 +9,7 @@ import json
 import numpy as np
 import pytest
 
-from bench_gui.cli import arm_command
+from bench_gui.cli.commands import arm as arm_command
 from core.errors import InputError
 from core.studies.arm.scene import ARMS
 

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from bench_gui.cli.arm_identify import add_arguments, run
+from bench_gui.cli.commands.arm_identify import add_arguments, run
 from core.errors import IdentificationError, InputError
 from core.studies.arm.dynamics import ARM_AT, arm_rows, simulate_windows
 from core.studies.arm.links import read_arm_parameters

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 import pytest
 import yaml
 
-from bench_gui.cli import compliant_export
+from bench_gui.cli.commands import compliant_export
 from core.errors import ModelError
 
 

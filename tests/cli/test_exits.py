@@ -59,11 +59,11 @@ def test_a_command_that_was_stopped_says_so_whatever_it_made_of_it(capsys, monke
         assert interrupt.asked
         return 0
 
-    monkeypatch.setattr("bench_gui.cli.scan_command.run", stopped)
+    monkeypatch.setattr("bench_gui.cli.commands.scan.run", stopped)
     line = line_of_failure(capsys, "scan", "dynamixel", status=130)
     assert line == "bench: stopped; what was done so far is kept"
     # The next one is another.
-    monkeypatch.setattr("bench_gui.cli.scan_command.run", lambda *_: 0)
+    monkeypatch.setattr("bench_gui.cli.commands.scan.run", lambda *_: 0)
     assert main(["scan", "dynamixel"]) == 0
 
 

@@ -468,7 +468,7 @@ def test_compliant_learn(reach) -> None:
 
 
 def test_spread(monkeypatch, tmp_path) -> None:
-    from bench_gui.cli import spread_command
+    from bench_gui.cli.commands import spread as spread_command
 
     words = ["spread", "folder", "--model", "m2", "--to", "json", "--draws", "7", "--seed", "5", "--kp", "9",
              "--force", "-o", str(tmp_path)]  # fmt: skip

@@ -167,7 +167,7 @@ def test_coverage(printed, stub, session) -> None:
 
 
 def test_crossvalidate(printed) -> None:
-    from bench_gui.cli import crossvalidate_command
+    from bench_gui.cli.commands import crossvalidate as crossvalidate_command
 
     def number(mean: float, error: float = 0.0) -> Of:
         return Of(mean=mean, standard_error=error)
@@ -212,7 +212,7 @@ def test_crossvalidate(printed) -> None:
 
 
 def test_identify(printed, tmp_path) -> None:
-    from bench_gui.cli import identify_command
+    from bench_gui.cli.commands import identify as identify_command
     from core.identification.identify import IdentificationRequest, identify
 
     home = Session.create(tmp_path / "s")
@@ -374,7 +374,7 @@ def test_compliant(printed, stub, tmp_path) -> None:
 
 
 def test_compliant_identify(printed) -> None:
-    from bench_gui.cli import compliant_identify
+    from bench_gui.cli.commands import compliant_identify
 
     def number(**more: Any) -> Of:
         facts = {"symbol": "k", "value": 1.5, "frozen": False, "determined": True, "half_width": 0.25, "unit": "N",
@@ -401,7 +401,7 @@ def test_compliant_identify(printed) -> None:
 
 
 def test_fleet(printed) -> None:
-    from bench_gui.cli import fleet_command
+    from bench_gui.cli.commands import fleet as fleet_command
 
     best = Of(model=Of(friction="m2"), train_mae=0.001, validation_mae=0.002)
     units = [
@@ -433,7 +433,7 @@ def test_fleet(printed) -> None:
 
 
 def test_spread(printed) -> None:
-    from bench_gui.cli import spread_command
+    from bench_gui.cli.commands import spread as spread_command
 
     parameter = Of(
         name="kt", centre=1.25, unit="N·m/A",
@@ -456,7 +456,7 @@ def test_spread(printed) -> None:
 
 
 def test_next(printed) -> None:
-    from bench_gui.cli import next_command
+    from bench_gui.cli.commands import next as next_command
 
     cell = Of(trajectory="sin_sin", mass=0.3, length=0.12, kp=9.0)
     found = Of(proposals=[Of(cell=cell, factor=2.5, words="pins down kt")], basis="basis")
@@ -470,7 +470,7 @@ def test_next(printed) -> None:
 
 
 def test_certainty(printed) -> None:
-    from bench_gui.cli import certainty_command
+    from bench_gui.cli.commands import certainty as certainty_command
 
     def parameter(**more: Any) -> Of:
         facts = {"name": "kt", "value": 1.5, "unit": "N", "half_width": 0.25, "profile": Of(text="a profile"),
@@ -490,7 +490,7 @@ def test_certainty(printed) -> None:
 
 
 def test_webots(printed) -> None:
-    from bench_gui.cli import webots_command
+    from bench_gui.cli.commands import webots as webots_command
 
     fields = Of(units={"position": "rad", "velocity": "rad/s", "force": "N·m", "acceleration": "rad/s²"})
     from core.studies.webots.trace import COLUMNS
@@ -576,7 +576,7 @@ def test_demo_and_benchmark(printed, stub, tmp_path) -> None:
 
 def test_arm(printed, stub, tmp_path) -> None:
     pytest.importorskip("mujoco", reason="MuJoCo is not installed")
-    from bench_gui.cli import arm_command
+    from bench_gui.cli.commands import arm as arm_command
 
     candidates = [Of(name="m2"), Of(name="m6")]
     case = Of(title="Circle, high", errors={"m6": Of(mae_mrad=2.5), "m2": Of(mae_mrad=1.5)})

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from bench_gui.cli import main
-from bench_gui.cli.record_command import _ask
+from bench_gui.cli.commands.record import _ask
 from bench_gui.cli.terminal import ProgressBar
 from bench_gui.headless.recording import RecordingPlan, _record_live, _Run, grid_status
 from core.bench import Bench

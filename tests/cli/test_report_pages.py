@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 
-from bench_gui.cli import identify_command as identify_cli
 from bench_gui.cli import main
+from bench_gui.cli.commands import identify as identify_cli
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.palette import BAR_COLOUR
 from bench_gui.headless.report import ReportContents, examined, write_report

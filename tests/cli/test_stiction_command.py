@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from bench_gui.cli import stiction_command
+from bench_gui.cli.commands import stiction as stiction_command
 from core.errors import InputError, ModelError
 
 

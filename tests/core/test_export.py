@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_gui.cli import main
-from bench_gui.cli.export_command import MODEL_TARGETS, WORDS
+from bench_gui.cli.commands.export import MODEL_TARGETS, WORDS
 from core.bench import Bench
 from core.catalogue import load_model, servos
 from core.errors import ExportError

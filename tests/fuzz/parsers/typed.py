@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from bench_gui.cli import arguments, build_parser
-from bench_gui.cli.identify_command import _bounds, _fixed
+from bench_gui.cli.commands.identify import _bounds, _fixed
 from core.errors import InputError
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import split_recordings

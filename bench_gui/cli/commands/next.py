@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, recordings_from
-from bench_gui.cli.record_command import numbers
+from bench_gui.cli.commands.record import numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli import compliant_learn
 from bench_gui.cli.arguments import add_several, not_negative, positive_float
+from bench_gui.cli.commands import compliant_learn
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,

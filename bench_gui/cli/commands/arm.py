@@ -32,7 +32,7 @@ TRUTH = "m6"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench arm`."""
-    from bench_gui.cli import arm_identify
+    from bench_gui.cli.commands import arm_identify
 
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
     validate = tasks.add_parser("validate", help="compare friction models on an arm with its true motion")

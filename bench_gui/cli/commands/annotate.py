@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import add_session, comma_list
-from bench_gui.cli.runs_command import print_runs, runs_json
+from bench_gui.cli.commands.runs import print_runs, runs_json
 from bench_gui.cli.terminal import add_json, print_json
 
 if TYPE_CHECKING:

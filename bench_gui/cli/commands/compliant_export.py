@@ -15,7 +15,7 @@ from bench_gui.cli.terminal import add_json, print_json
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench compliant export`."""
-    from bench_gui.cli.compliant_command import _add_actuator
+    from bench_gui.cli.commands.compliant import _add_actuator
 
     _add_actuator(parser, "qbmove")
     parser.add_argument("--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation (%(default)s)")
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and name them."""
-    from bench_gui.cli.compliant_command import _actuator
+    from bench_gui.cli.commands.compliant import _actuator
     from core.bench import Bench
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.elastic import QbMove
