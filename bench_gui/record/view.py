@@ -316,7 +316,13 @@ class RecordView(TaskPage):
 
     def _take(self, rows: np.ndarray) -> None:
         if self.live.take(rows):
-            self._stale = self.plots.shown_charts
+            self._draw_soon()
+
+    def _draw_soon(self) -> None:
+        """At the next ticks; what comes after the run has ended is drawn as well."""
+        self._stale = self.plots.shown_charts
+        if not self._timer.isActive():
+            self._timer.start()
 
     def _draw(self) -> None:
         """Draw everything that came."""
@@ -346,7 +352,7 @@ class RecordView(TaskPage):
     def _show_twin(self) -> None:
         twin = self._controller.twin
         self.plots.show_twin(twin.motion, twin.entry)
-        self._stale = self.plots.shown_charts
+        self._draw_soon()
         self._show_words()
 
     def _note_twin(self) -> None:

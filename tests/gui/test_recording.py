@@ -3,6 +3,7 @@
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
@@ -11,6 +12,7 @@ from bench_gui.record.plots import STRIPS
 from bench_gui.session.run_table import TRAJECTORY
 from core.trajectories import make_trajectory
 from core.units import DEGREES
+from drivers.recorder.run import Phase
 from drivers.servo import ServoState
 
 
@@ -42,6 +44,20 @@ def test_a_run_appears_in_the_list(person):
     assert table.rowCount() == 1
     assert table.data(table.index(0, TRAJECTORY)) == "sin_time_square"
     person.until(lambda: person.state is ServoState.READY)
+
+
+def test_samples_that_arrive_after_the_end_are_drawn(person):
+    """A process that is held up sends its last ones when the window knows already how the run ended."""
+    rows = []
+    person.controller.servo.rows.connect(lambda new: rows.extend(new[new["phase"] == Phase.RUN].copy()))
+    person.connect()
+    person.record()
+    person.until(lambda: len(person.controller.library.runs) == 1 and not person.controller.queue.active)
+    late = np.array(rows[-1:])
+    late["time"] += 1.0
+    drawn = person.window.record.plots.curves["position"]
+    person.controller.servo.rows.emit(late)
+    person.until(lambda: drawn.getData()[0][-1] == late["time"][0])
 
 
 def test_abort_keeps_the_samples(person):
