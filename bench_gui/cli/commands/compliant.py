@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_several, not_negative, positive_float
-from bench_gui.cli.commands import compliant_learn
+from bench_gui.cli.commands import compliant_export, compliant_identify, compliant_learn, compliant_move
 from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,
@@ -34,12 +32,13 @@ if TYPE_CHECKING:
     from core.studies.compliant.elastic import CompliantActuator
     from core.studies.compliant.experiments import ArmRun, JointRun
 
-FURTHER_TASKS = {
-    "identify": "identify springs and motors from recordings",
-    "export": "write the tags of the Gazebo plugin",
-    "move": "command joints in any operation mode, one or an array of them",
-}
-"""Tasks in modules of their own, bench_gui.cli.compliant_<name>, offered where they are there."""
+FURTHER_TASKS = (
+    ("learn", compliant_learn, "learn the input that makes a soft arm follow a motion (Fig. 15)"),
+    ("identify", compliant_identify, "identify springs and motors from recordings"),
+    ("export", compliant_export, "write the tags of the Gazebo plugin"),
+    ("move", compliant_move, "command joints in any operation mode, one or an array of them"),
+)
+"""Tasks in modules of their own."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -86,17 +85,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_outputs(box, "tip, push and box over time")
     box.set_defaults(run_task=_box)
 
-    learn = tasks.add_parser("learn", help="learn the input that makes a soft arm follow a motion (Fig. 15)")
-    compliant_learn.add_arguments(learn)
-    learn.set_defaults(run_task=compliant_learn.run)
-
-    for name, summary in FURTHER_TASKS.items():
-        place = f"bench_gui.cli.compliant_{name}"
-        if find_spec(place) is not None:
-            module = import_module(place)
-            further = tasks.add_parser(name, help=summary, description=module.__doc__)
-            module.add_arguments(further)
-            further.set_defaults(run_task=module.run)
+    for name, module, summary in FURTHER_TASKS:
+        further = tasks.add_parser(name, help=summary, description=module.__doc__)
+        module.add_arguments(further)
+        further.set_defaults(run_task=module.run)
 
 
 def run(arguments: argparse.Namespace) -> int:
