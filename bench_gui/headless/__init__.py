@@ -1,1 +1,1 @@
-"""What window and command line share: recording, reports, fleets and tools without Qt."""
+"""Shared by window and command line: recording, reports, fleets and tools without Qt."""

@@ -32,7 +32,7 @@ class ExportTarget:
     choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Options that are one of some words, the first being the default."""
     checkable: bool = False
-    """Whether what was written can be run or simulated here."""
+    """True where the written files can be run or simulated here."""
     engine: str = ""
     """Name of the program that does it; empty: it is done here by the target's rules."""
     engine_there: bool = False

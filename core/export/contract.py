@@ -173,4 +173,4 @@ class Exporter:
     package: str = ""
     """Import name that running it needs; empty when nothing is needed."""
     install: str = ""
-    """What `pip install` is told to get it, quoted for a shell."""
+    """Arguments of `pip install` that bring it, quoted for a shell."""

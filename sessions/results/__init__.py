@@ -1,4 +1,4 @@
-"""What an identification leaves in its folder; each file has one reader and one writer here.
+"""The folder that an identification leaves; each of its files has one reader and one writer here.
 
     result.json, m1.json … m6.json   what was found                          `identification`
     identification.json              what was asked of which runs            `record`

@@ -252,7 +252,7 @@ def _cross_validate(
 
 
 def _kept(question: Question, folder: Path) -> CrossValidated | None:
-    """What a folder keeps of the same searches; None where it keeps nothing that can be read."""
+    """The result that a folder keeps of the same searches; None where there is none that can be read."""
     try:
         return read_crossvalidation(folder) if _asked(folder) == question.searches() else None
     except IdentificationError:
@@ -260,7 +260,7 @@ def _kept(question: Question, folder: Path) -> CrossValidated | None:
 
 
 def _asked(folder: Path) -> Any:
-    """What the folder's studies were searched for; None where that cannot be read."""
+    """The searches that the folder's studies are of; None where that cannot be read."""
     try:
         return read_file(folder, CROSSVALIDATION_REQUEST)
     except (OSError, ValueError, RecursionError):

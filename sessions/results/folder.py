@@ -20,7 +20,7 @@ RESULT = "result.json"
 RECORD = "identification.json"
 CROSSVALIDATION = "crossvalidation.json"
 CROSSVALIDATION_REQUEST = "crossvalidation_request.json"
-"""What a folder's studies were searched for, so that they are gone on with and not mixed with others."""
+"""Says which searches a folder's studies are of, so that they are gone on with and not mixed with others."""
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
 
@@ -78,7 +78,7 @@ def working_on(folder: Path) -> Iterator[None]:
 
 
 def is_worked_on(folder: Path) -> bool:
-    """Whether a living process holds a folder's lock."""
+    """True while a living process holds a folder's lock."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CLOEXEC)
     except OSError:

@@ -1,4 +1,4 @@
-"""What was identified, as files: one of each model, and `result.json` about all of them."""
+"""The identified models as files: one of each, and `result.json` about all of them."""
 
 from __future__ import annotations
 

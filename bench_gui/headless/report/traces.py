@@ -1,4 +1,4 @@
-"""How the searches of a result went, from the journal beside it."""
+"""The course of a result's searches, from the journal beside it."""
 
 from __future__ import annotations
 

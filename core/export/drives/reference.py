@@ -53,7 +53,7 @@ SOLVER_RATE, SOLVER_SHARE = 200.0 / 0.9999, 0.99
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What bounds an engine's drive besides its motor."""
+    """Bounds of an engine's drive besides its motor."""
 
     duty: float
     """Largest duty cycle."""
@@ -65,12 +65,12 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceDrive(Carried):
-    """What the actuator for mjlab makes of a model."""
+    """The model as the actuator for mjlab holds it."""
 
     delay_steps: int
     """Delay of the commands in steps of `STEP`, rounded up."""
     gain: float
-    """What takes the place of the gain written into the servo."""
+    """Taken in place of the gain written into the servo."""
     lost: tuple[str, ...]
     """Terms of the model that it has no place for, and what it adds, in words."""
 

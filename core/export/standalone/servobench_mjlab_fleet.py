@@ -89,8 +89,8 @@ def bam_vin_range(fleet: str) -> tuple[float, float]:
 
 
 def _bam_motors(fleet: Fleet) -> tuple[np.ndarray, ...]:
-    """Of all specimens, (draws,) each: supply [V], and factors of back-EMF and error, that make the nominal motor
-    theirs; armature [kg·m²].
+    """Supply [V] and factors of back-EMF and error that make the nominal motor that of each specimen, and armature
+    [kg·m²]; (draws,) each.
     """
     nominal, draws = fleet.nominal, dict(zip(fleet.names, fleet.draws.T, strict=True))
     kt, resistance, kp, armature = (

@@ -158,11 +158,11 @@ class CrossValidation:
 
     @property
     def conditions(self) -> tuple[str, ...]:
-        """What was held out."""
+        """Conditions that were held out."""
         return tuple(dict.fromkeys(fold.condition for fold in self.folds))
 
     def free_parameters(self, variant: Variant) -> int:
-        """How many parameters of a variant were fitted."""
+        """Number of parameters of a variant that were fitted."""
         return len(self.fit(variant, self.folds[0]).model.parameters.free)
 
     def fit(self, variant: Variant, fold: Fold) -> FoldFit:

@@ -1,1 +1,1 @@
-"""How far the runs determine what was found: intervals, profiles, bootstrap, residuals."""
+"""Evidence for the values that were found: intervals, profiles, bootstrap, residuals."""
