@@ -77,7 +77,7 @@ def test_gain_sag_and_supply_are_mapped():
 
 
 def configuration(text, **changes):
-    """What a written module gives Isaac Lab's classes, as dictionaries."""
+    """Arguments that a written module gives Isaac Lab's classes, as dictionaries."""
     space = {}
     exec(text.replace("from isaaclab.actuators import", "BamActuatorCfg = BamMotorCfg = dict  #"), space)
     return space["bam_cfg"](["elbow"], **changes)

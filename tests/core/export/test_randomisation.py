@@ -373,7 +373,7 @@ def test_isaac_lab_gets_each_environments_armature_and_inertia(isaac_events, wri
 
 
 def test_a_bam_drive_gets_the_numbers_of_the_specimen_s_own_export(spread, written):
-    """What Isaac Lab is given of a unit is what the export of that unit writes for its drive."""
+    """Isaac Lab is given of a unit what the export of that unit writes for its drive."""
     found = fleet_of(written[0], "isaaclab")
     unit, settings = spread.units()[3], spread.model.default_settings()
     given = program("servobench_fleet").bam_drive(

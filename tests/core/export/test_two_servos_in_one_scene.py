@@ -236,7 +236,7 @@ def test_c(exported):
 
 
 def as_alone(positions, pendulums):
-    """Whether pendulums move together as each does alone."""
+    """Assert that pendulums move together as each does alone."""
     alone = np.concatenate([positions([pendulum]) for pendulum in pendulums])
     np.testing.assert_allclose(positions(pendulums), alone, atol=FARTHEST)
     assert np.ptp(alone[:, -1]) > 1e-3

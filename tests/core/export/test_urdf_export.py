@@ -190,7 +190,7 @@ class TestCheck:
             check_urdf(load_model("mx106", "m1"), tmp_path, ServoOptions())
 
     def test_mujoco_moves_the_robot_as_the_model_moves(self, exported):
-        """What remains is the engine's step of 0.1 ms, half of which it leads by."""
+        """The engine's step of 0.1 ms remains, half of which it leads by."""
         model, folder, _ = exported
 
         found = check_urdf(model, folder, ServoOptions(timestep=1e-4))
