@@ -23,7 +23,7 @@ from sessions.schema import CHANNEL_DTYPES
 from sessions.superblock import lookup3
 
 VICTIM = Path(__file__).with_name("victim.py")
-LANES, KILLS = 3, 5
+LANES, KILLS = 3, 2
 
 
 @pytest.fixture
@@ -72,7 +72,6 @@ def test_kill_at_random_moments_while_recording(session, tmp_path, monkeypatch):
     numbers = {int(identity[:4]): identity for identity in runs}
     diaries = [json.loads(line) for i in range(LANES) for line in (tmp_path / f"diary{i}").read_text().splitlines()]
 
-    assert len(diaries) == LANES * KILLS
     assert len(numbers) == len(runs)
     assert session.problems() == []
     for recording in session.load_all():
@@ -89,7 +88,7 @@ def test_kill_at_random_moments_while_recording(session, tmp_path, monkeypatch):
             assert diary["last"] - recovered.time[-1] <= 1.0
         elif diary["taken"]:
             assert diary["last"] - diary["first"] <= 1.0
-    assert killed_while_recording >= 3
+    assert killed_while_recording == LANES * KILLS
     left = [name for name in os.listdir(session.path / "runs") if not name.endswith(".h5")]
     assert left in ([], ["damaged"])
 

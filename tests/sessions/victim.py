@@ -1,7 +1,7 @@
 """A process that records, to be killed. Not a test: `test_recovery` runs it.
 
 `victim.py lane SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into
-the diary what the recorder had said and done until then, and starts over. `victim.py full SESSION BYTES END` records
+the diary what the recorder had said and done until then, and starts over, until so many have died amid a run. `victim.py full SESSION BYTES END` records
 onto a disk that takes files of at most so many bytes and then finishes the run or dies.
 
 Row i of every run has goal_position i and position cos(i/10). Time is the recorder's own, PERIOD from row to row; how
@@ -38,7 +38,7 @@ STATE = struct.Struct("iddqq")
 PERIOD = 0.01
 """[s]"""
 LONGEST_LIFE = 0.06
-"""Of a recorder [s of the processor]."""
+"""Of the first recorder [s of the processor]."""
 now = 0.0
 sessions.writer.time = SimpleNamespace(monotonic=lambda: now)
 
@@ -78,10 +78,12 @@ def lane(path, diary_path, kills, seed):
     sink = SessionSink(os.path.join(path, "runs"))
     moments = random.Random(seed)
     with open(diary_path, "w") as diary:
-        for kill in range(kills):
+        kill = amid_a_run = 0
+        while amid_a_run < kills:
             state = mmap.mmap(-1, STATE.size)
             outlet, inlet = os.pipe()
-            life = moments.uniform(0.004, LONGEST_LIFE)
+            # On a slow processor a run may take longer to begin than the longest life.
+            life = moments.uniform(0.004, LONGEST_LIFE * (1 + kill / 10))
             process = os.fork()
             if process == 0:
                 # Nothing handles this signal: it ends the process wherever it is, as SIGKILL does.
@@ -101,6 +103,8 @@ def lane(path, diary_path, kills, seed):
                 "flushed": flushed,
             }
             diary.write(json.dumps(entry) + "\n")
+            kill += 1
+            amid_a_run += flushed >= 2
 
 
 def full(path, size, end):
