@@ -18,9 +18,9 @@ import serial
 from dynamixel_sdk import COMM_PORT_BUSY, COMM_RX_CORRUPT, COMM_RX_TIMEOUT, COMM_SUCCESS, COMM_TX_ERROR, COMM_TX_FAIL
 
 from core.words import counted
-from drivers.dynamixel.opening import GONE, not_open
 from drivers.dynamixel.packets import PING_ANSWER, Port, packet_handler
 from drivers.errors import BusError, DriverError, NoAnswer
+from drivers.serial_port import GONE, not_open
 
 READ_TIME = 0.031
 """A read of a driven servo is repeated while this time lasts [s]."""

@@ -6,8 +6,8 @@ import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from drivers.dynamixel.adapter import BEST_LATENCY, latency_file, serial_ports
 from drivers.finding import Finding
+from drivers.serial_port import BEST_LATENCY, latency_file, serial_ports
 
 
 def examine() -> list[Finding]:

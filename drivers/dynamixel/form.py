@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from drivers.dynamixel.adapter import serial_ports
 from drivers.family import AddressField, Family
+from drivers.serial_port import serial_ports
 
 BAUD_RATES = (57600, 1_000_000, 115200, 2_000_000, 3_000_000, 4_000_000, 9600)
 """Those Dynamixels are set to, new ones first."""

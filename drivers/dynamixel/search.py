@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from core.errors import ModelError
-from drivers.dynamixel.adapter import shorten_latency
 from drivers.dynamixel.bus import Bus
 from drivers.dynamixel.form import BAUD_RATES, HIGHEST_ID, family
-from drivers.dynamixel.opening import BaudRateRefused
 from drivers.dynamixel.profile import servo_by_model_number
 from drivers.errors import BusError, DriverError, NoAnswer
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
+from drivers.serial_port import BaudRateRefused, shorten_latency
 
 PATIENCE_PROMPT = 0.006
 PATIENCE_SLOW = 0.02

@@ -11,7 +11,6 @@ from typing import Any
 from core.catalogue import ServoSpec
 from core.errors import ModelError
 from core.recording import ServoSettings
-from drivers.dynamixel.adapter import shorten_latency
 from drivers.dynamixel.bus import READ_TIME, Bus
 from drivers.dynamixel.identity import identity_of
 from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
@@ -23,6 +22,7 @@ from drivers.dynamixel.table import load_table
 from drivers.dynamixel.watch import Watch
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.limits import Limits
+from drivers.serial_port import shorten_latency
 from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, ServoState, TorqueGoal
 
 FIND_TIME = 1.0

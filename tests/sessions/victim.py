@@ -1,8 +1,9 @@
 """A process that records, to be killed. Not a test: `test_recovery` runs it.
 
-`victim.py lane SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into
-the diary what the recorder had said and done until then, and starts over, until so many have died amid a run. `victim.py full SESSION BYTES END` records
-onto a disk that takes files of at most so many bytes and then finishes the run or dies.
+`victim.py lane SESSION DIARY KILLS SEED` forks a recorder that the system kills at a random moment, writes into the
+diary what the recorder had said and done until then, and starts over, until so many have died amid a run. `victim.py
+full SESSION BYTES END` records onto a disk that takes files of at most so many bytes and then finishes the run or
+dies.
 
 Row i of every run has goal_position i and position cos(i/10). Time is the recorder's own, PERIOD from row to row; how
 long a recorder lives is counted in the processor's time. So nothing depends on how busy the machine is.

@@ -10,12 +10,11 @@ from serial import SerialException
 
 import drivers.dynamixel.bus as bus_module
 from drivers.dynamixel import DynamixelSource, family
-from drivers.dynamixel.adapter import latency_file, shorten_latency
 from drivers.dynamixel.bus import Bus
-from drivers.dynamixel.opening import BaudRateRefused
 from drivers.errors import AddressError, BusError, NoAnswer
 from drivers.registry import BlindlyReleased, ServoAddress, ServoSource, resolve
 from drivers.scan import scan
+from drivers.serial_port import BaudRateRefused, latency_file, shorten_latency
 
 
 class Adapter:
