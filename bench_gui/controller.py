@@ -9,11 +9,11 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.emulation import Emulation
-from bench_gui.connect.presets import Presets
-from bench_gui.connect.scanning import Scanning
-from bench_gui.connect.servo_link import ServoLink, ServoView, servo_name
-from bench_gui.connect.setup import BenchSetup
+from bench_gui.connect.bench.presets import Presets
+from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.connect.servo.emulation import Emulation
+from bench_gui.connect.servo.link import ServoLink, ServoView, servo_name
+from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.places import remember
 from bench_gui.identify.fitting import Fitting

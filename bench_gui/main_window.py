@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.servo_link import ServoView, simulated_servos
+from bench_gui.connect.servo.link import ServoView, simulated_servos
 from bench_gui.controller import Controller
 from bench_gui.help.keys import HelpInDialogs
 from bench_gui.log.panel import LogPanel
@@ -57,12 +57,12 @@ from drivers.errors import MotorOn
 if TYPE_CHECKING:
     from bench_gui.compare.view import CompareView
     from bench_gui.connect.view import BenchView
-    from bench_gui.explore.view import ExploreView
     from bench_gui.export.view import ExportView
     from bench_gui.fleet.view import FleetView
     from bench_gui.help.window import HelpWindow
     from bench_gui.identify.view import IdentifyView
     from bench_gui.place.view import PlaceView
+    from bench_gui.studies.view import ExploreView
     from bench_gui.tour.tour import Tour
 
 SMALLEST = (1180, 640)

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.actions import ActionSpec
-from bench_gui.compare.arm_tab import ArmTab
 from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.compare.diagram import DiagramPlot
 from bench_gui.compare.errors_tab import ErrorsTab
@@ -30,6 +29,7 @@ from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.arm.tab import ArmTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, button, describe, label, tool, whole
 from bench_gui.widgets.page import TaskPage

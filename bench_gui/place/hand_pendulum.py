@@ -11,7 +11,7 @@ import math
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPen
 
-from bench_gui.connect.pendulum import PendulumView, at
+from bench_gui.connect.bench.pendulum import PendulumView, at
 from bench_gui.theme import Theme
 from core.bench import Bench
 from core.units import AngleUnit, fixed

@@ -18,8 +18,8 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.servo_link import ServoLink, ServoView
-from bench_gui.connect.setup import BenchSetup
+from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.connect.servo.link import ServoLink, ServoView
 from bench_gui.headless.place.rests import (
     DOCUMENT,
     HOLD_NAME,

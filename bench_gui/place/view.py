@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout
 
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.servo_link import ServoView
+from bench_gui.connect.servo.link import ServoView
 from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.place.diagram import PlacementDiagram

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bench_gui.connect.servo_link import ServoView
+from bench_gui.connect.servo.link import ServoView
 from bench_gui.place.placing import Placing, Stage
 from core.placement import DRIVE
 from drivers.servo import ServoState

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.connect.setup import BenchSetup
+from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.record.queue import RecordQueue
 from bench_gui.session.library import Library
 from bench_gui.undo import change

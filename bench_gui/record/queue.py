@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from bench_gui.connect.servo_link import ServoLink, ServoView
-from bench_gui.connect.setup import BenchSetup
+from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.connect.servo.link import ServoLink, ServoView
 from core.errors import ServoBenchError
 from core.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from core.recording import RunHeader, SinkDescription

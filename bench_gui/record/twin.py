@@ -14,7 +14,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.compare.models import ModelEntry, ModelShelf
-from bench_gui.connect.servo_link import ServoLink
+from bench_gui.connect.servo.link import ServoLink
 from bench_gui.record.live import LiveRun
 from bench_gui.record.queue import QueuedRun, RecordQueue
 from bench_gui.work import tasks

@@ -10,8 +10,8 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.bench_form import BenchForm
-from bench_gui.connect.servo_link import ServoView
+from bench_gui.connect.bench.form import BenchForm
+from bench_gui.connect.servo.link import ServoView
 from bench_gui.controller import TICK, Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plan_page import PlanPage

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QSizePolicy, QToolB
 from bench_gui.controller import Controller
 from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
-from bench_gui.session.filter import HINT
+from bench_gui.session.runs.filter import HINT
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool
 

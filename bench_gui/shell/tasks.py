@@ -51,7 +51,7 @@ def make_page(number: int, controller: Controller, suppliers: Suppliers) -> Task
 
         return ExportView(controller)
     if number == EXPLORE:
-        from bench_gui.explore.view import ExploreView
+        from bench_gui.studies.view import ExploreView
 
         return ExploreView(controller)
     from bench_gui.fleet.view import FleetView

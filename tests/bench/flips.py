@@ -26,8 +26,8 @@ import optuna
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.cli import main as bench
-from bench_gui.connect import presets
-from bench_gui.connect.setup import BenchSetup
+from bench_gui.connect.bench import presets
+from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
 from bench_gui.headless.places import HOME_VARIABLE, home

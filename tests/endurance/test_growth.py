@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QApplication
 from bench_gui.compare.comparison import ErrorBook
 from bench_gui.compare.models import CATALOGUE, ModelEntry
 from bench_gui.controller import MOST_UNDONE
-from bench_gui.session import sketches
+from bench_gui.session.runs import sketches
 from bench_gui.shell.closing import may_close
 from bench_gui.work import tasks
 from core.catalogue import load_model

@@ -14,7 +14,7 @@ from bench_gui.identify import certainty_panel, coverage_panel, crossvalidation_
 from bench_gui.identify.messages import FittedModel
 from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
-from bench_gui.session.run_table import USED_ROLE, RunTable
+from bench_gui.session.runs.table import USED_ROLE, RunTable
 from core.catalogue import load_model
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
 from core.identification.choice.repeatability import FloorRow

@@ -8,8 +8,8 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
 
 from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.bench_form import BenchForm, SetupForm
-from bench_gui.connect.setup import BenchSetup, Gains, Hanging
+from bench_gui.connect.bench.form import BenchForm, SetupForm
+from bench_gui.connect.bench.setup import BenchSetup, Gains, Hanging
 from bench_gui.controller import Controller
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from PySide6.QtWidgets import QWidget
 
-from bench_gui.connect.presets import Preset
-from bench_gui.connect.servo_link import ServoView
-from bench_gui.connect.setup import Gains, Hanging
+from bench_gui.connect.bench.presets import Preset
+from bench_gui.connect.bench.setup import Gains, Hanging
+from bench_gui.connect.servo.link import ServoView
 from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.record.estimate import end_time, file_size, size_in_words
-from bench_gui.session.trim_dialog import TrimDialog
+from bench_gui.session.dialogs.trim_dialog import TrimDialog
 from bench_gui.theme import load_theme
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench
@@ -24,8 +24,8 @@ from core.sealed import EDITED, SEAL, is_edited
 from core.units import DEGREES, RADIANS, with_uncertainty
 from drivers.servo import ServoState
 from sessions import Annotation
+from tests.gui.session.test_run_words import RUN
 from tests.gui.test_columns import row_of
-from tests.gui.test_run_words import RUN
 
 
 @pytest.mark.parametrize(("level", "unseen"), [("info", 0), ("warning", 0), ("error", 1), ("fault", 1)])

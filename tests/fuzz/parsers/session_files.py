@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from bench_gui import settings as window_settings
-from bench_gui.connect import presets
+from bench_gui.connect.bench import presets
 from core.errors import InputError
 from core.placement import points_from_json, points_to_json
 from core.plan import GridPlan, status

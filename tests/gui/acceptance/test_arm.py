@@ -10,11 +10,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFileDialog
 
-from bench_gui.compare import arm_form, arm_tab
-from bench_gui.compare.arm_form import LINKS_FILE, MEASURED
-from bench_gui.compare.arm_plots import GOAL, PAPER_SHAPE, TRUTH
-from bench_gui.compare.arm_table import ratio_text, rows_of, table_panel
-from bench_gui.compare.arm_work import (
+from bench_gui.compare.view import ARM, OVERLAY
+from bench_gui.shell.tasks import BENCH, COMPARE
+from bench_gui.studies.arm import form as arm_form
+from bench_gui.studies.arm import tab as arm_tab
+from bench_gui.studies.arm.form import LINKS_FILE, MEASURED
+from bench_gui.studies.arm.plots import GOAL, PAPER_SHAPE, TRUTH
+from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
+from bench_gui.studies.arm.work import (
     ARM_SERVOS,
     FITTED,
     GAINS,
@@ -25,8 +28,6 @@ from bench_gui.compare.arm_work import (
     ArmTrack,
     ArmView,
 )
-from bench_gui.compare.view import ARM, OVERLAY
-from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
@@ -138,7 +139,7 @@ def test_what_comes_from_the_process_loads_no_compiler():
     """Neither the page nor an answer brings numba or MuJoCo into the window's process."""
     program = (
         "import pickle, sys\n"
-        "import bench_gui.compare.arm_tab\n"
+        "import bench_gui.studies.arm.tab\n"
         "said = pickle.loads(sys.stdin.buffer.read())\n"
         "print(said.view.path, [m for m in ('numba', 'scipy', 'mujoco', 'matplotlib') if m in sys.modules])\n"
     )

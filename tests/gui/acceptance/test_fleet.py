@@ -38,7 +38,7 @@ def lab(tmp_path_factory):
 def finished(lab, tmp_path_factory):
     """The fleet of these sessions, identified without the window."""
     from bench_gui.headless.fleet.gather import gather_units, load_unit
-    from tests.gui.test_fleet import opened
+    from tests.gui.fleet.test_fleet import opened
 
     folder = tmp_path_factory.mktemp("finished")
     fit = IdentificationRequest(servo="mx106", models=("m1", "m2"), trials=200, repeats=REPEATS)

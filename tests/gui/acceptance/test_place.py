@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from bench_gui.place.placing import Stage
 from drivers.servo import ServoState
 from tests.gui.mouse import see
-from tests.gui.test_placing import hands  # noqa: F401 (a fixture)
+from tests.gui.place.test_placing import hands  # noqa: F401 (a fixture)
 
 
 def stood(clock, positions, time):

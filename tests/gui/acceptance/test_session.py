@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 
-from bench_gui.session.recovery_dialog import REASON, RecoveryDialog, UnfinishedDialog
+from bench_gui.session.dialogs.recovery_dialog import REASON, RecoveryDialog, UnfinishedDialog
 from bench_gui.shell.tasks import BENCH
 from sessions import Session, export_bam, export_csv, export_single
 

@@ -1,0 +1,1 @@
+"""The bench the servo hangs on: load, gains, zero, and benches by name."""

@@ -1,0 +1,185 @@
+"""The fields of the bench: gain and load, the same in every task that shows them. Every edit can be undone."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QRadioButton, QWidget
+
+from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.connect.servo.draft import LARGEST_GAIN
+from bench_gui.headless.run_header import DIRECTIONS
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number
+from core.errors import ServoBenchError
+from core.units import AngleUnit
+
+_POINT_MASS = (
+    ("mass", "Load", "Mass at the end of the rod", "kg", 0.0, 50.0, 3, 0.05),
+    ("length", "Length", "Distance from the shaft to the load", "m", 0.001, 3.0, 4, 0.01),
+    ("arm_mass", "Rod mass", "Mass of the uniform rod", "kg", 0.0, 20.0, 3, 0.01),
+)
+_MEASURED = (
+    (
+        "measured_inertia",
+        "Inertia",
+        "Measured inertia of the whole load about the shaft, the servo's own not included",
+        "kg·m²",
+        0.0,
+        100.0,
+        6,
+        0.001,
+    ),
+    (
+        "measured_gravity_torque",
+        "Gravity torque",
+        "Measured torque of gravity with the arm horizontal",
+        "N·m",
+        0.0,
+        1000.0,
+        4,
+        0.01,
+    ),
+)
+_GRAVITY = ("gravity", "Gravity", "Acceleration of gravity at the bench", "m/s²", 0.0, 30.0, 5, 0.01)
+LARGEST_ERROR = 3.1416
+"""Of the mounting [rad]."""
+
+
+class LoadForm(Section):
+    """Shows and edits the load; what another view changes appears here too."""
+
+    def __init__(self, setup: BenchSetup, title: str) -> None:
+        super().__init__(title)
+        self._setup = setup
+        self.fields: dict[str, QDoubleSpinBox] = {}
+        self._point_mass: list[QWidget] = []
+        self._measured: list[QWidget] = []
+        setup.changed.connect(self._show)
+
+    def add_load(self) -> None:
+        """Add the rows of a point mass and those of a measured load; one kind is seen at a time."""
+        for row in _POINT_MASS:
+            self._point_mass += self._add(*row)
+        for row in _MEASURED:
+            self._measured += self._add(*row)
+
+    def _add(
+        self, name: str, text: str, tip: str, unit: str, lower: float, upper: float, decimals: int, step: float
+    ) -> list[QWidget]:
+        box = number(text, tip, unit, getattr(self._setup.bench, name) or 0.0, lower, upper, decimals, step)
+        box.valueChanged.connect(lambda value: self._edit(text.lower(), name, value))
+        self.fields[name] = box
+        return [self.row(text, box), box]
+
+    def _edit(self, text: str, name: str, value: float) -> None:
+        try:
+            self._setup.edit_bench(text, **{name: value})
+        except ServoBenchError:
+            self._show()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether the load was measured as a whole."""
+        return self._setup.bench.measured_inertia is not None
+
+    def _show(self) -> None:
+        bench = self._setup.bench
+        for name, box in self.fields.items():
+            _show_number(box, getattr(bench, name) or 0.0)
+        for widget in self._point_mass:
+            widget.setVisible(not self.is_measured)
+        for widget in self._measured:
+            widget.setVisible(self.is_measured)
+
+
+class BenchForm(LoadForm):
+    """Gain and load of the next runs, beside what is recorded."""
+
+    def __init__(self, setup: BenchSetup) -> None:
+        super().__init__(setup, "Bench")
+        tip = "Position gain kp that the next run writes into the servo"
+        self.kp: QDoubleSpinBox = number("Position gain", tip, "", setup.kp, 0.01, LARGEST_GAIN, 2, 1.0)
+        self.kp.valueChanged.connect(setup.edit_kp)
+        self.row("Gain kp", self.kp)
+        self.add_load()
+        self._show()
+
+    def _show(self) -> None:
+        super()._show()
+        _show_number(self.kp, self._setup.kp)
+
+
+class SetupForm(LoadForm):
+    """Everything about the bench but the gains, which are the servo's."""
+
+    def __init__(self, setup: BenchSetup, unit: AngleUnit) -> None:
+        super().__init__(setup, "Bench")
+        kinds = QWidget()
+        row = QHBoxLayout(kinds)
+        row.setContentsMargins(0, 0, 0, 0)
+        self.point_mass: QRadioButton = describe(
+            QRadioButton("Mass on a rod"), "Mass on a rod", "The load is a mass at the end of a uniform rod"
+        )
+        self.measured: QRadioButton = describe(
+            QRadioButton("Measured load"),
+            "Measured load",
+            "Inertia and gravity torque of the whole load were measured; begins with those of the mass on a rod",
+        )
+        group = QButtonGroup(self)
+        for kind in (self.point_mass, self.measured):
+            group.addButton(kind)
+            row.addWidget(kind)
+        row.addStretch(1)
+        self.point_mass.clicked.connect(self._take_point_mass)
+        self.measured.clicked.connect(self._take_measured)
+        self.wide(kinds)
+        self.add_load()
+        self._point_mass += self._add(*_GRAVITY)
+        self.typical: QPushButton = button(
+            "Typical load", "Take over the load that is usual for this servo", setup.edit_typical_load, "small"
+        )
+        self.wide(self.typical)
+        self.offset: AngleBox = angle(
+            "Mounting error",
+            "Added to the servo's angle before gravity acts: minus what the servo reads with the pendulum hanging",
+            unit,
+            setup.bench.angle_offset,
+            -LARGEST_ERROR,
+            LARGEST_ERROR,
+        )
+        self.offset.radians_changed.connect(lambda value: self._edit("mounting error", "angle_offset", value))
+        self.row("Mounting error", self.offset)
+        self.direction: QComboBox = choice(
+            "Positive turn",
+            "Which way you see the pendulum turn when the servo's angle grows. The drawing follows; what is recorded "
+            "stays as the servo reports it",
+            [(text, direction) for direction, text in DIRECTIONS.items()],
+        )
+        self.direction.setFixedWidth(FIELD_WIDTH + 40)
+        self.direction.activated.connect(lambda _: setup.edit_direction(self.direction.currentData()))
+        self.row("Positive turn", self.direction)
+        self._show()
+
+    def show_in(self, unit: AngleUnit) -> None:
+        """Show angles in another unit."""
+        self.offset.show_in(unit)
+
+    def _show(self) -> None:
+        super()._show()
+        (self.measured if self.is_measured else self.point_mass).setChecked(True)
+        self.offset.set_radians(self._setup.bench.angle_offset)
+        self.direction.setCurrentIndex(self.direction.findData(self._setup.direction))
+
+    def _take_point_mass(self) -> None:
+        self._setup.edit_bench("kind of load", measured_inertia=None, measured_gravity_torque=None)
+
+    def _take_measured(self) -> None:
+        bench = self._setup.bench
+        if not self.is_measured:
+            self._setup.edit_bench(
+                "kind of load", measured_inertia=bench.inertia, measured_gravity_torque=bench.gravity_torque
+            )
+
+
+def _show_number(box: QDoubleSpinBox, value: float) -> None:
+    box.blockSignals(True)
+    box.setValue(value)
+    box.blockSignals(False)

@@ -1,0 +1,213 @@
+"""Benches by name: those of the paper for the servo, and those a person saved, in one file of the home folder.
+
+The file is replaced as a whole. One that cannot be read is put aside and said, never in the way: the list starts anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from bench_gui.connect.bench.setup import BenchSetup, Gains, Hanging
+from bench_gui.headless.places import home
+from bench_gui.headless.run_header import DIRECTIONS
+from bench_gui.undo import change
+from core.atomic import write_atomically
+from core.bench import Bench
+from core.catalogue import ServoSpec
+from core.errors import InputError, ServoBenchError
+from core.plan import suggested_plan
+from core.sealed import is_edited, sealed_text
+
+NAME = "benches.json"
+FORMAT, VERSION = "servobench-benches", 1
+LARGEST_FILE = 4_000_000
+"""[bytes]"""
+LONGEST_NAME = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """A bench by name. What it does not say stays as it is set up."""
+
+    name: str
+    bench: Mapping[str, float | None] = field(default_factory=dict)
+    """Fields of `core.bench.Bench`."""
+    direction: int | None = None
+    servo: str = ""
+    """Whose gains these are; they are left out for any other servo."""
+    gains: Gains | None = None
+
+    @classmethod
+    def of(cls, name: str, setup: BenchSetup) -> Preset:
+        """The bench as it is set up now."""
+        return cls(
+            name=name,
+            bench=dict(setup.bench.__dict__),
+            direction=setup.direction,
+            servo=setup.spec.name,
+            gains=setup.gains,
+        )
+
+    def applied(self, hanging: Hanging, servo: str) -> Hanging:
+        """What hangs with this preset. Raises InputError for what no bench can be."""
+        return Hanging(
+            bench=replace(hanging.bench, **self.bench),
+            gains=self.gains if self.gains is not None and self.servo == servo else hanging.gains,
+            direction=hanging.direction if self.direction is None else self.direction,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for a file."""
+        data: dict[str, Any] = {"name": self.name, "bench": dict(self.bench)}
+        if self.direction is not None:
+            data["direction"] = self.direction
+        if self.gains is not None:
+            data |= {"servo": self.servo, "gains": asdict(self.gains)}
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any) -> Preset:
+        """Inverse of `to_json`; raises InputError."""
+        try:
+            gains = None if data.get("gains") is None else Gains(**data["gains"])
+            preset = cls(
+                name=data["name"],
+                bench=data["bench"],
+                direction=data.get("direction"),
+                servo=data.get("servo", ""),
+                gains=gains,
+            )
+            Bench.from_json({"mass": 1.0, "length": 1.0, **preset.bench})
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InputError(f"bench preset: {error!r}") from None
+        numbers = () if gains is None else (gains.kp, gains.ki, gains.kd, gains.damping or 0.0)
+        if not isinstance(preset.name, str) or not isinstance(preset.servo, str):
+            raise InputError("bench preset: a name is no text")
+        if preset.direction is not None and preset.direction not in list(DIRECTIONS):
+            raise InputError(f"bench preset {preset.name}: a direction of {preset.direction!r} is not possible")
+        if not all(isinstance(n, (int, float)) and 0.0 <= n < 1e9 for n in numbers):
+            raise InputError(f"bench preset {preset.name}: a gain is no number of at least 0")
+        return preset
+
+
+def paper_presets(spec: ServoSpec) -> list[Preset]:
+    """The loads of seed 004, Table I, or those scaled to a servo the paper does not name."""
+    plan = suggested_plan(spec)
+    return [
+        Preset(
+            name=f"{plan.title}: {mass:g} kg at {length:g} m",
+            bench={"mass": mass, "length": length, "measured_inertia": None, "measured_gravity_torque": None},
+        )
+        for length in plan.lengths
+        for mass in plan.masses
+    ]
+
+
+class Presets(QObject):
+    """A person's own presets. Every change can be undone and is saved at once."""
+
+    changed = Signal()
+    notice = Signal(str)
+    """What a person should know about the file."""
+
+    def __init__(self, undo: QUndoStack, submit: Callable[[Callable[[], object]], object]) -> None:
+        """submit: calls a function in a thread that may wait for the disk; what it raises is told there."""
+        super().__init__()
+        self._undo = undo
+        self._submit = submit
+        self._path = home() / NAME
+        self._own: dict[str, Preset] = {}
+        self._loaded = False
+
+    @property
+    def own(self) -> Mapping[str, Preset]:
+        """Name to preset, in the order of the names."""
+        return self._own
+
+    def load(self) -> None:
+        """Read the file, once."""
+        if self._loaded:
+            return
+        self._loaded = True
+        try:
+            self._own = _read(self._path)
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, RecursionError, ServoBenchError) as error:
+            self.notice.emit(f"the saved benches could not be read ({error}); {_put_aside(self._path)}")
+            return
+        self.changed.emit()
+
+    def save(self, preset: Preset) -> None:
+        """Keep a preset, in the place of one with its name. Raises InputError for a name that is none."""
+        name = _checked(preset.name)
+        self._change(f"save bench {name}", {**self._own, name: replace(preset, name=name)})
+
+    def rename(self, old: str, new: str) -> None:
+        """Call a preset otherwise. Raises InputError for a name that is none or is taken."""
+        new = _checked(new)
+        if new == old:
+            return
+        if new in self._own:
+            raise InputError(f"there is a bench {new!r} already; choose another name or delete that one first")
+        others = {name: preset for name, preset in self._own.items() if name != old}
+        self._change(f"rename bench {old}", {**others, new: replace(self._own[old], name=new)})
+
+    def delete(self, name: str) -> None:
+        """Forget a preset."""
+        self._change(f"delete bench {name}", {n: preset for n, preset in self._own.items() if n != name})
+
+    def _change(self, text: str, presets: dict[str, Preset]) -> None:
+        change(self._undo, text, self._take, self._own, dict(sorted(presets.items())))
+
+    def _take(self, presets: dict[str, Preset]) -> None:
+        self._own = presets
+        content = {"format": FORMAT, "version": VERSION, "benches": [p.to_json() for p in presets.values()]}
+        data = sealed_text(content).encode()
+        self._submit(lambda: _write(self._path, data))
+        self.changed.emit()
+
+
+def _checked(name: str) -> str:
+    name = " ".join(name.split())
+    if not name:
+        raise InputError("a bench needs a name; type one")
+    if len(name) > LONGEST_NAME:
+        raise InputError(f"a name of {len(name)} letters is too long; use at most {LONGEST_NAME}")
+    return name
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+
+
+def _read(path: Path) -> dict[str, Preset]:
+    if path.stat().st_size > LARGEST_FILE:
+        raise InputError("the file is too large")
+    data = json.loads(path.read_text("utf-8"))
+    if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("benches"), list):
+        raise InputError(f"this is no {FORMAT} file")
+    if data.get("version") != VERSION:
+        raise InputError(f"format version {data.get('version')!r} is not known; update the program")
+    presets = [Preset.from_json(entry) for entry in data["benches"]]
+    is_edited(data, path)
+    return {preset.name: preset for preset in sorted(presets, key=lambda preset: preset.name)}
+
+
+def _put_aside(path: Path) -> str:
+    aside = path.with_name(f"{path.stem}.damaged-{datetime.now():%Y%m%d-%H%M%S}.json")
+    try:
+        os.replace(path, aside)
+    except OSError as error:
+        return f"it could not be put aside either ({error.strerror or error})"
+    return f"it was kept as {aside.name}, and the list starts anew"

@@ -1,0 +1,357 @@
+"""Measuring the zero: the motor is off, a hand sweeps the joint, then the pendulum hangs, from both sides.
+
+What is measured and when it counts is in `core.zeroing`; here it is shown, step by step, beside the moving pendulum.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+
+from bench_gui.connect.servo.link import ServoView
+from bench_gui.controller import Controller
+from bench_gui.place.hand_pendulum import HandPendulum
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import MARGIN, button, describe, label, restyle
+from core.bench import STANDARD_GRAVITY
+from core.units import fixed
+from core.zeroing import Side, Stage, Zero, Zeroing, ZeroingError
+from drivers.servo import ServoState
+from drivers.simulated.servo import GRAVITY_SHARE, REST_LENGTH
+
+SPRING = 6.0
+"""Stiffness of the hand on a simulated pendulum, as a multiple of the gravity torque [1/rad]."""
+DAMPING_RATIO = 0.7
+SINKING = 0.5
+"""Of a hand that lets the pendulum sink, as a multiple of the gravity torque [s/rad]: 1 rad/s at half of it."""
+ARM = 0.6
+"""The hand pulls no harder than from this angle away [rad]."""
+PUSH_TO = 1.2
+"""The push buttons move the pendulum about this far from the lowest point [rad]."""
+NO_RANGE = (math.nan, math.nan)
+
+
+class ZeroPanel(QFrame):
+    """Shown in the place of the servo's card while a zero is measured; `pendulum` in the place of the drawing."""
+
+    ended = Signal()
+    """Applied or given up."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._controller = controller
+        self.active = False
+        self.zeroing = Zeroing()
+        self.zero: Zero | None = None
+        self._pull: float | None = None
+        """Where a push button moves the pendulum while it is held [rad]."""
+        self._colour = ""
+        self.pendulum = HandPendulum()
+        self.pendulum.pulled.connect(self._pull_to)
+        self.pendulum.pushed.connect(self._push)
+        self.pendulum.let_go.connect(self._sink)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, 10, MARGIN, 10)
+        column.setSpacing(6)
+        column.addWidget(label("Measure the zero", "title"))
+        self._steps: list[QLabel] = []
+        self.motor = self._step(column, "1  Motor off", "")
+        self._add_sweep(column)
+        self._add_hang(column)
+        self.error = label("", "fault")
+        self.error.setWordWrap(True)
+        self.error.setAccessibleName("What is wrong with the measurement")
+        column.addWidget(self.error)
+        column.addStretch(1)
+        column.addLayout(self._make_hand())
+        self._add_buttons(column)
+        controller.servo.rows.connect(self._take)
+
+    def _step(self, column: QVBoxLayout, title: str, text: str) -> QLabel:
+        heading = label(title)
+        self._steps.append(heading)
+        column.addWidget(heading)
+        body = label(text, "muted")
+        body.setWordWrap(True)
+        column.addWidget(body)
+        return body
+
+    def _add_sweep(self, column: QVBoxLayout) -> None:
+        self._step(column, "2  Sweep", "Move the pendulum by hand through its range, to both sides.")
+        row = QHBoxLayout()
+        row.setSpacing(14)
+        self.readings: dict[str, QLabel] = {}
+        for name in ("Lowest", "Now", "Highest"):
+            part = QVBoxLayout()
+            part.setSpacing(0)
+            value = describe(label("–", "reading"), name, "As the servo reports it")
+            part.addWidget(label(name, "muted"))
+            part.addWidget(value)
+            part.addStretch(1)
+            row.addLayout(part)
+            self.readings[name] = value
+        row.addStretch(1)
+        buttons = QVBoxLayout()
+        self.sweep_button: QPushButton = button("Sweep done", "Go on to where it hangs", self.end_sweep)
+        self.mirror_button: QPushButton = button(
+            "Drawn the wrong way",
+            "The drawing moves to the other side than the pendulum before you: turn it round",
+            self._mirror,
+            "small",
+        )
+        buttons.addWidget(self.sweep_button)
+        buttons.addWidget(self.mirror_button)
+        row.addLayout(buttons)
+        column.addLayout(row)
+
+    def _add_hang(self, column: QVBoxLayout) -> None:
+        self.hint = self._step(column, "3  Hang", "")
+        self.rests: QLabel = label("")
+        self.rests.setAccessibleName("Where it came to rest")
+        column.addWidget(self.rests)
+        self.result: QLabel = label("", "reading")
+        self.result.setWordWrap(True)
+        self.result.setAccessibleName("The zero")
+        column.addWidget(self.result)
+        self.remark: QLabel = label("", "muted")
+        self.remark.setWordWrap(True)
+        column.addWidget(self.remark)
+
+    def _make_hand(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        self.push_buttons: list[QPushButton] = []
+        for text, way in (("◀  Push left", -1), ("Push right  ▶", 1)):
+            made = button(text, "Push the simulated pendulum for as long as the button is held", lambda: None, "small")
+            made.setAccessibleName("Push left" if way < 0 else "Push right")
+            made.pressed.connect(lambda way=way: self._push(way))
+            made.released.connect(self._sink)
+            row.addWidget(made)
+            self.push_buttons.append(made)
+        row.addStretch(1)
+        return row
+
+    def _add_buttons(self, column: QVBoxLayout) -> None:
+        row = QHBoxLayout()
+        self.cancel_button: QPushButton = button("Cancel", "Leave the zero as it was", self.cancel)
+        self.again_button: QPushButton = button("Start again", "Forget what was measured", self.restart)
+        self.apply_button: QPushButton = button("Apply", "Use this zero for the runs to come", self.apply, "primary")
+        row.addWidget(self.cancel_button)
+        row.addWidget(self.again_button)
+        row.addStretch(1)
+        row.addWidget(self.apply_button)
+        column.addLayout(row)
+
+    # What a person does.
+
+    def begin(self) -> None:
+        """Start to measure."""
+        self.active = True
+        self.restart()
+
+    def restart(self) -> None:
+        """Forget what was measured."""
+        identity = self._controller.servo.identity
+        self.zeroing = Zeroing(identity.position_step if identity is not None else 0.0)
+        self.zero = None
+        self.error.setText("")
+        self._show()
+
+    def end_sweep(self) -> None:
+        """Go on to the rests, or say at once why not."""
+        try:
+            self.zeroing.end_sweep()
+            self.error.setText("")
+        except ZeroingError as error:
+            self._say(error)
+        self._show()
+
+    def apply(self) -> None:
+        """Take the zero over into the bench; can be undone."""
+        zero = self.zero
+        if zero is None:
+            return
+        self._controller.setup.edit_bench("zero", angle_offset=zero.angle_offset)
+        self._controller.message.emit("info", f"zero taken over: the servo reads {self._in_words(zero)} hanging down")
+        self.cancel()
+
+    def cancel(self) -> None:
+        """End without a change."""
+        self._let_go()
+        self.active = False
+        self.ended.emit()
+
+    def _mirror(self) -> None:
+        self._controller.setup.edit_direction(-self._controller.setup.direction)
+        self._show()
+
+    # What happens.
+
+    def show_servo(self, view: ServoView) -> None:
+        """Show one look at the servo; only the one that is off is measured."""
+        if not self.active:
+            return
+        off = self._is_off
+        if not off and (self.zeroing.rests or math.isfinite(self.zeroing.position)):
+            self.restart()
+        why = {
+            ServoState.DISCONNECTED: "Connect the servo first.",
+            ServoState.FAULT: "Acknowledge the servo's fault first.",
+        }.get(view.state, "The motor is on; wait until the servo is released.")
+        self.motor.setText("Confirmed by the servo; the pendulum can be moved by hand." if off else why)
+        restyle(self.motor, "role", "muted" if off else "fault")
+        self._steps[0].setText(f"1  Motor off{'  ✓' if off else ''}")
+        there = off and self._controller.servo.hand is not None
+        self.pendulum.set_hand(there)
+        for made in self.push_buttons:
+            made.setVisible(self._controller.servo.hand is not None)
+            made.setEnabled(there)
+        if self._pull is not None:
+            self._pull_to(self._pull)
+        setup, unit = self._controller.setup, self._controller.angle_unit
+        self.pendulum.show_bench(setup.bench)
+        self.pendulum.show_torque(setup.bench.external_torque(view.position))
+        self.pendulum.show_angle(setup.bench_angle(view.position), unit, self._colour)
+        self._show()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._colour = theme.ready
+        self.pendulum.set_theme(theme)
+
+    def _take(self, rows: np.ndarray) -> None:
+        if self.active and self._is_off:
+            count = len(self.zeroing.rests)
+            self.zeroing.take(rows["clock"].astype(float), rows["position"].astype(float))
+            if len(self.zeroing.rests) != count:
+                self._judge()
+
+    @property
+    def _is_off(self) -> bool:
+        """Whether the servo confirmed that its motor is off, and nothing is about to switch it on."""
+        servo = self._controller.servo
+        return servo.view.state is ServoState.READY and not servo.busy
+
+    def _judge(self) -> None:
+        try:
+            self.zero = self.zeroing.result()
+            self.error.setText("")
+        except ZeroingError as error:
+            self.zero = None
+            self._say(error)
+
+    def _say(self, error: ZeroingError) -> None:
+        text = str(error)
+        self.error.setText(text[:1].upper() + text[1:])
+
+    # The hand on a simulated pendulum.
+
+    def _push(self, way: int) -> None:
+        self._pull = way * PUSH_TO
+        self._pull_to(self._pull)
+
+    def _sink(self) -> None:
+        """Pull no more, but slow the pendulum down, as a hand does that lets it sink."""
+        self._pull = None
+        hand, position = self._controller.servo.hand, self._controller.servo.view.position
+        if hand is not None and math.isfinite(position):
+            hand.pull_to(position, 0.0, SINKING * self._weight)
+
+    @property
+    def _weight(self) -> float:
+        """Gravity torque of what hangs on the simulated servo, which is not always what is typed already [N·m]."""
+        setup = self._controller.setup
+        return max(setup.bench.gravity_torque, GRAVITY_SHARE * setup.spec.stall_torque)
+
+    def _pull_to(self, bench_angle: float) -> None:
+        controller = self._controller
+        hand, position = controller.servo.hand, controller.servo.view.position
+        if hand is None or not math.isfinite(position):
+            return
+        away = math.remainder(controller.setup.servo_angle(bench_angle) - position, 2.0 * math.pi)
+        stiffness = SPRING * self._weight
+        # A load as heavy has about this inertia at the length of a starting bench.
+        inertia = controller.setup.bench.inertia + self._weight * REST_LENGTH / STANDARD_GRAVITY
+        damping = 2.0 * DAMPING_RATIO * math.sqrt(stiffness * inertia)
+        hand.pull_to(position + min(max(away, -ARM), ARM), stiffness, damping)
+
+    def _let_go(self) -> None:
+        self._pull = None
+        hand = self._controller.servo.hand
+        if hand is not None:
+            hand.let_go()
+
+    # What is seen.
+
+    def _show(self) -> None:
+        zeroing, setup, unit = self.zeroing, self._controller.setup, self._controller.angle_unit
+        digits = 3 if unit.per_radian < 1.5 else 1
+        sweeping = zeroing.stage is Stage.SWEEP
+        shown = {"Lowest": zeroing.lowest, "Now": zeroing.position, "Highest": zeroing.highest}
+        for name, value in shown.items():
+            self.readings[name].setText(fixed(value * unit.per_radian, digits, unit.symbol))
+        self._steps[1].setText(f"2  Sweep{'' if sweeping else '  ✓'}")
+        for place, step in enumerate(self._steps):
+            now = (place == 1 and sweeping) or (place == 2 and not sweeping)
+            restyle(step, "role", "title" if now else "")
+        self.sweep_button.setEnabled(sweeping and self._is_off)
+        restyle(self.sweep_button, "kind", "primary" if sweeping else "")
+        self.hint.setText(self._advice())
+        self.rests.setVisible(not sweeping)
+        self.rests.setText(
+            "\n".join(
+                f"From the {self._side(side)}: "
+                + (", ".join(fixed(r.angle * unit.per_radian, digits) for r in zeroing.rests if r.side is side) or "–")
+                + f" {unit.symbol}"
+                for side in (Side.BELOW, Side.ABOVE)
+            )
+        )
+        self.result.setVisible(self.zero is not None)
+        self.remark.setVisible(self.zero is not None)
+        if self.zero is not None:
+            self.result.setText(f"Hanging down: {self._in_words(self.zero)}")
+            self.remark.setText(self._remark(self.zero))
+        self.apply_button.setEnabled(self.zero is not None)
+        self.apply_button.setToolTip(
+            "Take the zero over into the bench" if self.zero is not None else "There is no zero yet"
+        )
+        seen = sorted((setup.bench_angle(zeroing.lowest), setup.bench_angle(zeroing.highest)))
+        there = math.isfinite(zeroing.position)
+        self.pendulum.show_ranges((seen[0], seen[1]) if there else NO_RANGE, NO_RANGE)
+        self.pendulum.show_gauge(0.0 if sweeping else zeroing.steadiness)
+
+    def _advice(self) -> str:
+        zeroing = self.zeroing
+        if zeroing.stage is Stage.SWEEP:
+            return "Comes after the sweep."
+        if zeroing.held:
+            return "It rests at the end of the range it was moved through: let it go, or sweep further to both sides."
+        if zeroing.swung_past:
+            return "It swung past its lowest point: let it sink slowly, or repeat it from both sides."
+        missing = zeroing.missing()
+        if len(missing) == 2:
+            return "Lift it a little to one side, let it sink slowly and let go; wait until the ring is full."
+        if missing:
+            return f"Now let it sink from the {self._side(missing[0])}: friction holds it off its lowest point."
+        return "Repeat from both sides for a narrower value, or apply it."
+
+    def _side(self, side: Side) -> str:
+        """As seen in the drawing."""
+        return "left" if (side is Side.BELOW) == (self._controller.setup.direction > 0) else "right"
+
+    def _in_words(self, zero: Zero) -> str:
+        unit = self._controller.angle_unit
+        digits = 4 if unit.per_radian < 1.5 else 2
+        angle, uncertainty = zero.angle * unit.per_radian, zero.uncertainty * unit.per_radian
+        return f"{fixed(angle, digits)} ± {fixed(uncertainty, digits, unit.symbol)}"
+
+    def _remark(self, zero: Zero) -> str:
+        unit = self._controller.angle_unit
+        band = fixed(zero.band * unit.per_radian, 3 if unit.per_radian < 1.5 else 1, unit.symbol)
+        text = f"Friction lets it rest up to {band} off its lowest point."
+        if self.zeroing.jumped:
+            text += " The servo's angle jumps by a full turn within the swept range; keep runs away from there."
+        return text

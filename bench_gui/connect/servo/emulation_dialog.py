@@ -1,0 +1,186 @@
+"""Starting an emulated servo, and telling it what to do wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QSignalBlocker, Signal
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.connect.servo.connection import field_widget
+from bench_gui.connect.servo.emulation import Emulation
+from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
+from core.errors import ServoBenchError
+from drivers.emulators.registry import emulator_families
+from drivers.family import Family
+
+USAGE_LENGTH = 22
+USAGE_TIP = "A fault puts its words into the line below"
+WHAT = (
+    "The emulator is a device on a bus, in a process of its own: the same driver talks to it as to hardware, byte for "
+    "byte. What hangs on it is what the bench says."
+)
+
+
+class EmulationDialog(QDialog):
+    """Not modal; the emulator goes on when it is closed."""
+
+    chosen = Signal(str)
+    """Address of the emulated servo a person wants to connect to."""
+
+    def __init__(self, parent: QWidget, emulation: Emulation) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Emulated servo")
+        self.resize(760, 560)
+        self._emulation = emulation
+        self._families = {family.name: family for family in emulator_families()}
+        column = QVBoxLayout(self)
+        column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        what = label(WHAT, "muted")
+        what.setWordWrap(True)
+        column.addWidget(what)
+        self.bus: QComboBox = choice("Bus", "What kind of servo", [(f.title, f.name) for f in self._families.values()])
+        self.bus.activated.connect(lambda _: self._build())
+        column.addWidget(self.bus)
+        self._body = Section("")
+        self._body.heading.hide()
+        column.addWidget(self._body)
+        self._read: dict[str, Callable[[], str]] = {}
+        self.fields: dict[str, QWidget] = {}
+        row = QHBoxLayout()
+        self.state: QLabel = label("", "muted")
+        self.state.setWordWrap(True)
+        self.state.setAccessibleName("Emulator")
+        self.start_button: QPushButton = button("Start", "", self._toggle, "primary")
+        self.use_button: QPushButton = button("Use", "Take its address into the form", self._use)
+        row.addWidget(self.state, 1)
+        row.addWidget(self.use_button)
+        row.addWidget(self.start_button)
+        column.addLayout(row)
+        self.log: QPlainTextEdit = describe(QPlainTextEdit(), "Console", "What was told and answered")
+        self.log.setReadOnly(True)
+        self.log.setFont(QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont))
+        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        column.addWidget(self.log, 1)
+        row = QHBoxLayout()
+        self.usages: QComboBox = choice("Faults", USAGE_TIP, [])
+        self.usages.setMinimumContentsLength(USAGE_LENGTH)
+        self.usages.activated.connect(lambda _: self._take_usage())
+        self.line: QLineEdit = describe(QLineEdit(), "Console line", "What the emulator shall do; help lists it all")
+        self.line.setPlaceholderText("help")
+        self.line.returnPressed.connect(self._say)
+        row.addWidget(self.usages)
+        row.addWidget(self.line, 1)
+        column.addLayout(row)
+        self._listing = False
+        emulation.started.connect(self._started)
+        emulation.ended.connect(self._ended)
+        emulation.answered.connect(self._answered)
+        self._build()
+        if emulation.running:
+            self._ask_for_commands()
+        self._enable()
+
+    def done(self, result: int) -> None:
+        """Close; the emulator goes on."""
+        for signal, slot in (
+            (self._emulation.started, self._started),
+            (self._emulation.ended, self._ended),
+            (self._emulation.answered, self._answered),
+        ):
+            signal.disconnect(slot)
+        super().done(result)
+
+    @property
+    def family(self) -> Family:
+        """What is chosen."""
+        return self._families[self.bus.currentData()]
+
+    def _build(self) -> None:
+        self._body.clear()
+        self.fields, self._read = {}, {}
+        for field in self.family.fields:
+            widget, read = field_widget(field, field.default, lambda: None)
+            self.fields[field.name], self._read[field.name] = widget, read
+            if isinstance(widget, QComboBox):
+                widget.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+                widget.setFixedWidth(widget.sizeHint().width())
+            self._body.row(field.title, widget)
+
+    def _toggle(self) -> None:
+        if self._emulation.running:
+            self._emulation.stop()
+            return
+        self.log.clear()
+        try:
+            self._emulation.start(self.family.address({name: read() for name, read in self._read.items()}))
+        except ServoBenchError as error:
+            self._ended(str(error))
+            return
+        self.state.setText("Starting…")
+        self._enable()
+
+    def _started(self, address: str) -> None:
+        self._ask_for_commands()
+        self._enable()
+
+    def _ended(self, reason: str) -> None:
+        self._enable()
+        self.state.setText(reason[:1].upper() + reason[1:])
+        self.state.setProperty("role", "fault" if reason else "muted")
+        self.state.style().polish(self.state)
+
+    def _enable(self) -> None:
+        running, addresses = self._emulation.running, self._emulation.addresses
+        for widget in (self.bus, *self.fields.values()):
+            widget.setEnabled(not running)
+        text = "Stop" if running else "Start"
+        self.start_button.setText(text)
+        describe(self.start_button, text, "End the emulator" if running else "Start it")
+        self.use_button.setEnabled(bool(addresses))
+        for widget in (self.usages, self.line):
+            widget.setEnabled(bool(addresses))
+        if addresses:
+            self.state.setText(f"Running at {', '.join(addresses)}")
+            self.state.setProperty("role", "muted")
+            self.state.style().polish(self.state)
+
+    def _use(self) -> None:
+        self.chosen.emit(self._emulation.addresses[0])
+
+    # The console.
+
+    def _ask_for_commands(self) -> None:
+        self._listing = True
+        self._emulation.say("help")
+
+    def _take_usage(self) -> None:
+        self.line.setText(self.usages.currentData().partition(" ")[0] + " ")
+        self.line.setFocus()
+
+    def _say(self) -> None:
+        text = self.line.text().strip() or "help"
+        self.line.clear()
+        self.log.appendPlainText(f"> {text}")
+        self._emulation.say(text)
+
+    def _answered(self, text: str) -> None:
+        if self._listing:
+            self._listing = False
+            with QSignalBlocker(self.usages):
+                self.usages.clear()
+                for usage in (line.partition("  ")[0].strip() for line in text.splitlines()):
+                    self.usages.addItem(usage, usage)
+            return
+        self.log.appendPlainText(text)

@@ -1,1 +1,0 @@
-"""Exploring: systems of the other papers that need no recordings, each simulated as a person turns its knobs."""

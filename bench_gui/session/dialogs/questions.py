@@ -1,0 +1,120 @@
+"""Asks what a person wants to note about the selected runs, and hands the answer to `RunEditing`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.session.dialogs.about_runs import ExcludeDialog, RunDialog, TagsDialog
+from bench_gui.session.dialogs.table_dialog import TableDialog
+from bench_gui.session.dialogs.trim_dialog import TrimDialog
+from bench_gui.session.editing import RunEditing
+from bench_gui.theme import Theme, load_theme
+
+if TYPE_CHECKING:
+    from core.recording import Recording
+    from sessions.importers import TableImport, UnknownTableError
+
+MOST_TABLES = 50
+"""Kinds of tables whose columns are remembered."""
+
+
+class Questions:
+    """One dialog at a time; it is about the runs that were selected when it was opened."""
+
+    def __init__(self, owner: QWidget, controller: Controller, editing: RunEditing) -> None:
+        """owner: a widget of the window the dialogs belong to."""
+        self._owner = owner
+        self._controller = controller
+        self._library = controller.library
+        self._editing = editing
+        self._theme = load_theme("light")
+        self.dialog: RunDialog | None = None
+        """What is being asked; None when nothing is."""
+        self._trim: TrimDialog | None = None
+        self._asked = 0
+        self._library.opened.connect(self._withdraw)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        if self._trim is not None:
+            self._trim.set_theme(theme)
+
+    def ask_tags(self) -> None:
+        """Ask for the tags of the selected runs."""
+        ids = self._library.selected
+        if not ids:
+            return
+        all_tags = [self._library.annotation(identity).tags for identity in ids]
+        common = [tag for tag in all_tags[0] if all(tag in tags for tags in all_tags)]
+
+        def changed(tags: tuple[str, ...]) -> None:
+            self._editing.change_tags(ids, tags, [tag for tag in common if tag not in tags])
+
+        self._ask(TagsDialog(self._owner.window(), len(ids), common, self._library.known_tags(), changed))
+
+    def ask_reason(self) -> None:
+        """Ask why the selected runs are to be excluded."""
+        ids = self._library.selected
+        if not ids:
+            return
+        known = sorted({noted.reason for noted in self._library.annotations.values() if noted.reason})
+        self._ask(
+            ExcludeDialog(self._owner.window(), len(ids), known, lambda reason: self._editing.exclude(ids, reason))
+        )
+
+    def ask_trim(self) -> None:
+        """Ask which part of the selected run is to be used."""
+        runs = [run for run in self._library.runs if run.id in self._library.selected]
+        if len(runs) != 1:
+            return
+        run = runs[0]
+        self._withdraw()
+        if self._trim is None:
+            self._trim = TrimDialog(self._owner.window(), self._theme)
+            self._trim.finished.connect(lambda _: self._answered(self._trim))
+        self.dialog = dialog = self._trim
+        dialog.ask(
+            run,
+            self._library.annotation(run.id),
+            self._controller.angle_unit,
+            lambda begin, end: self._editing.trim(run.id, begin, end),
+        )
+        asked = self._asked = self._asked + 1
+
+        def loaded(recordings: list[Recording]) -> None:
+            if self.dialog is dialog and asked == self._asked:
+                dialog.show_recording(recordings[0])
+
+        self._library.load([run.id], loaded)
+
+    def ask_columns(self, paths: list[Path], table: UnknownTableError) -> None:
+        """Ask what the columns of a table mean, then import these paths; the answer is kept for tables like it."""
+        settings, key = self._controller.settings, "\t".join(table.names)
+
+        def answered(tables: TableImport, columns: str) -> None:
+            others = {names: text for names, text in settings.tables.items() if names != key}
+            settings.set("tables", dict([*others.items(), (key, columns)][-MOST_TABLES:]))
+            self._library.import_files(paths, tables)
+
+        columns, servo = settings.tables.get(key, table.guess), self._library.main_servo()
+        self._ask(TableDialog(self._owner.window(), paths, table, columns, servo, answered))
+
+    def _ask(self, dialog: RunDialog) -> None:
+        self._withdraw()
+        self.dialog = dialog
+        dialog.finished.connect(lambda _: self._answered(dialog))
+        dialog.show()
+
+    def _answered(self, dialog: RunDialog | None) -> None:
+        if self.dialog is dialog:
+            self.dialog = None
+
+    def _withdraw(self) -> None:
+        """What was asked is about runs of another session, or something else is asked now."""
+        if self.dialog is not None:
+            self.dialog.close()

@@ -1,0 +1,188 @@
+"""Asks what the columns of a table mean and on which bench it was recorded; the importer checks the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QGridLayout, QHBoxLayout, QLineEdit, QWidget
+
+from bench_gui.session.dialogs.about_runs import RunDialog
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, caption_of, choice, describe, label, number
+from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
+from bench_gui.widgets.text_table import Column as Head
+from bench_gui.widgets.text_table import TextTable
+from core.catalogue import servos
+from core.errors import InputError
+
+if TYPE_CHECKING:
+    from sessions.importers import TableImport, UnknownTableError
+
+CHANNELS = {
+    "time": "Time",
+    "goal_position": "Goal",
+    "position": "Position",
+    "torque_enable": "Torque on",
+    "velocity": "Velocity",
+    "current": "Current",
+    "duty_cycle": "Duty cycle",
+    "supply_voltage": "Supply voltage",
+    "temperature": "Temperature",
+    "command_time": "Time of the goal",
+}
+"""Channels a table may fill, and their labels."""
+NONE = "—"
+FACTS = (
+    ("mass", "Load *", "Mass at the end of the rod", "kg", 0.0, 1e6, 4, NONE),
+    ("length", "Length *", "Distance from the shaft to the load", "m", 0.0, 1e6, 4, NONE),
+    ("arm_mass", "Rod mass", "Mass of the uniform rod", "kg", 0.0, 1e6, 4, ""),
+    ("angle_offset", "Zero", "Added to the angle, so that 0 hangs down", "rad", -6.2832, 6.2832, 4, ""),
+    ("kp", "Gain kp *", "Position gain in the servo's unit", "", 0.0, 1e6, 3, NONE),
+    ("supply_voltage", "Supply", "Nominal supply voltage", "V", 0.0, 1e3, 2, "the servo's"),
+)
+"""Name, label, tip, unit, lowest, highest, decimals, and what the lowest means."""
+PREVIEWED = 5
+"""Rows shown."""
+
+
+class TableDialog(RunDialog):
+    """One row for each channel with the file's column and its unit, beside the facts of the bench."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        paths: list[Path],
+        table: UnknownTableError,
+        columns: str,
+        servo: str,
+        answered: Callable[[TableImport, str], object],
+    ) -> None:
+        """columns: their meaning as far as it is known; answered: called with the answer and the columns' meaning."""
+        names = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
+        super().__init__(
+            parent,
+            f"Import {names}",
+            "Say what the columns mean and what hung on the servo. It is remembered for tables with these columns.",
+        )
+        self.setMinimumWidth(720)
+        self._files = paths
+        self._names = list(dict.fromkeys(table.names))
+        self.columns: dict[str, QComboBox] = {}
+        self.units: dict[str, QComboBox] = {}
+        self.facts: dict[str, QDoubleSpinBox] = {}
+        self.body.addWidget(self._preview(table))
+        row = QHBoxLayout()
+        row.setSpacing(24)
+        row.addWidget(self._channels(), 3, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._bench(servo), 2, Qt.AlignmentFlag.AlignTop)
+        self.body.addLayout(row)
+        self.reason = label("", "muted")
+        self.reason.setWordWrap(True)
+        self.body.addWidget(self.reason)
+        self.offer("Cancel", "Import nothing", lambda: None)
+        self.import_button = self.offer("Import", "", lambda: answered(*self._answer()), "primary")
+        self._show(columns)
+        self._check()
+
+    def _preview(self, table: UnknownTableError) -> QWidget:
+        self._model = TextTable([Head(name) for name in table.names])
+        self._model.setParent(self)
+        self._model.show(table.rows[:PREVIEWED])
+        view = plain_table("Preview", "The first rows of the file")
+        view.setModel(self._model)
+        view.horizontalHeader().setDefaultSectionSize(130)
+        view.setFixedHeight((PREVIEWED + 1) * ROW_HEIGHT + 16)
+        return view
+
+    def _channels(self) -> QWidget:
+        from core.recording import REQUIRED_CHANNELS
+        from sessions.importers.columns import units_of
+
+        holder = QWidget()
+        grid = QGridLayout(holder)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.addWidget(label("COLUMNS", "heading"), 0, 0, 1, 3)
+        for row, (channel, text) in enumerate(CHANNELS.items(), start=1):
+            needed = channel in REQUIRED_CHANNELS and channel != "torque_enable"
+            column = choice(text, f"Column that holds {channel}", [(NONE, ""), *((name, name) for name in self._names)])
+            unit = choice(f"Unit of {text}", f"Unit of {channel}", [(each, each) for each in units_of(channel)])
+            column.setMinimumWidth(150)
+            grid.addWidget(caption_of(column, f"{text} *" if needed else text), row, 0)
+            grid.addWidget(column, row, 1)
+            grid.addWidget(unit, row, 2)
+            for box, kept in ((column, self.columns), (unit, self.units)):
+                kept[channel] = box
+                box.currentIndexChanged.connect(self._check)
+        grid.setColumnStretch(1, 1)
+        return holder
+
+    def _bench(self, servo: str) -> QWidget:
+        section = Section("Bench")
+        entries: list[tuple[str, object]] = [("choose", ""), *((spec.title, name) for name, spec in servos().items())]
+        self.servo: QComboBox = choice("Servo", "Servo of the catalogue", entries)
+        self.servo.setFixedWidth(FIELD_WIDTH + 40)
+        self.servo.setCurrentIndex(max(0, self.servo.findData(servo)))
+        self.servo.currentIndexChanged.connect(self._check)
+        section.row("Servo *", self.servo)
+        for name, text, tip, unit, lowest, highest, decimals, meaning in FACTS:
+            box = number(text.rstrip(" *"), tip, unit, 0.0, lowest, highest, decimals)
+            box.setSpecialValueText(meaning)
+            # The button follows what is typed.
+            box.setKeyboardTracking(True)
+            box.valueChanged.connect(self._check)
+            self.facts[name] = box
+            section.row(text, box)
+        self.pattern: QLineEdit = describe(
+            QLineEdit(),
+            "File names",
+            "What file names say of their runs, e.g. {trajectory}_m{mass}_l{length}_kp{kp}; holds instead of the above",
+        )
+        self.pattern.setPlaceholderText("e.g. {trajectory}_m{mass}_kp{kp}")
+        self.pattern.textChanged.connect(self._check)
+        section.wide(caption_of(self.pattern, "File names, where they tell"))
+        section.wide(self.pattern)
+        return section
+
+    def _show(self, columns: str) -> None:
+        from sessions.importers.columns import parse_columns
+
+        try:
+            known = parse_columns(columns)
+        except InputError:
+            return
+        for channel, column in known.items():
+            if channel in self.columns and column.name in self._names:
+                self.columns[channel].setCurrentIndex(self.columns[channel].findData(column.name))
+                unit = self.units[channel]
+                if column.unit and unit.findData(column.unit) < 0:
+                    unit.addItem(column.unit, column.unit)
+                unit.setCurrentIndex(max(0, unit.findData(column.unit)))
+
+    def _answer(self) -> tuple[TableImport, str]:
+        from sessions.importers import TableImport
+        from sessions.importers.columns import Column, columns_text
+
+        columns = {
+            channel: Column(box.currentData(), self.units[channel].currentData())
+            for channel, box in self.columns.items()
+            if box.currentData()
+        }
+        facts = {name: box.value() for name, box in self.facts.items() if box.value()}
+        servo = {"servo": self.servo.currentData()} if self.servo.currentData() else {}
+        pattern = self.pattern.text().strip()
+        return TableImport(columns=columns, facts={**servo, **facts}, name_pattern=pattern), columns_text(columns)
+
+    def _check(self) -> None:
+        """Offer the import once nothing is missing, else say what is."""
+        from sessions.importers.table_runs import stem
+
+        answer, _ = self._answer()
+        trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
+        for channel, unit in self.units.items():
+            unit.setEnabled(bool(self.columns[channel].currentData()))
+        trouble = trouble[:1].upper() + trouble[1:]
+        self.reason.setText(trouble or "Checked on import: speeds, loads and times that the servo cannot have.")
+        self.import_button.setEnabled(not trouble)
+        self.import_button.setToolTip(trouble or "Import the recordings")

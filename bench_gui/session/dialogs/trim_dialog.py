@@ -1,0 +1,159 @@
+"""Which part of a run is used: two lines on its picture, or two numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QWidget
+
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.decimate import min_max
+from bench_gui.session.dialogs.about_runs import RunDialog
+from bench_gui.session.runs.wording import number_of, used_part
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, label, number
+from core.units import RADIANS, AngleUnit
+
+if TYPE_CHECKING:
+    from core.recording import Recording
+    from sessions import Annotation, RunSummary
+
+SHORTEST = 0.02
+"""The least that may be left of a run [s]."""
+COLUMNS = 1200
+"""The curves have two points for each."""
+DIGITS = 3
+"""Decimals of the numbers; within half of the last one a side counts as untouched."""
+Trimmed = Callable[[float | None, float | None], object]
+
+
+class TrimDialog(RunDialog):
+    """Begin and end in seconds from the run's first sample; `begin` and `end` are None where nothing is cut off.
+
+    There is one of them for the life of the window, shown again for each run: a plot leaves parts to Python's
+    collector, and that may come round in a thread where nothing of the window must be touched.
+    """
+
+    def __init__(self, parent: QWidget, theme: Theme) -> None:
+        super().__init__(
+            parent,
+            "Trim",
+            "Only what is between the lines is used in fits and comparisons; the recording itself stays whole.",
+        )
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, on=False)
+        self.resize(720, 430)
+        self._trimmed: Trimmed = lambda begin, end: None
+        self._length = 0.0
+        self._unit = RADIANS
+        self.chart = Chart("Position of the run", "Position", "", bottom="Time [s]")
+        self.chart.setMinimumHeight(200)
+        self._goal, self._measured = self.chart.add_curve(1), self.chart.add_curve(2)
+        self.region = pg.LinearRegionItem(swapMode="block")
+        self.region.setZValue(3)
+        self.chart.axes.addItem(self.region, ignoreBounds=True)
+        self.body.addWidget(self.chart, 1)
+        self.first = self._field("Begin", "What comes before is not used")
+        self.last = self._field("End", "What comes after is not used")
+        self._used = label("", "muted")
+        row = QHBoxLayout()
+        for caption, field in (("Begin", self.first), ("End", self.last)):
+            name = QLabel(caption)
+            name.setBuddy(field)
+            row.addWidget(name)
+            row.addWidget(field)
+            row.addSpacing(10)
+        row.addWidget(self._used, 1)
+        self.reset_button = button("Whole run", "Use all of the run again", self.reset)
+        row.addWidget(self.reset_button)
+        self.body.addLayout(row)
+        self.offer("Cancel", "Change nothing", lambda: None)
+        self.trim_button = self.offer(
+            "Trim", "Use only this part of the run", lambda: self._trimmed(self.begin, self.end), "primary"
+        )
+        self.region.sigRegionChanged.connect(self._moved)
+        self.first.valueChanged.connect(self._entered)
+        self.last.valueChanged.connect(self._entered)
+        self.set_theme(theme)
+
+    def ask(self, run: RunSummary, noted: Annotation, unit: AngleUnit, trimmed: Trimmed) -> None:
+        """Show the dialog for a run; trimmed: called with begin and end. `show_recording` draws the run."""
+        self.title.setText(f"Trim run {number_of(run)}, {run.trajectory}")
+        self._trimmed, self._length, self._unit = trimmed, run.duration, unit
+        self.chart.set_left("Position", unit.symbol)
+        for curve in (self._goal, self._measured):
+            curve.setData([], [])
+        for field in (self.first, self.last):
+            field.setRange(0.0, run.duration)
+        self.region.setBounds((0.0, run.duration))
+        self.region.setRegion(used_part(run, noted))
+        self._moved()
+        self.chart.axes.setXRange(0.0, run.duration)
+        self.show()
+        self.raise_()
+
+    @property
+    def begin(self) -> float | None:
+        """Where the used part begins [s]."""
+        return None if self.first.value() < 0.5 * 10.0**-DIGITS else self.first.value()
+
+    @property
+    def end(self) -> float | None:
+        """Where the used part ends [s]."""
+        return None if self.last.value() > self._length - 10.0**-DIGITS else self.last.value()
+
+    def show_recording(self, recording: Recording) -> None:
+        """Draw the run."""
+        time = recording.time - recording.time[0]
+        for curve, values in ((self._goal, recording.goal_position), (self._measured, recording.position)):
+            curve.setData(*min_max(time, values * self._unit.per_radian, COLUMNS))
+        self.chart.fit()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.chart.set_theme(theme)
+        self._goal.setPen(pen(theme.goal))
+        self._measured.setPen(pen(theme.measured))
+        brush, strong = QColor(theme.accent), QColor(theme.accent)
+        brush.setAlphaF(0.10)
+        strong.setAlphaF(0.16)
+        self.region.setBrush(brush)
+        self.region.setHoverBrush(strong)
+        for line in self.region.lines:
+            line.setPen(pg.mkPen(theme.accent, width=2))
+            line.setHoverPen(pg.mkPen(theme.accent_hover, width=4))
+        self.region.update()
+
+    def reset(self) -> None:
+        """Use the whole run."""
+        self.region.setRegion((0.0, self._length))
+
+    def _field(self, name: str, tip: str) -> QDoubleSpinBox:
+        return number(name, f"{tip} [s from the first sample]", "s", 0.0, 0.0, 0.0, DIGITS, 0.1)
+
+    def _moved(self) -> None:
+        for field, value in zip((self.first, self.last), self.region.getRegion(), strict=True):
+            field.blockSignals(True)
+            field.setValue(float(value))  # pyright: ignore[reportArgumentType]
+            field.blockSignals(False)
+        self._say()
+
+    def _entered(self) -> None:
+        self.region.blockSignals(True)
+        self.region.setRegion(sorted((self.first.value(), self.last.value())))
+        self.region.blockSignals(False)
+        self._say()
+
+    def _say(self) -> None:
+        left = self.last.value() - self.first.value()
+        good = left >= SHORTEST
+        self._used.setText(
+            f"{max(left, 0.0):.2f} s of {self._length:.2f} s are used"
+            if good
+            else f"The end has to come at least {SHORTEST} s after the begin"
+        )
+        self.trim_button.setEnabled(good)
+        self.trim_button.setToolTip("Use only this part of the run" if good else self._used.text())

@@ -1,0 +1,237 @@
+"""The session's runs as a table, with what a person noted about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor, QFont
+
+from bench_gui.session.library import Library
+from bench_gui.session.runs.sketches import Sketches
+from bench_gui.session.runs.wording import judgement, number_of, story
+from bench_gui.theme import Theme
+
+if TYPE_CHECKING:
+    from sessions import Annotation, RunSummary
+
+Index = QModelIndex | QPersistentModelIndex
+_ROOT = QModelIndex()
+
+COLUMNS = (
+    ("Run", "Number of the run"),
+    ("Motion", "Measured position over the goal"),
+    ("Trajectory", "What the servo was asked to do"),
+    ("Servo", "Catalogue name of the servo"),
+    ("kp", "Position gain"),
+    ("Load [kg]", "Mass at the end of the rod"),
+    ("Length [m]", "Shaft to load"),
+    ("Duration [s]", "First to last sample"),
+    ("Samples", "Number of samples"),
+    ("Status", "How the run ended, whether it is excluded from fits, which part of it is used"),
+    ("Tags", "Short words to find runs by, separated by commas; double-click or F2 to edit"),
+    ("Note", "What there is to say about the run; double-click or F2 to edit"),
+)
+RUN, MOTION, TRAJECTORY, SERVO, KP, LOAD, LENGTH, DURATION, SAMPLES, STATUS, TAGS, NOTE = range(len(COLUMNS))
+SKETCH_ROLE = Qt.ItemDataRole.UserRole
+"""The run's stamp, a Sketch or None."""
+USED_ROLE = Qt.ItemDataRole.UserRole + 1
+"""Begin and end of what is used of the run, as shares of its duration."""
+EXCLUDED_ROLE = Qt.ItemDataRole.UserRole + 2
+
+
+_FIXED = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+_EDITABLE = _FIXED | Qt.ItemFlag.ItemIsEditable
+
+
+class RunTable(QAbstractTableModel):
+    """One row a run; tags and notes can be edited in place."""
+
+    def __init__(self, library: Library, sketches: Sketches, edit: Callable[[str, int, str], None]) -> None:
+        """edit: told the run's id, the column and the text a person entered."""
+        super().__init__()
+        self._library = library
+        self._sketches = sketches
+        self._edit = edit
+        self._runs: list[RunSummary] = []
+        self._shown: dict[str, Annotation] = {}
+        self._rows: dict[str, int] = {}
+        self._keys: dict[int, list[Any]] = {}
+        self._theme: Theme | None = None
+        sketches.arrived.connect(self._sketched)
+
+    def set_runs(self, runs: list[RunSummary]) -> None:
+        """Show these runs; rows that stay keep their place."""
+        known = len(self._runs)
+        if runs[:known] == self._runs:
+            if len(runs) > known:
+                self.beginInsertRows(_ROOT, known, len(runs) - 1)
+                self._keep(runs)
+                self.endInsertRows()
+            return
+        self.beginResetModel()
+        self._keep(runs)
+        self._shown = self._library.annotations
+        self.endResetModel()
+
+    def show_annotations(self) -> None:
+        """Show what is noted now."""
+        before, self._shown = self._shown, self._library.annotations
+        self._keys = {}
+        ids = before.keys() | self._shown.keys()
+        changed = [self._rows[i] for i in ids if before.get(i) != self._shown.get(i) and i in self._rows]
+        if changed:
+            self.dataChanged.emit(self.index(min(changed), 0), self.index(max(changed), len(COLUMNS) - 1))
+
+    def sort_keys(self, column: int) -> list[Any]:
+        """What the rows are sorted by in a column, one for each."""
+        if column not in self._keys:
+            annotation = self._library.annotation
+            self._keys[column] = [_sort_key(run, annotation(run.id), column) for run in self._runs]
+        return self._keys[column]
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+
+    def run(self, row: int) -> RunSummary:
+        """The run in a row."""
+        return self._runs[row]
+
+    def run_id(self, row: int) -> str:
+        """Id of the run in a row."""
+        return self._runs[row].id
+
+    def row_of(self, identity: str) -> int:
+        """Row of a run; −1 if it is not there."""
+        return self._rows.get(identity, -1)
+
+    def rowCount(self, parent: Index = _ROOT) -> int:
+        """Number of runs."""
+        return 0 if parent.isValid() else len(self._runs)
+
+    def columnCount(self, parent: Index = _ROOT) -> int:
+        """Number of columns."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Titles of the columns."""
+        if orientation is Qt.Orientation.Horizontal:
+            if role == Qt.ItemDataRole.DisplayRole:
+                return COLUMNS[section][0]
+            if role == Qt.ItemDataRole.ToolTipRole:
+                return f"{COLUMNS[section][1]}; click to sort"
+            if role == Qt.ItemDataRole.TextAlignmentRole:
+                return _alignment(section)
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Tags and notes can be edited, unless nothing can be written."""
+        # Painting the header of a table in which everything is selected asks about every cell.
+        return _EDITABLE if index.column() in (TAGS, NOTE) and not self._library.read_only else _FIXED
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Hand on what a person entered; the table shows it once it is noted."""
+        if role != Qt.ItemDataRole.EditRole or index.column() not in (TAGS, NOTE):
+            return False
+        self._edit(self.run_id(index.row()), index.column(), str(value))
+        return True
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        run, column = self._runs[index.row()], index.column()
+        noted = self._library.annotation(run.id)
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return _text(run, noted, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _alignment(column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return story(run, noted)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            return self._colour(run, noted, column)
+        if role == Qt.ItemDataRole.FontRole:
+            return _STRUCK if noted.excluded and column not in (MOTION, STATUS, TAGS, NOTE) else None
+        if role == Qt.ItemDataRole.AccessibleTextRole and column == MOTION:
+            return f"Motion of run {number_of(run)}"
+        if role == SKETCH_ROLE:
+            return self._sketches.of(run.id)
+        if role == USED_ROLE:
+            return _used_share(run, noted)
+        if role == EXCLUDED_ROLE:
+            return noted.excluded
+        return None
+
+    def _keep(self, runs: list[RunSummary]) -> None:
+        self._runs, self._keys = list(runs), {}
+        self._rows = {run.id: row for row, run in enumerate(runs)}
+
+    def _sketched(self, ids: list[str]) -> None:
+        for identity in ids:
+            if identity in self._rows:
+                cell = self.index(self._rows[identity], MOTION)
+                self.dataChanged.emit(cell, cell, [SKETCH_ROLE])
+
+    def _colour(self, run: RunSummary, noted: Annotation, column: int) -> QColor | None:
+        if self._theme is None:
+            return None
+        if noted.excluded:
+            return QColor(self._theme.muted)
+        if run.exit_status == "success":
+            return None
+        return QColor(self._theme.fault if run.exit_status == "fail" else self._theme.moving)
+
+
+_STRUCK = QFont()
+_STRUCK.setStrikeOut(True)
+
+
+def _text(run: RunSummary, noted: Annotation, column: int) -> str:
+    if column == RUN:
+        return number_of(run)
+    if column == MOTION:
+        return ""
+    if column == TRAJECTORY:
+        return run.trajectory
+    if column == SERVO:
+        return run.servo
+    if column in (KP, LOAD, LENGTH):
+        return f"{_number(run, column):g}"
+    if column == DURATION:
+        return f"{run.duration:.2f}"
+    if column == SAMPLES:
+        return f"{run.samples:,}".replace(",", " ")
+    if column == STATUS:
+        return judgement(run, noted)
+    return ", ".join(noted.tags) if column == TAGS else noted.note
+
+
+def _number(run: RunSummary, column: int) -> float:
+    numbers = {
+        KP: run.kp,
+        LOAD: run.mass,
+        LENGTH: run.length,
+        DURATION: run.duration,
+        SAMPLES: float(run.samples),
+    }
+    return numbers[column]
+
+
+def _sort_key(run: RunSummary, noted: Annotation, column: int) -> str | float:
+    if column in (RUN, MOTION):
+        return float(number_of(run))
+    if column in (KP, LOAD, LENGTH, DURATION, SAMPLES):
+        return _number(run, column)
+    return _text(run, noted, column).casefold()
+
+
+def _used_share(run: RunSummary, noted: Annotation) -> tuple[float, float]:
+    length = max(run.duration, 1e-9)
+    begin = 0.0 if noted.trim_begin is None else noted.trim_begin / length
+    end = 1.0 if noted.trim_end is None else noted.trim_end / length
+    return begin, end
+
+
+def _alignment(column: int) -> int:
+    side = Qt.AlignmentFlag.AlignRight if KP <= column <= SAMPLES else Qt.AlignmentFlag.AlignLeft
+    return int(side | Qt.AlignmentFlag.AlignVCenter)

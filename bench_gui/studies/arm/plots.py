@@ -1,0 +1,153 @@
+"""One case on an arm, as Fig. 1 of seed 004: the tip's way in the plane, both joints over time, and their errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.contents import Array, PlotContents
+from bench_gui.plots.curves import Curves
+from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
+from bench_gui.plots.export import gather, on_paper
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.plots.stack import stacked
+from bench_gui.studies.arm.table import named
+from bench_gui.studies.arm.work import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
+from bench_gui.theme import Theme
+from core.units import AngleUnit
+
+GOAL, TRUTH = "goal", "truth"
+DASHES = {FITTED: FILE_DASH, PUBLISHED: CATALOGUE_DASH, OWN: IDENTIFIED_DASH, CHOSEN: IDENTIFIED_DASH}
+TRUTH_WIDTH, MODEL_WIDTH, ERROR_WIDTH = 2.0, 1.5, 1.2
+PAPER_SHAPE = 1.77
+"""Width over height of the axes of a single plot on paper: with it a circle is one there too."""
+
+
+class ArmPlots(QWidget):
+    """The plane at the left, joint angles and errors over one time axis at the right, one legend for all."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self._curves = Curves()
+        self.legend = Legend(self._curves.toggle)
+        column.addWidget(self.legend)
+        self.plane = Chart("Way of the arm's tip in its plane", "z", "m", bottom="x [m]")
+        self.plane.view.setAspectLocked(True)
+        self.shoulder = Chart("Angle of the shoulder", "Shoulder", "rad")
+        self.elbow = Chart("Angle of the elbow", "Elbow", "rad")
+        self.error = Chart("Mean error of both joints", "Error", "mrad", bottom="Time [s]")
+        self.over_time = (self.shoulder, self.elbow, self.error)
+        times = stacked(self.over_time, (5, 5, 7), 8)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        splitter.addWidget(self.plane)
+        splitter.addWidget(times)
+        splitter.setSizes([370, 500])
+        self.body = QHBoxLayout()
+        """The charts, with room for more beside them."""
+        self.body.setSpacing(8)
+        self.body.addWidget(splitter, 1)
+        column.addLayout(self.body, 1)
+        self._theme: Theme | None = None
+        self._unit: AngleUnit | None = None
+        self._view: ArmView | None = None
+        self._measured = False
+        self._arm = pg.PlotDataItem(symbol="o", symbolSize=8)
+        self._arm.setZValue(-1)
+        self.plane.axes.addItem(self._arm, ignoreBounds=True)
+
+    @property
+    def keys(self) -> list[str]:
+        """What is drawn: GOAL, TRUTH and names of models."""
+        return self._curves.keys
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for chart in (self.plane, *self.over_time):
+            chart.set_theme(theme)
+        self._arm.setPen(pen(theme.separator, 5.0))
+        self._arm.setSymbolBrush(pg.mkBrush(theme.separator))
+        self._arm.setSymbolPen(pg.mkPen(theme.muted))
+        self._draw()
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit; errors stay in mrad."""
+        self._unit = unit
+        for chart, name in ((self.shoulder, "Shoulder"), (self.elbow, "Elbow")):
+            chart.set_left(name, unit.symbol)
+        self._draw()
+        self.fit()
+
+    def show_view(self, view: ArmView | None, measured: bool) -> None:
+        """Draw a case; measured: whether its reference was."""
+        another = view is not self._view
+        self._view, self._measured = view, measured
+        self._draw()
+        if another:
+            self.fit()
+
+    def fit(self) -> None:
+        """Show everything."""
+        for chart in (self.plane, *self.over_time):
+            chart.fit()
+
+    def plane_contents(self, title: str) -> PlotContents:
+        """The plane, for a file: whole curves, and as wide as makes lengths equal along both axes."""
+        contents = gather((self.plane,), title)
+        if not contents.panels:
+            return contents
+        (low, high), (bottom, top) = self.plane.view.viewRange()
+        width = max(high - low, PAPER_SHAPE * (top - bottom))
+        x, y = (high + low) / 2.0, (top + bottom) / 2.0
+        # Cut at the edges, a way that leaves and comes back would be joined by a straight line.
+        panel = replace(
+            contents.panels[0],
+            x_range=(x - width / 2.0, x + width / 2.0),
+            y_range=(y - width / PAPER_SHAPE / 2.0, y + width / PAPER_SHAPE / 2.0),
+            curves=tuple(replace(curve, colour=on_paper(curve.colour)) for curve in self.plane.seen()),
+        )
+        return PlotContents(title, (panel,))
+
+    def _draw(self) -> None:
+        theme, view = self._theme, self._view
+        self._curves.clear()
+        if theme is None:
+            return
+        if view is None:
+            self._arm.setData([], [])
+            self.legend.set_entries([])
+            return
+        self._arm.setData(*view.rest.T)
+        truth = "measured" if self._measured else "true"
+        entries = [
+            LegendEntry(TRUTH, truth, theme.measured, width=TRUTH_WIDTH),
+            LegendEntry(GOAL, "goal", theme.goal, width=1.0),
+        ]
+        self._motion(GOAL, "goal", view.goal, view.goal_tip, pen(theme.goal), 1)
+        self._motion(TRUTH, truth, view.reference, view.reference_tip, pen(theme.measured, TRUTH_WIDTH), 2)
+        for z, track in enumerate(view.tracks, start=3):
+            colour, dash = theme.model(track.friction), DASHES[track.origin]
+            entries.append(LegendEntry(track.name, named(track, len(view.tracks)), colour, dash, MODEL_WIDTH))
+            self._motion(track.name, track.title, track.angles, track.tip, pen(colour, MODEL_WIDTH, dash), z)
+            away = 1e3 * np.abs(track.angles - view.reference).mean(axis=1)
+            self._curves.add(self.error, track.name, track.title, view.time, away, pen(colour, ERROR_WIDTH, dash), z)
+        self.legend.set_entries(entries)
+        self._curves.follow(self.legend)
+
+    def _motion(self, key: str, title: str, angles: Array, tip: Array, drawn: Any, z: float) -> None:
+        assert self._view is not None
+        factor = self._unit.per_radian if self._unit is not None else 1.0
+        self._curves.add(self.plane, key, title, tip[:, 0], tip[:, 1], drawn, z)
+        for chart, column in zip((self.shoulder, self.elbow), angles.T, strict=True):
+            self._curves.add(chart, key, title, self._view.time, column * factor, drawn, z)

@@ -1,0 +1,279 @@
+"""Friction models on an arm of two servos (seed 004, section VI-B): errors by path and gain, and the motion itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.plots.contents import PlotContents
+from bench_gui.plots.export import FILTERS, TABLE_FILTERS, ask_plot_file, file_name
+from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.arm.form import MUJOCO_MISSING, ArmForm
+from bench_gui.studies.arm.plots import ArmPlots
+from bench_gui.studies.arm.running import ArmValidating
+from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
+from bench_gui.studies.arm.work import ArmView
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, describe, label, restyle
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import TextTable
+from core.errors import ServoBenchError
+from core.words import counted
+
+STEPS = 1000
+ABOUT = (
+    "Two servos move an arm along a circle, a square and two waves, with low and high gains, in MuJoCo. Each friction "
+    "model takes the joints' places and is judged by how far its motion is from the true one, simulated at a tenth of "
+    "the time step, or from a measured arm's. Choose the arm at the right; no recordings are needed."
+)
+TABLE_HEIGHT = 92
+"""Two rows and a scroll bar at least [px]."""
+HEADING = "MEAN ABSOLUTE ERROR OF BOTH JOINTS [mrad] / MEAN DISTANCE OF THE TIP [mm]"
+
+
+class ArmTab(QWidget):
+    """Asks for comparisons on an arm and shows what came of them; needs no session."""
+
+    started = Signal()
+    """It is worth being in sight."""
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.validating = ArmValidating(controller.workers)
+        self.settings = ArmForm(controller.shelf)
+        self.plots = ArmPlots()
+        self.plots.set_unit(controller.angle_unit)
+        self._shown: ArmView | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._build_progress())
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self._build_empty())
+        self._stack.addWidget(self._build_result())
+        column.addWidget(self._stack, 1)
+        self.buttons = self._build_buttons()
+        """Buttons that are always in sight while the arm is."""
+        self._build_tools()
+        self.settings.changed.connect(self.refresh)
+        self.validating.changed.connect(self.refresh)
+        self.validating.progressed.connect(self._progress)
+        controller.angle_unit_changed.connect(lambda: self.plots.set_unit(controller.angle_unit))
+        self.refresh()
+
+    # Building.
+
+    def _build_progress(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.bar = describe(QProgressBar(), "Progress of the arm", "How much of the comparison is done")
+        self.bar.setRange(0, STEPS)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(120)
+        self.status: QLabel = label("", "muted")
+        self.status.setWordWrap(True)
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("State of the comparison on the arm")
+        row.addWidget(self.bar)
+        row.addWidget(self.status, 1)
+        return row
+
+    def _build_empty(self) -> QWidget:
+        self.first_button: QPushButton = button("Run the comparison", "", self.run, "primary")
+        self.empty = EmptyState("How much does friction matter on an arm?", ABOUT, self.first_button)
+        return self.empty
+
+    def _build_result(self) -> QWidget:
+        self.table = TextTable(())
+        self.table_view: QTableView = plain_table(
+            "Errors on the arm", "Errors of each model by path and gain; choose a row to see its motion"
+        )
+        self.table_view.setModel(self.table)
+        self.table_view.setMinimumHeight(TABLE_HEIGHT)
+        self.table_view.horizontalHeader().setStretchLastSection(False)
+        self.table_view.selectionModel().currentRowChanged.connect(lambda now, _: self._choose(now.row()))
+        self.ratio = ElidedLabel()
+        self.ratio.setAccessibleName("Ratio of the errors")
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(label(HEADING, "heading"))
+        self.about = ElidedLabel()
+        self.about.setProperty("role", "muted")
+        self.about.setAlignment(Qt.AlignmentFlag.AlignRight)
+        head.addWidget(self.about, 1)
+        column.addLayout(head)
+        column.addWidget(self.table_view, 1)
+        column.addWidget(self.ratio)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        splitter.addWidget(upper)
+        splitter.addWidget(self.plots)
+        splitter.setStretchFactor(0, 2)
+        splitter.setStretchFactor(1, 5)
+        splitter.setSizes([155, 290])
+        return splitter
+
+    def _build_buttons(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.run_button: QPushButton = button("Run", "", self.run, "primary")
+        self.stop_button: QPushButton = button("Stop", "End it; cases that are complete stay", self.validating.stop)
+        row.addWidget(self.run_button, 1)
+        row.addWidget(self.stop_button, 1)
+        self.measured_button: QPushButton = button(
+            "Open a measured arm…", "Compare with an arm's recording: CSV with goals", self.ask_measured
+        )
+        column.addLayout(row)
+        column.addWidget(self.measured_button)
+        return holder
+
+    def _build_tools(self) -> None:
+        self.tools = PlotTools(
+            self.plots.over_time, self.plots, self._title, self._controller.save_plot, fit=self.plots.fit
+        )
+        self.plots.body.addWidget(self.tools.readout)
+        menu = self.tools.export.menu
+        self.plane_action = menu.addAction("Export path…", self._export_plane)
+        self.table_action = menu.addAction("Export table…", self._export_table)
+
+    # What a person asks for.
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        for part in (self.settings, self.plots, self.table, self.tools):
+            part.set_theme(theme)
+
+    def run(self) -> None:
+        """Compare what is chosen."""
+        if self.settings.obstacle or self.validating.active:
+            return
+        try:
+            job = self.settings.job()
+        except ServoBenchError as error:
+            self._controller.message.emit("error", str(error))
+            return
+        self._shown = None
+        self.started.emit()
+        self.validating.start(job)
+
+    def ask_measured(self) -> None:
+        """Ask for a measured arm and compare with it."""
+        if self.settings.ask_recording():
+            self.run()
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of the arm."""
+        return [
+            ActionSpec(
+                "&Run the comparison on the arm",
+                self.run,
+                tip="Friction models on an arm of two servos",
+                enabled=self.run_button.isEnabled,
+            ),
+            ActionSpec(
+                "Open a &measured arm…",
+                self.ask_measured,
+                tip="Compare models with an arm's recording",
+                enabled=self.measured_button.isEnabled,
+            ),
+            ActionSpec("Export the arm's &path…", self._export_plane, enabled=lambda: bool(self.validating.views)),
+            ActionSpec("Export the arm's &table…", self._export_table, enabled=lambda: bool(self.validating.views)),
+        ]
+
+    def _title(self) -> str:
+        job = self.validating.job
+        return ", ".join(part.title for part in (job, self._shown) if part is not None)
+
+    def _export_plane(self) -> None:
+        self._export("path", ".svg", FILTERS, lambda: self.plots.plane_contents(self._title()))
+
+    def _export_table(self) -> None:
+        job, views = self.validating.job, self.validating.views
+        title = job.title if job is not None else ""
+        panels = (table_panel(views),) if views else ()
+        self._export("errors", ".csv", TABLE_FILTERS, lambda: PlotContents(title, panels))
+
+    def _export(self, what: str, ending: str, filters: dict[str, str], contents: Callable[[], PlotContents]) -> None:
+        job = self.validating.job
+        stem = file_name("_".join(m.servo for m in job.joints)) if job is not None else "arm"
+        path: Path | None = ask_plot_file(self.window(), f"{stem}_{what}{ending}", filters)
+        if path is not None:
+            self._controller.save_plot(contents(), path)
+
+    # What happens.
+
+    def refresh(self) -> None:
+        """Show what is known and what can be asked."""
+        running, why = self.validating, self.settings.obstacle
+        self.settings.setEnabled(not running.active)
+        for start in (self.run_button, self.first_button):
+            start.setEnabled(not why and not running.active)
+            start.setToolTip(f"Not possible: {'it is running' if running.active else why}" if not start.isEnabled()
+                             else "Simulate the arm with each model and compare")  # fmt: skip
+        self.stop_button.setEnabled(running.active)
+        self.measured_button.setEnabled(not running.active)
+        self.empty.text.setText(f"{ABOUT}\n\n{MUJOCO_MISSING}." if why == MUJOCO_MISSING else ABOUT)
+        self._progress()
+
+    def _progress(self) -> None:
+        running, latest = self.validating, self.validating.latest
+        self.bar.setVisible(running.active)
+        self.bar.setValue(0 if latest is None else round(STEPS * latest.done))
+        text, count = "", len(running.views)
+        if running.active:
+            text = "Starting…" if latest is None else latest.text
+        elif running.problem:
+            text = f"{running.problem[:1].upper()}{running.problem[1:]}"
+        elif running.stopped:
+            text = f"Stopped; {counted(count, 'case')} had been compared." if count else "Stopped."
+        self.status.setText(text)
+        self.status.setVisible(bool(text))
+        restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
+        self.about.setText("" if running.job is None else running.job.title)
+        self._fill()
+
+    def _fill(self) -> None:
+        """Another case, or none any more."""
+        views = self.validating.views
+        self._stack.setCurrentIndex(1 if views else 0)
+        if len(views) == self.table.rowCount() and (not views or self._shown in views):
+            return
+        place = views.index(self._shown) if self._shown in views else 0
+        self.table.show(rows_of(views), columns_of(views))
+        self.table_view.resizeColumnsToContents()
+        self.ratio.setText(ratio_text(views))
+        self.ratio.setVisible(bool(self.ratio.text()))
+        if views:
+            self.table_view.selectRow(place)
+        else:
+            self._choose(-1)
+
+    def _choose(self, row: int) -> None:
+        views, job = self.validating.views, self.validating.job
+        self._shown = views[row] if 0 <= row < len(views) else None
+        self.plots.show_view(self._shown, job is not None and job.recording is not None)

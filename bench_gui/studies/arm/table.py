@@ -1,0 +1,93 @@
+"""Errors on an arm as a table, Fig. 7 of seed 004, and as one sentence: plain data, without a window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bench_gui.plots.contents import TablePanel
+from bench_gui.studies.arm.work import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
+from bench_gui.widgets.text_table import Cell, Column
+from core.units import significant
+
+ORIGINS = {
+    FITTED: "The Coulomb–viscous servo fitted to the joint's model on its test bench; others may be closer here",
+    PUBLISHED: "As the catalogue has it, identified from the servo's recordings",
+    OWN: "The joint's own model; what is left is the cost of the longer time step",
+    CHOSEN: "The model that was chosen for the joint",
+}
+WORSE = "m1"
+"""The seed's statement (section VI-B): its error is more than twice that of M6."""
+MOST_TOLD = 4
+"""Of more models than this, headings and legends leave out which are published."""
+MOST_BETTER = 2
+"""Models whose error M1's is compared with in words, the richest first."""
+
+
+def columns_of(views: Sequence[ArmView]) -> tuple[Column, ...]:
+    """Path, gain, and one column a model."""
+    tracks = views[0].tracks if views else ()
+    return (
+        Column("Path", "What the tip was asked to follow; choose a row to see its motion"),
+        Column("Gain", "Of both joints, shoulder first where they differ"),
+        *(
+            Column(
+                named(track, len(tracks)), f"{ORIGINS[track.origin]}. Error [mrad] / tip [mm], the lowest green", True
+            )
+            for track in tracks
+        ),
+    )
+
+
+def named(track: ArmTrack, count: int) -> str:
+    """A model among so many, as short as it may be."""
+    return track.friction.upper() if count > MOST_TOLD and track.origin == PUBLISHED else track.title
+
+
+def rows_of(views: Sequence[ArmView]) -> list[list[Cell | str]]:
+    """One row a case; the lowest error of a row is marked."""
+    return [[view.path, view.gain, *(_cell(track, view) for track in view.tracks)] for view in views]
+
+
+def table_panel(views: Sequence[ArmView]) -> TablePanel:
+    """Everything in numbers, one row a case and model."""
+    headings = ("Path", "Gain", "Model", "Error [mrad]", "Shoulder [mrad]", "Elbow [mrad]", "Tip [mm]")
+    return TablePanel(
+        headings,
+        tuple(
+            (view.path, view.gain, track.title, track.mae_mrad, *track.joints_mrad, track.tip_mm)
+            for view in views
+            for track in view.tracks
+        ),
+    )
+
+
+def ratio_text(views: Sequence[ArmView]) -> str:
+    """How many times the errors of the richest models that of M1 is, over the cases; empty unless both are there.
+
+    The truth's own model is left out: its error is the cost of its time step and says nothing about friction.
+    """
+    tracks = views[0].tracks if views else ()
+    worse = next((place for place, t in enumerate(tracks) if t.friction == WORSE and t.origin != OWN), None)
+    others = [place for place, track in enumerate(tracks) if track.friction != WORSE and track.origin != OWN]
+    richer = others[-MOST_BETTER:]
+    if worse is None or not richer:
+        return ""
+    parts = []
+    for place in reversed(richer):
+        pairs = [(view.tracks[worse].mae_mrad, view.tracks[place].mae_mrad) for view in views]
+        ratios = sorted(first / second for first, second in pairs if second > 0.0)
+        if ratios:
+            low, high = (significant(ratio, 2) for ratio in (ratios[0], ratios[-1]))
+            parts.append(f"{low if low == high else f'{low} to {high}'} times as much as {tracks[place].title}")
+    return f"{tracks[worse].title} errs {', '.join(parts)}." if parts else ""
+
+
+def _cell(track: ArmTrack, view: ArmView) -> Cell:
+    best = len(view.tracks) > 1 and track.mae_mrad == min(other.mae_mrad for other in view.tracks)
+    shoulder, elbow = (significant(error, 3) for error in track.joints_mrad)
+    return Cell(
+        f"{significant(track.mae_mrad, 3)} / {significant(track.tip_mm, 2)}",
+        f"{track.title}: shoulder {shoulder} mrad, elbow {elbow} mrad, tip {significant(track.tip_mm, 3)} mm",
+        tone="good" if best else "",
+        bold=best,
+    )

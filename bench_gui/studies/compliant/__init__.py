@@ -1,0 +1,1 @@
+"""Compliant actuators (seed 003): springs' curves and a joint's motion."""

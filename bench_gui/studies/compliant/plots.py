@@ -1,0 +1,342 @@
+"""Pictures of a compliant joint: its springs' torque and stiffness, and its motion over time and as hands of a dial."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.contents import PlotArea
+from bench_gui.plots.curves import Curves
+from bench_gui.plots.dashes import FILE_DASH
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.studies.compliant.work import PUSH, ComplianceView
+from bench_gui.theme import Theme
+from core.studies.compliant.elastic import CompliantActuator
+from core.studies.compliant.modes import Mode
+from core.units import AngleUnit
+
+Array = NDArray[np.float64]
+
+LINK, MOTOR_1, MOTOR_2, EQUILIBRIUM, GOAL = "link", "motor 1", "motor 2", "equilibrium", "goal"
+PUSHED = "push"
+LINK_WIDTH, WIDTH = 2.0, 1.5
+POINTS = 241
+BEYOND = 1.25
+"""How far the torque is drawn, times the largest deflection."""
+HANDS = {EQUILIBRIUM: 1.0, MOTOR_1: 0.72, MOTOR_2: 0.72, LINK: 0.9}
+"""Lengths in the dial."""
+
+
+class _SpringChart(Chart):
+    """A chart whose lower axis changes with the actuator."""
+
+    def set_bottom(self, text: str) -> None:
+        """Change what the lower axis shows, e.g. "Pivot position [m]"."""
+        self._bottom = text
+        self._label()
+
+
+class _Dial(Chart):
+    """A round face without axes."""
+
+    def __init__(self) -> None:
+        super().__init__("Hands of link, motors and equilibrium; down is 0", "", "")
+        self.setToolTip("Link, motors and equilibrium as they turn; hanging down is 0")
+        self.view.setAspectLocked(True)
+        self.view.setMouseEnabled(False, False)
+        self.axes.showGrid(x=False, y=False)
+        self.fit()
+
+    def fit(self) -> None:
+        """Show the whole face."""
+        self.view.setRange(xRange=(-1.1, 1.1), yRange=(-1.1, 1.1), padding=0.0)
+
+    def _label(self) -> None:
+        for side in ("left", "bottom"):
+            self.axes.hideAxis(side)
+
+
+class ComplianceCurves(QWidget):
+    """Torque against deflection and stiffness against preset, computed here: a few hundred points."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self.torque = _SpringChart(
+            "Torque of the springs against deflection", "Torque", "N·m", bottom="Deflection [rad]"
+        )
+        self.torque.setToolTip(
+            "Springs on the link at the preset; dashed: each spring of a pair, in its motor's colour"
+        )
+        self.stiffness = _SpringChart("Stiffness", "Stiffness", "N·m/rad", bottom="Stiffness preset [rad]", log=True)
+        row.addWidget(self.torque, 1)
+        row.addWidget(self.stiffness, 1)
+        self._theme: Theme | None = None
+        self._unit: AngleUnit | None = None
+        self._shown: tuple[CompliantActuator, float] | None = None
+        self._curves: list[tuple[Chart, Any]] = []
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for chart in (self.torque, self.stiffness):
+            chart.set_theme(theme)
+        self._draw()
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit; stiffness stays in N·m/rad."""
+        self._unit = unit
+        self._draw()
+
+    def show_actuator(self, actuator: CompliantActuator, preset: float) -> None:
+        """Draw its curves at a preset [its unit]."""
+        self._shown = actuator, preset
+        self._draw()
+
+    def _draw(self) -> None:
+        for chart, curve in self._curves:
+            chart.removeItem(curve)
+        self._curves = []
+        theme, unit = self._theme, self._unit
+        if theme is None or unit is None or self._shown is None:
+            return
+        actuator, preset = self._shown
+        self._draw_torque(actuator, preset, theme, unit)
+        self._draw_stiffness(actuator, preset, theme, unit)
+        for chart in (self.torque, self.stiffness):
+            chart.fit()
+
+    def _draw_torque(self, actuator: CompliantActuator, preset: float, theme: Theme, unit: AngleUnit) -> None:
+        reach = BEYOND * actuator.parameters()["max_deflection"].value
+        deflection = np.linspace(-reach, reach, POINTS)
+        q1, q2 = (float(v) for v in actuator.references(0.0, preset))
+        found = actuator.elastic_torque(q1, q2, deflection)
+        x = deflection * unit.per_radian
+        if actuator.motors == 2:
+            for title, torque, colour in (
+                ("spring 1 on the link", -found.motor_1, theme.models[0]),
+                ("spring 2 on the link", -found.motor_2, theme.models[2]),
+            ):
+                self._curve(self.torque, title, x, torque, pen(colour, WIDTH, FILE_DASH))
+        self._curve(self.torque, "springs on the link", x, found.link, pen(theme.accent, LINK_WIDTH))
+        self.torque.set_bottom(f"Link − equilibrium [{unit.symbol}]")
+
+    def _draw_stiffness(self, actuator: CompliantActuator, preset: float, theme: Theme, unit: AngleUnit) -> None:
+        low, high = actuator.preset_limits()
+        if high > low:
+            presets = low + (high - low) * np.linspace(0.02, 1.0, POINTS)
+            angular = actuator.preset_unit == "rad"
+            per, symbol = (unit.per_radian, unit.symbol) if angular else (1.0, actuator.preset_unit)
+            self._stiffness_curve(actuator, presets, per, theme)
+            here = np.array([min(max(preset, presets[0]), high)])
+            mark = self._curve(self.stiffness, "now", here * per, np.log10(self._stiffness_of(actuator, here)), None)
+            mark.setSymbol("o")
+            mark.setSymbolBrush(pg.mkBrush(theme.accent))
+            mark.setSymbolPen(pg.mkPen(theme.accent))
+            self.stiffness.set_bottom(f"{actuator.preset_name} [{symbol}]")
+            return
+        reach = actuator.parameters()["max_deflection"].value
+        deflection = np.linspace(-reach, reach, POINTS)
+        stiffness = actuator.elastic_torque(0.0, 0.0, deflection).stiffness
+        drawn = pen(theme.accent, LINK_WIDTH)
+        self._curve(self.stiffness, "stiffness", deflection * unit.per_radian, np.log10(stiffness), drawn)
+        self.stiffness.set_bottom(f"Link − equilibrium [{unit.symbol}]")
+
+    def _stiffness_curve(self, actuator: CompliantActuator, presets: Array, per: float, theme: Theme) -> None:
+        stiffness = np.log10(self._stiffness_of(actuator, presets))
+        self._curve(self.stiffness, "stiffness", presets * per, stiffness, pen(theme.accent, LINK_WIDTH))
+
+    @staticmethod
+    def _stiffness_of(actuator: CompliantActuator, presets: Array) -> Array:
+        return actuator.elastic_torque(*actuator.references(0.0, presets), 0.0).stiffness
+
+    def _curve(self, chart: Chart, title: str, x: Array, y: Array, drawn: Any) -> Any:
+        curve = chart.add_curve(len(self._curves), title)
+        curve.setPen(drawn)
+        curve.setData(x, y)
+        self._curves.append((chart, curve))
+        return curve
+
+
+class ComplianceMotion(QWidget):
+    """Angles and torques over time beside a dial whose hands are link, motors and equilibrium at one moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.legend = Legend(self._toggle)
+        self.angle = Chart("Angles of link, motors and equilibrium", "Angle", "rad")
+        self.torque = Chart("Torques on the link", "On the link", "N·m", bottom="Time [s]")
+        self.over_time = (self.angle, self.torque)
+        self.torque.axes.setXLink(self.angle.axes)
+        times = QWidget()
+        charts = QVBoxLayout(times)
+        charts.setContentsMargins(0, 0, 0, 0)
+        charts.setSpacing(4)
+        charts.addWidget(self.angle, 5)
+        charts.addWidget(self.torque, 4)
+        self.dial = _Dial()
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        splitter.addWidget(self.dial)
+        splitter.addWidget(times)
+        splitter.setStretchFactor(1, 1)
+        splitter.setSizes([210, 600])
+        column.addWidget(self.legend)
+        self.body = QHBoxLayout()
+        """The charts, with room for more beside them."""
+        self.body.setSpacing(8)
+        self.body.addWidget(splitter, 1)
+        column.addLayout(self.body, 1)
+        turn = np.linspace(0.0, 2.0 * np.pi, 121)
+        self._rim = pg.PlotCurveItem(np.cos(turn), np.sin(turn))
+        self.dial.addItem(self._rim)
+        self._hands: dict[str, Any] = {key: pg.PlotCurveItem() for key in HANDS}
+        for hand in self._hands.values():
+            self.dial.addItem(hand)
+        self._now = [pg.InfiniteLine(0.0, angle=90) for _ in self.over_time]
+        for chart, mark in zip(self.over_time, self._now, strict=True):
+            chart.axes.addItem(mark, ignoreBounds=True)
+        self._theme: Theme | None = None
+        self._unit: AngleUnit | None = None
+        self._view: ComplianceView | None = None
+        self._curves = Curves()
+
+    @property
+    def keys(self) -> list[str]:
+        """What is drawn over time."""
+        return self._curves.keys
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for chart in (*self.over_time, self.dial):
+            chart.set_theme(theme)
+        self._rim.setPen(pen(theme.grid))
+        for mark in self._now:
+            mark.setPen(pen(theme.muted))
+        self._draw()
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit."""
+        self._unit = unit
+        self.angle.set_left("Angle", unit.symbol)
+        self._draw()
+
+    def show_view(self, view: ComplianceView) -> None:
+        """Draw a motion, its hands at the end."""
+        self._view = view
+        self._draw()
+
+    def fit(self) -> None:
+        """Show everything."""
+        for chart in self.over_time:
+            chart.fit()
+
+    def show_moment(self, time: float) -> None:
+        """Put hands and marks to a time [s] of the motion."""
+        view = self._view
+        if view is None:
+            return
+        k = min(int(np.searchsorted(view.motion.time, time)), len(view.motion.time) - 1)
+        for key, angles in _angles(view).items():
+            if key not in self._hands:
+                continue
+            at = angles[k]
+            seen = np.isfinite(at)
+            self._hands[key].setVisible(bool(seen) and self.legend.shown(key))
+            if seen:
+                self._hands[key].setData([0.0, HANDS[key] * np.sin(at)], [0.0, -HANDS[key] * np.cos(at)])
+        for mark in self._now:
+            mark.setValue(view.motion.time[k])
+
+    def _draw(self) -> None:
+        self._curves.clear()
+        theme, unit, view = self._theme, self._unit, self._view
+        if theme is None or unit is None or view is None:
+            return
+        time, motion = view.motion.time, view.motion
+        looks = _looks(theme)
+        torques = {
+            LINK: ("torque of the actuator", motion.link_torque),
+            PUSHED: ("push of the hand", motion.external_torque),
+        }
+        for key, angles in _angles(view).items():
+            self._curve(self.angle, key, key, time, angles * unit.per_radian, looks[key])
+        for key, (title, values) in torques.items():
+            self._curve(self.torque, key, title, time, values, looks[key])
+        for key, hand in self._hands.items():
+            colour, width, dash = looks[key]
+            hand.setPen(pen(colour, 2.0 * width, dash))
+        self.angle.clear_areas()
+        self.torque.clear_areas()
+        if view.job.push != 0.0:
+            self._shade(view, theme)
+        entries = [LegendEntry(key, key, *_entry(looks[key])) for key in looks if key in self._curves.keys]
+        self.legend.set_entries(entries)
+        self._curves.follow(self.legend)
+        self.fit()
+        self.show_moment(float(time[-1]))
+
+    def _shade(self, view: ComplianceView, theme: Theme) -> None:
+        """The time of the push, over the whole height of what is drawn."""
+        begin, end = (share * view.job.duration for share in PUSH)
+        for chart in self.over_time:
+            drawn = [c.y[np.isfinite(c.y)] for c in chart.seen()]
+            values = np.concatenate(drawn) if drawn else np.zeros(1)
+            low, high = float(values.min()), float(values.max())
+            x = np.array([begin, end])
+            chart.add_area(PlotArea("push", x, np.full(2, low), np.full(2, high), theme.muted, 0.16))
+
+    def _curve(self, chart: Chart, key: str, title: str, x: Array, y: Array, look: tuple[str, float, Any]) -> None:
+        if not np.isfinite(y).any():
+            return
+        colour, width, dash = look
+        self._curves.add(chart, key, title, x, y, pen(colour, width, dash), len(self._curves.keys))
+
+    def _toggle(self, key: str, on: bool) -> None:
+        self._curves.toggle(key, on)
+        if key in self._hands:
+            self._hands[key].setVisible(on and key in self._curves.keys)
+
+
+def _angles(view: ComplianceView) -> dict[str, Array]:
+    """Angles by key [rad]; an adjuster's position is no angle."""
+    motion, job = view.motion, view.job
+    nothing = np.full_like(motion.position, np.nan)
+    told_position = job.mode.takes_preset or job.mode is Mode.LINK_PID
+    return {
+        GOAL: motion.reference_1 if told_position else nothing,
+        EQUILIBRIUM: view.equilibrium,
+        MOTOR_1: motion.motor_1,
+        MOTOR_2: motion.motor_2 if job.joint.actuator.motors == 2 else nothing,
+        LINK: motion.position,
+    }
+
+
+def _looks(theme: Theme) -> dict[str, tuple[str, float, Any]]:
+    """Colour, width and dashes by key, in the order of the legend."""
+    return {
+        LINK: (theme.accent, LINK_WIDTH, None),
+        MOTOR_1: (theme.models[0], WIDTH, None),
+        MOTOR_2: (theme.models[2], WIDTH, None),
+        EQUILIBRIUM: (theme.measured, WIDTH, FILE_DASH),
+        GOAL: (theme.goal, 1.0, None),
+        PUSHED: (theme.models[5], WIDTH, None),
+    }
+
+
+def _entry(look: tuple[str, float, Any]) -> tuple[str, Any, float]:
+    colour, width, dash = look
+    return colour, dash, width

@@ -1,0 +1,266 @@
+"""Compliant actuators (seed 003): their springs' curves and the motion of a joint, simulated anew at every change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QElapsedTimer, Qt, QTimer
+from PySide6.QtGui import QHideEvent
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.plots.export import PlotExport, gather
+from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.compliant.form import ComplianceForm
+from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
+from bench_gui.studies.compliant.work import (
+    PUSH,
+    SINE,
+    ComplianceJob,
+    ComplianceView,
+    GazeboJob,
+    simulate,
+    write_for_gazebo,
+)
+from bench_gui.studies.tab import ExploreTab
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, label, restyle
+from bench_gui.work.worker import Worker
+from core.errors import ServoBenchError
+from core.units import AngleUnit, significant
+
+PATIENCE = 150
+"""After the last change before it is simulated [ms]."""
+FRAME = 33
+"""Of the hands' motion [ms]."""
+
+
+class ComplianceTab(ExploreTab):
+    """Springs above, motion below, knobs at the side."""
+
+    title = "Compliance"
+    tip = "Springs between motor and link: torque, stiffness and motion of four compliant actuators"
+    help_page = "compliance"
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.form = ComplianceForm(controller.angle_unit)
+        self.settings_column.addWidget(self.form)
+        self.curves, self.motion = ComplianceCurves(), ComplianceMotion()
+        self.view: ComplianceView | None = None
+        self._worker = controller.workers.add(
+            Worker(
+                "compliance",
+                simulate,
+                ended=self._show,
+                failed=self._fail,
+                lost="the simulation's process ended unexpectedly; change a number to try again",
+            )
+        )
+        self._writer = controller.workers.add(
+            Worker(
+                "gazebo",
+                write_for_gazebo,
+                ended=self._written,
+                failed=lambda text: self._controller.message.emit("error", text),
+            )
+        )
+        self._waiting = QTimer(self)
+        self._waiting.setSingleShot(True)
+        self._waiting.setInterval(PATIENCE)
+        self._waiting.timeout.connect(self._simulate)
+        self._frames = QTimer(self)
+        self._frames.setInterval(FRAME)
+        self._frames.timeout.connect(self._next_frame)
+        self._clock = QElapsedTimer()
+        self._build()
+        self.form.changed.connect(self._change)
+        controller.angle_unit_changed.connect(self._take_unit)
+        self._take_unit()
+
+    # Building.
+
+    def _build(self) -> None:
+        lower = QWidget()
+        column = QVBoxLayout(lower)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.tools = PlotTools(
+            self.motion.over_time, self.motion, self._title, self._controller.save_plot, fit=self.motion.fit
+        )
+        self.curve_export = PlotExport(
+            self.curves,
+            lambda: gather((self.curves.torque, self.curves.stiffness), self.form.actuator.title),
+            self._controller.save_plot,
+        )
+        self.tools.export.menu.addAction("Export the springs' curves…", self.curve_export.ask)
+        head = QHBoxLayout()
+        self.status: QLabel = label("", "muted")
+        self.status.setAccessibleName("State of the compliant joint")
+        self.status.setWordWrap(True)
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        head.addWidget(self.status, 1)
+        head.addWidget(self.tools.bar)
+        self.motion.body.addWidget(self.tools.readout)
+        column.addLayout(head)
+        column.addWidget(self.motion, 1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        splitter.addWidget(self.curves)
+        splitter.addWidget(lower)
+        splitter.setStretchFactor(0, 2)
+        splitter.setStretchFactor(1, 3)
+        splitter.setSizes([190, 330])
+        self.body.addWidget(splitter, 1)
+        self.play_button: QPushButton = button(
+            "Play the motion", "Turn the hands as the joint moved, in real time", self.play, "primary"
+        )
+        self.gazebo_button: QPushButton = button(
+            "Write for Gazebo…",
+            "A URDF with the paper's plugin and all its tags, and its manager's file",
+            self.ask_gazebo,
+        )
+        self.buttons_column.addWidget(self.play_button)
+        self.buttons_column.addWidget(self.gazebo_button)
+        self.play_button.setEnabled(False)
+
+    # What a person asks for.
+
+    def entered(self) -> None:
+        """The first picture is computed now."""
+        if self.view is None and not self._worker.active:
+            self._change()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        for part in (self.curves, self.motion, self.tools, self.curve_export):
+            part.set_theme(theme)
+
+    def play(self) -> None:
+        """Turn the hands through the motion, once."""
+        if self.view is not None:
+            self._clock.start()
+            self._frames.start()
+
+    def ask_gazebo(self) -> None:
+        """Ask for a folder and write the joint there."""
+        folder = QFileDialog.getExistingDirectory(self.window(), "Write the joint for Gazebo")
+        job = self._job() if folder else None
+        if job is not None:
+            self._writer.start(GazeboJob(job=job, folder=Path(folder)))
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of the tab."""
+        return [
+            ActionSpec(
+                "&Play the compliant joint's motion",
+                self.play,
+                tip="Turn the hands as the joint moved",
+                enabled=self.play_button.isEnabled,
+            ),
+            ActionSpec("S&oft behaviour", lambda: self.form.behave("soft"), tip="The paper's soft preset"),
+            ActionSpec("S&tiff behaviour", lambda: self.form.behave("stiff"), tip="The paper's stiff preset"),
+            ActionSpec("&Write the joint for Gazebo…", self.ask_gazebo, tip="URDF with the paper's plugin"),
+            ActionSpec(
+                "E&xport the joint's motion…",
+                self.tools.export.ask,
+                tip="Write angles and torques as PNG, SVG, PDF or CSV",
+                enabled=self.play_button.isEnabled,
+            ),
+            ActionSpec(
+                "Export the springs' &curves…",
+                self.curve_export.ask,
+                tip="Write torque and stiffness as PNG, SVG, PDF or CSV",
+            ),
+        ]
+
+    # What follows.
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Hands that nobody sees stand still."""
+        super().hideEvent(event)
+        self._frames.stop()
+
+    def _change(self) -> None:
+        """Other curves now, another motion soon."""
+        try:
+            self.curves.show_actuator(self.form.actuator, self.form.preset)
+        except ServoBenchError as error:
+            self._fail(str(error))
+            return
+        self._frames.stop()
+        self._say("Simulating…")
+        self._waiting.start()
+
+    def _simulate(self) -> None:
+        job = self._job()
+        if job is not None:
+            self._worker.start(job)
+
+    def _job(self) -> ComplianceJob | None:
+        try:
+            return self.form.job()
+        except ServoBenchError as error:
+            self._fail(str(error))
+            return None
+
+    def _show(self, view: ComplianceView) -> None:
+        if self._waiting.isActive():
+            return
+        self.view = view
+        self.motion.show_view(view)
+        self.play_button.setEnabled(True)
+        self._say(_summary(view, self._controller.angle_unit))
+        if self.isVisible():
+            self.play()
+
+    def _next_frame(self) -> None:
+        assert self.view is not None
+        now = 1e-3 * self._clock.elapsed()
+        self.motion.show_moment(now)
+        if now >= self.view.job.duration:
+            self._frames.stop()
+
+    def _take_unit(self) -> None:
+        unit = self._controller.angle_unit
+        for part in (self.form, self.curves, self.motion):
+            part.set_unit(unit)
+        if self.view is not None:
+            self._say(_summary(self.view, unit))
+
+    def _say(self, text: str, role: str = "muted") -> None:
+        self.status.setText(text)
+        restyle(self.status, "role", role)
+
+    def _fail(self, text: str) -> None:
+        self._say(f"{text[:1].upper()}{text[1:]}", "fault")
+
+    def _written(self, files: list[Path]) -> None:
+        names = " and ".join(file.name for file in files)
+        self._controller.message.emit("info", f"Wrote {names} to {files[0].parent}")
+
+    def _title(self) -> str:
+        return self.view.job.title if self.view is not None else self.form.actuator.title
+
+
+def _summary(view: ComplianceView, unit: AngleUnit) -> str:
+    """Where it came to rest before the push, how stiff it is there, how far the hand turned it."""
+    motion = view.motion
+    before, end = (int(share * len(motion.time)) - 1 for share in PUSH)
+
+    def shown(angle: float) -> str:
+        return f"{significant(angle * unit.per_radian, 3)} {unit.symbol}"
+
+    if view.job.shape == SINE and view.job.mode.has_springs:
+        return f"The springs deflect by up to {shown(float(np.max(np.abs(motion.position - view.equilibrium))))}."
+    parts = [f"Before the push: link at {shown(float(motion.position[before]))}"]
+    if view.job.mode.has_springs:
+        parts.append(f"stiffness {significant(float(motion.stiffness[before]), 3)} N·m/rad")
+    if view.job.push != 0.0:
+        turned = shown(float(motion.position[end] - motion.position[before]))
+        parts.append(f"the push of {view.job.push:g} N·m turns it by {turned}")
+    return ", ".join(parts) + "."

@@ -1,0 +1,200 @@
+"""A learning as Fig. 15 of seed 003: the largest error by iteration, and one iteration's motion and input over time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from bench_gui.plots.chart import Chart, pen
+from bench_gui.plots.contents import Array
+from bench_gui.plots.curves import Curves
+from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
+from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.studies.learning.work import LearningJob
+from bench_gui.theme import Theme
+from core.studies.compliant.learning import Iteration
+from core.units import AngleUnit
+
+REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
+JOINT_KEYS = ("joint 1", "joint 2")
+TOLERANCE = "tolerance"
+JOINT_MODELS = ("m4", "m3")
+"""Whose colours both joints have where they share a plot."""
+LINK_MODEL, FIRST_MODEL = "m6", "m1"
+"""Whose colours the links have in the iteration in sight and in the first one."""
+SYMBOL = 8
+"""Size of an iteration's mark [px]."""
+HEAD_WIDTH = 300
+
+
+class LearningPlots(QWidget):
+    """Errors by iteration at the left, both joints and their errors over one time axis at the right."""
+
+    chosen = Signal(int)
+    """A person chose an iteration, by its number."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme: Theme | None = None
+        self._unit: AngleUnit | None = None
+        self._job: LearningJob | None = None
+        self._iterations: Sequence[Iteration] = ()
+        self._shown: Iteration | None = None
+        self._curves = Curves()
+        self._mark: Any = None
+        self.by_iteration = Chart("Largest error by iteration", "Largest error", "mrad", bottom="Iteration", log=True)
+        self.by_iteration.setToolTip("Click a point to see that iteration; drag to move, wheel to zoom")
+        self.joint_1 = Chart("Angle of joint 1", "Joint 1", "rad")
+        self.joint_2 = Chart("Angle of joint 2", "Joint 2", "rad")
+        self.error = Chart("Errors of both joints", "Error", "mrad", bottom="Time [s]")
+        self.over_time = (self.joint_1, self.joint_2, self.error)
+        self.error_legend, self.legend = Legend(self._curves.toggle), Legend(self._curves.toggle)
+        self.head = QHBoxLayout()
+        """Above the errors by iteration, with room for more."""
+        self.row = QHBoxLayout()
+        """The charts, with room for more beside them."""
+        self._build()
+
+    def _build(self) -> None:
+        left, right = QWidget(), QWidget()
+        for part, legend, charts in (
+            (left, self.error_legend, [(self.by_iteration, 1)]),
+            (right, self.legend, [(self.joint_1, 6), (self.joint_2, 6), (self.error, 7)]),
+        ):
+            column = QVBoxLayout(part)
+            column.setContentsMargins(0, 0, 0, 0)
+            column.setSpacing(4)
+            if part is left:
+                column.addLayout(self.head)
+            column.addWidget(legend)
+            for chart, share in charts:
+                chart.setMinimumHeight(60)
+                column.addWidget(chart, share)
+        for chart in (self.joint_2, self.error):
+            chart.axes.setXLink(self.joint_1.axes)
+        splitter = QSplitter(Qt.Orientation.Horizontal)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        splitter.addWidget(left)
+        splitter.addWidget(right)
+        splitter.setSizes([HEAD_WIDTH, 480])
+        self.row.addWidget(splitter, 1)
+        self.row.setSpacing(8)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self.row, 1)
+
+    @property
+    def keys(self) -> list[str]:
+        """What is drawn."""
+        return self._curves.keys
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        for chart in (self.by_iteration, *self.over_time):
+            chart.set_theme(theme)
+        self._draw()
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit; errors stay in mrad."""
+        self._unit = unit
+        for chart, name in ((self.joint_1, "Joint 1"), (self.joint_2, "Joint 2")):
+            chart.set_left(name, unit.symbol)
+        self._draw()
+        self.fit()
+
+    def show_learning(self, job: LearningJob | None, iterations: Sequence[Iteration], shown: Iteration | None) -> None:
+        """Draw a learning, one of its iterations over time."""
+        another = job is not self._job or len(iterations) != len(self._iterations)
+        self._job, self._iterations, self._shown = job, tuple(iterations), shown
+        self._draw()
+        if another:
+            self.fit()
+
+    def fit(self) -> None:
+        """Show everything."""
+        for chart in (self.by_iteration, *self.over_time):
+            chart.fit()
+
+    def _draw(self) -> None:
+        theme = self._theme
+        self._curves.clear()
+        if self._mark is not None:
+            self.by_iteration.removeItem(self._mark)
+            self._mark = None
+        if theme is None:
+            return
+        self._draw_errors(theme)
+        self._draw_motion(theme)
+        for key in self._curves.keys:
+            legend = self.error_legend if key in (*JOINT_KEYS, TOLERANCE) else self.legend
+            self._curves.toggle(key, legend.shown(key))
+
+    def _draw_errors(self, theme: Theme) -> None:
+        entries = []
+        if self._iterations and self._job is not None:
+            numbers = np.array([float(each.number) for each in self._iterations])
+            worst = 1e3 * np.array([each.worst for each in self._iterations])
+            for joint, (key, model) in enumerate(zip(JOINT_KEYS, JOINT_MODELS, strict=True)):
+                colour = theme.model(model)
+                curve = self._curves.add(
+                    self.by_iteration,
+                    key,
+                    f"Largest error, {key}",
+                    numbers,
+                    np.log10(worst[:, joint]),
+                    pen(colour, 1.5),
+                )
+                curve.setSymbol("o")
+                curve.setSymbolSize(SYMBOL)
+                curve.setSymbolBrush(pg.mkBrush(colour))
+                curve.setSymbolPen(pg.mkPen(theme.plot))
+                curve.sigPointsClicked.connect(lambda _, points: self.chosen.emit(round(points[0].pos().x())))
+                entries.append(LegendEntry(key, key, colour, None, 1.5))
+            across = np.array([0.5, max(numbers[-1], self._job.law.iterations) + 0.5])
+            level = np.full(2, np.log10(1e3 * self._job.law.tolerance))
+            self._curves.add(
+                self.by_iteration, TOLERANCE, "Tolerance", across, level, pen(theme.goal, 1.0, CATALOGUE_DASH)
+            )
+            entries.append(LegendEntry(TOLERANCE, "tolerance", theme.goal, CATALOGUE_DASH, 1.0))
+        self.error_legend.set_entries(entries)
+        if self._shown is not None:
+            self._mark = self.by_iteration.vertical_line(float(self._shown.number))
+
+    def _draw_motion(self, theme: Theme) -> None:
+        job, shown = self._job, self._shown
+        if job is None or shown is None:
+            self.legend.set_entries([])
+            return
+        factor = self._unit.per_radian if self._unit is not None else 1.0
+        time, first = job.reference.time, self._iterations[0]
+        drawn: list[tuple[LegendEntry, Array]] = [
+            (LegendEntry(REFERENCE, "reference", theme.measured, None, 2.0), job.reference.angles),
+            (LegendEntry(INPUT, "input", theme.goal, None, 1.0), shown.equilibrium),
+            (LegendEntry(LINK, "link", theme.model(LINK_MODEL), IDENTIFIED_DASH, 1.5), shown.position),
+        ]
+        if shown is not first:
+            at_first = LegendEntry(FIRST, "link at first", theme.model(FIRST_MODEL), CATALOGUE_DASH, 1.2)
+            drawn.append((at_first, first.position))
+        self.legend.set_entries([entry for entry, _ in drawn])
+        for z, (entry, angles) in enumerate(drawn):
+            for chart, column in zip((self.joint_1, self.joint_2), angles.T, strict=True):
+                self._curves.add(
+                    chart, entry.key, entry.title.capitalize(), time, column * factor,
+                    pen(entry.colour, entry.width, entry.pattern), z,
+                )  # fmt: skip
+        for joint, (key, model) in enumerate(zip(JOINT_KEYS, JOINT_MODELS, strict=True)):
+            error = 1e3 * shown.error[:, joint]
+            self._curves.add(self.error, key, f"Error, {key}", time, error, pen(theme.model(model), 1.2))
+        for sign in (1.0, -1.0):
+            level = np.full(2, sign * 1e3 * job.law.tolerance)
+            self._curves.add(
+                self.error, TOLERANCE, f"Tolerance, {'upper' if sign > 0 else 'lower'}", time[[0, -1]], level,
+                pen(theme.goal, 1.0, CATALOGUE_DASH),
+            )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Stiction without chatter (seed 001)."""

@@ -1,0 +1,188 @@
+"""Stiction (seed 001): friction and its implicit form as the knobs turn, and a joint that sticks, slips or chatters."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.stiction.form import LAW_TITLES, StictionForm
+from bench_gui.studies.stiction.plots import FrictionCurves, JointCurves
+from bench_gui.studies.stiction.running import StictionSimulating
+from bench_gui.studies.tab import ExploreTab
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import ElidedLabel, button, label, restyle
+from core.errors import ModelError
+from core.studies.stiction.bristle import Remedy, Verdict, examine
+
+
+class StictionTab(ExploreTab):
+    """Curves follow the knobs at once; the experiment follows when they have settled, in a process of its own."""
+
+    title = "Stiction"
+    tip = "Static friction without chattering: its curves, and a joint that sticks and slips"
+    help_page = "stiction"
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.form = StictionForm()
+        self.settings_column.addWidget(self.form)
+        self.simulating = StictionSimulating(controller.workers)
+        self.friction, self.joint = FrictionCurves(), JointCurves()
+        self.joint.set_unit(controller.angle_unit)
+        self._remedy: Remedy | None = None
+        self._build_buttons()
+        self._build_body()
+        self._build_tools()
+        self.form.changed.connect(self._follow)
+        self.simulating.changed.connect(self._show_state)
+        controller.angle_unit_changed.connect(lambda: self.joint.set_unit(controller.angle_unit))
+        self._entered = False
+        self._follow()
+
+    def _build_buttons(self) -> None:
+        self.mend_button: QPushButton = button(
+            "Mend", "Take over the first of the changes that make the constants sound", self.mend, "primary"
+        )
+        self.published_button: QPushButton = button(
+            "Published constants", "Those of the paper for this law and its bristle", self.form.take_published
+        )
+        for each in (self.mend_button, self.published_button):
+            self.buttons_column.addWidget(each)
+
+    def _build_body(self) -> None:
+        self.verdict: QLabel = label("", "muted")
+        self.verdict.setWordWrap(True)
+        self.verdict.setTextFormat(Qt.TextFormat.PlainText)
+        self.verdict.setAccessibleName("Whether friction and bristle go together")
+        upper = QWidget()
+        column = QVBoxLayout(upper)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        column.addWidget(self.friction, 1)
+        column.addWidget(self.verdict)
+        lower = QWidget()
+        column = QVBoxLayout(lower)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        self.text = ElidedLabel()
+        self.text.setAccessibleName("What the experiment showed")
+        head = QHBoxLayout()
+        head.setSpacing(14)
+        head.addWidget(self.form.experiment)
+        head.addWidget(self.text, 1)
+        column.addLayout(head)
+        column.addWidget(self.joint, 1)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(8)
+        for part in (upper, lower):
+            splitter.addWidget(part)
+        splitter.setSizes([300, 300])
+        self.body.addWidget(splitter, 1)
+
+    def _build_tools(self) -> None:
+        save = self._controller.save_plot
+        self.curve_tools = PlotTools(
+            self.friction.charts, self.friction, self._law_title, save, symbol="v", fit=self.friction.fit
+        )
+        self.joint_tools = PlotTools(self.joint.charts, self.joint, self._joint_title, save, fit=self.joint.fit)
+        for part, tools in ((self.friction, self.curve_tools), (self.joint, self.joint_tools)):
+            part.head.addWidget(tools.bar)
+            part.row.addWidget(tools.readout)
+
+    def entered(self) -> None:
+        """Run the experiment the first time it comes into sight."""
+        if not self._entered:
+            self._entered = True
+            self._follow()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        for part in (self.friction, self.joint, self.curve_tools, self.joint_tools):
+            part.set_theme(theme)
+
+    def run(self) -> None:
+        """Run the experiment now."""
+        self._entered = True
+        try:
+            self.simulating.run(self.form.job())
+        except ModelError as error:
+            self._controller.message.emit("error", str(error))
+
+    def mend(self) -> None:
+        """Do what the verdict asks for."""
+        if self._remedy is not None:
+            self.form.obey(self._remedy)
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of it."""
+        return [
+            ActionSpec("Run the stiction &experiment", self.run, tip="A joint that sticks, slips or is held"),
+            ActionSpec("&Published constants of stiction", self.form.take_published, tip="Those of the paper"),
+            ActionSpec("Export the friction &curves…", self.curve_tools.export.ask, tip="Φ and Φ_Z as they are shown"),
+            ActionSpec("Export the stiction e&xperiment…", self.joint_tools.export.ask, tip="As it is shown"),
+        ]
+
+    def _law_title(self) -> str:
+        return f"Friction and its implicit form, {LAW_TITLES[self.form.kind]}"
+
+    def _joint_title(self) -> str:
+        view = self.simulating.view
+        return "" if view is None else view.job.title
+
+    # What follows a knob.
+
+    def _follow(self) -> None:
+        try:
+            job, bristle = self.form.job(), self.form.bristle()
+        except ModelError as error:
+            self._judge(str(error), None, wrong=True)
+            self.simulating.ask(None)
+            return
+        self.friction.show_law(self.form.kind, job.law, bristle)
+        verdict = examine(job.law, bristle)
+        shaken = job.inertia <= bristle.least_inertia
+        if verdict.sound and shaken:
+            text = (
+                f"The bristle would shake this joint: M has to be above (K·T² + 2·B·T)/4 = "
+                f"{bristle.least_inertia:.4g} kg·m²; lower T, B or K"
+            )
+            self._judge(text, None, wrong=True)
+        else:
+            self._judge(_in_words(verdict), next(iter(verdict.remedies), None), wrong=not verdict.sound)
+        if self._entered:
+            self.simulating.ask(job if verdict.sound and not shaken else None)
+
+    def _judge(self, text: str, remedy: Remedy | None, *, wrong: bool) -> None:
+        self._remedy = remedy
+        self.verdict.setText(f"{text[:1].upper()}{text[1:]}.")
+        restyle(self.verdict, "role", "fault" if wrong else "muted")
+        self.mend_button.setVisible(remedy is not None)
+        if remedy is not None:
+            self.mend_button.setText(f"{remedy.text[:1].upper()}{remedy.text[1:]}")
+            self.mend_button.setToolTip("Change this one; any of those that the verdict names would do")
+
+    def _show_state(self) -> None:
+        simulating, view = self.simulating, self.simulating.view
+        if simulating.problem:
+            text = f"{simulating.problem[:1].upper()}{simulating.problem[1:]}"
+        elif simulating.active:
+            text = "Simulating…"
+        elif not simulating.possible:
+            text = "Cannot be simulated with these constants" + ("; shown is what was before." if view else ".")
+        else:
+            text = "" if view is None else view.text
+        self.text.setText(text)
+        restyle(self.text, "role", "fault" if simulating.problem else "")
+        self.joint.show_view(view)
+
+
+def _in_words(verdict: Verdict) -> str:
+    if not verdict.sound or verdict.descent <= 0.0:
+        return verdict.text
+    share = verdict.descent / verdict.allowed
+    return f"{verdict.text}; that is {100.0 * share:.0f} % of what the bristle can follow"

@@ -1,0 +1,1 @@
+"""The Servo node of Webots (seed 002)."""

@@ -1,0 +1,224 @@
+"""The knobs of the Webots tab: what the controller asks, the node's fields, the bench, and what a node is fitted to."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.compare.models import CATALOGUE, ModelShelf
+from bench_gui.session.library import Library
+from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
+from bench_gui.studies.webots.work import LossJob
+from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
+from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.studies.webots.fields import NO_LIMIT, ServoFields
+from core.studies.webots.servo import FORCE, POSITION, VELOCITY
+from core.units import AngleUnit
+
+RECORDINGS = "recordings"
+"""In place of a model's key."""
+WIDE = 196
+"""Of the field that holds a model's name [px]."""
+FIRST = ServoFields(
+    max_velocity=3.0,
+    max_force=2.0,
+    acceleration=40.0,
+    min_position=-1.3,
+    max_position=1.3,
+    min_stop=-1.6,
+    max_stop=1.6,
+    damping_constant=0.02,
+)
+"""What is shown at first: a servo whose every limit is seen."""
+
+
+class WebotsForm(QWidget):
+    """Four sections of fields."""
+
+    changed = Signal()
+    """Another scene."""
+    source_changed = Signal()
+    """A node would be fitted to something else."""
+
+    def __init__(self, shelf: ModelShelf, library: Library, unit: AngleUnit) -> None:
+        super().__init__()
+        self._shelf, self._library, self._unit = shelf, library, unit
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(14)
+        for section in (self._controller_section(), self._fit_section(), self._fields_section(), self._bench_section()):
+            column.addWidget(section)
+        for box in self.findChildren(QDoubleSpinBox):
+            box.valueChanged.connect(lambda _: self.changed.emit())
+        self.step.valueChanged.connect(lambda _: self.changed.emit())
+        shelf.changed.connect(self._offer_sources)
+        library.opened.connect(self._offer_sources)
+        self._mode_changed()
+        self._offer_sources()
+
+    def _controller_section(self) -> Section:
+        section, unit = Section("Controller"), self._unit
+        self.mode: QComboBox = choice(
+            "Mode of control",
+            "Position, velocity or force control; force control switches P-controller and motor off",
+            [("position", POSITION), ("velocity", VELOCITY), ("force", FORCE)],
+        )
+        self.mode.setFixedWidth(FIELD_WIDTH)
+        self.target: AngleBox = angle(
+            "Target position", "Asked for at 0.25 s; soft limits clip it", unit, 1.2, -2 * math.pi, 2 * math.pi
+        )
+        self.velocity: AngleBox = angle(
+            "Wanted velocity", "For an infinite target; at most maxVelocity", unit, 2.0, -50.0, 50.0, "/s"
+        )
+        self.force = number("Force", "On the joint; at most the motor force", "N·m", 0.5, -100.0, 100.0, step=0.1)
+        section.row("Mode", self.mode)
+        self._asked: dict[str, tuple[QLabel, QWidget]] = {
+            mode: (section.row(caption, field), field)
+            for mode, caption, field in (
+                (POSITION, "Target", self.target),
+                (VELOCITY, "Velocity", self.velocity),
+                (FORCE, "Force", self.force),
+            )
+        }
+        self.mode.currentIndexChanged.connect(lambda _: self._mode_changed())
+        return section
+
+    def _fit_section(self) -> Section:
+        section = Section("Fit a node to")
+        self.source: QComboBox = choice(
+            "Fit a node to", "Motion of a model, or the recordings of the session, that the node's fields are fitted to"
+        )
+        section.wide(self.source)
+        self.source.currentIndexChanged.connect(lambda _: self.source_changed.emit())
+        return section
+
+    def _fields_section(self) -> Section:
+        section, unit = Section("Node fields"), self._unit
+        self.angles: dict[str, AngleBox] = {
+            "max_velocity": angle("maxVelocity", "Fastest the controller may ask for", unit, 3.0, 1e-3, 500.0, "/s"),
+            "min_position": angle("minPosition", "Lower soft limit; off while both are 0", unit, 0.0, -10.0, 0.0),
+            "max_position": angle("maxPosition", "Upper soft limit; off while both are 0", unit, 0.0, 0.0, 10.0),
+            "min_stop": angle("minStop", "Lower hard stop; off while both are 0", unit, 0.0, -math.pi, 0.0),
+            "max_stop": angle("maxStop", "Upper hard stop; off while both are 0", unit, 0.0, 0.0, math.pi),
+        }
+        self.numbers: dict[str, QDoubleSpinBox] = {
+            "max_force": number(
+                "maxForce", "The most the motor may use; 0 for a passive joint", "N·m", 2.0, 0.0, 1000.0, step=0.1
+            ),
+            "control_p": number("controlP", "Velocity asked for per error", "1/s", 10.0, 1e-3, 1000.0, step=1.0),
+            "acceleration": number(
+                "acceleration", "Limit of the motor's velocity's change; 0: no limit", "rad/s²", 40.0, 0.0, 1e5,
+                decimals=2, step=5.0,
+            ),
+            "spring_constant": number("springConstant", "K of −K·x", "N·m/rad", 0.0, 0.0, 100.0, step=0.1),
+            "damping_constant": number(
+                "dampingConstant", "B of −B·v", "N·m·s/rad", 0.02, 0.0, 10.0, decimals=4, step=0.01
+            ),
+        }  # fmt: skip
+        self.numbers["acceleration"].setSpecialValueText("no limit")
+        for name in (
+            "max_velocity", "max_force", "control_p", "acceleration", "min_position", "max_position", "min_stop",
+            "max_stop", "spring_constant", "damping_constant",
+        ):  # fmt: skip
+            field = self.angles.get(name) or self.numbers[name]
+            field.setFixedWidth(FIELD_WIDTH + 14)
+            section.row(field.accessibleName(), field)
+        return section
+
+    def _bench_section(self) -> Section:
+        section = Section("Bench")
+        self.mass = number("Mass", "At the end of the rod", "kg", 0.5, 0.001, 50.0, step=0.1)
+        self.length = number("Length", "From the shaft to the mass", "m", 0.15, 0.01, 2.0, step=0.01)
+        self.push = number(
+            "Push", f"Torque on the pendulum from {PUSHED_FROM:g} to {PUSHED_TO:g} s", "N·m", 3.5, -100.0, 100.0,
+            step=0.1,
+        )  # fmt: skip
+        self.step = whole("Time step", "basicTimeStep of the world", 8, 2, 64, unit="ms")
+        section.row("Mass", self.mass)
+        section.row("Length", self.length)
+        section.row("Push", self.push)
+        section.row("Time step", self.step)
+        return section
+
+    def set_unit(self, unit: AngleUnit) -> None:
+        """Show angles in a unit; nothing else changes."""
+        self._unit = unit
+        for box in (self.target, self.velocity, *self.angles.values()):
+            box.show_in(unit)
+
+    def scene(self) -> Scene:
+        """What is asked; raises ModelError for fields that do not go together."""
+        values: dict[str, Any] = {name: box.radians for name, box in self.angles.items()}
+        values |= {name: box.value() for name, box in self.numbers.items()}
+        if values["acceleration"] == 0.0:
+            values["acceleration"] = NO_LIMIT
+        return Scene(
+            fields=ServoFields(**values),
+            mode=str(self.mode.currentData()),
+            target=self.target.radians,
+            velocity=self.velocity.radians,
+            force=self.force.value(),
+            mass=self.mass.value(),
+            length=self.length.value(),
+            push=self.push.value(),
+            step=1e-3 * self.step.value(),
+        )
+
+    def show_node(self, node: ServoFields) -> None:
+        """Take over a node's fields."""
+        for name, box in self.angles.items():
+            box.set_radians(getattr(node, name))
+        for name, box in self.numbers.items():
+            box.blockSignals(True)
+            box.setValue(max(getattr(node, name), 0.0))
+            box.blockSignals(False)
+        self.changed.emit()
+
+    def job(self) -> LossJob:
+        """What a node is fitted to; raises ModelError when a model of the catalogue cannot be read."""
+        key = str(self.source.currentData())
+        if key == RECORDINGS:
+            assert self._library.path is not None
+            used = self._library.for_fit()
+            runs = tuple(run.id for run in used)
+            models = tuple((entry.title, entry.model) for entry in self._shelf.entries)
+            title = f"{self.source.currentText()}, {self._library.selection(used).brief}"
+            return LossJob(title=title, session=Path(self._library.path), runs=runs, models=models)
+        entry = self._shelf.entry(key)
+        if entry is not None:
+            return LossJob(title=entry.model.title, model=entry.model)
+        _, servo, friction = key.split(":")
+        model = load_model(servo, friction)
+        return LossJob(title=model.title, model=model)
+
+    def _mode_changed(self) -> None:
+        for mode, widgets in self._asked.items():
+            for widget in widgets:
+                widget.setVisible(mode == self.mode.currentData())
+        self.changed.emit()
+
+    def _offer_sources(self) -> None:
+        """The session's recordings, models at hand, then the rest of the catalogue."""
+        current = self._shelf.current
+        before = self.source.currentData() or (current.key if current is not None else None)
+        self.source.blockSignals(True)
+        self.source.clear()
+        if self._library.path is not None:
+            self.source.addItem("recordings of the session", RECORDINGS)
+        offered = set()
+        for entry in self._shelf.entries:
+            text = entry.model.title if entry.origin == CATALOGUE else f"{entry.model.title} ({entry.origin})"
+            self.source.addItem(text, entry.key)
+            offered.add(entry.key)
+        for servo in servos():
+            for friction in reversed(shipped_models(servo)):
+                key = f"{CATALOGUE}:{servo}:{friction}"
+                if key not in offered:
+                    self.source.addItem(f"{load_servo(servo).title} {friction.upper()}", key)
+        self.source.setCurrentIndex(max(0, self.source.findData(before)))
+        self.source.blockSignals(False)
+        self.source_changed.emit()

@@ -1,0 +1,288 @@
+"""The Servo node of Webots before version 7: its fields as knobs, and what it loses against friction models."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QTableView, QVBoxLayout, QWidget
+
+from bench_gui.actions import ActionSpec
+from bench_gui.controller import Controller
+from bench_gui.plots.contents import PlotContents, TablePanel
+from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
+from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.tab import ExploreTab
+from bench_gui.studies.webots.form import FIRST, WebotsForm
+from bench_gui.studies.webots.plots import WebotsPlots
+from bench_gui.studies.webots.running import WebotsFitting
+from bench_gui.studies.webots.scene import simulated
+from bench_gui.studies.webots.work import LossNumber, LossView
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import Cell, Column, TextTable
+from core.errors import ServoBenchError
+from core.units import fixed, milliradians, significant
+
+STEPS = 1000
+SETTLED = 40
+"""A knob that turns is followed after so long [ms]."""
+TABLE_HEIGHT = 94
+"""A heading and three rows [px]."""
+MEASURES = (
+    ("Fitted runs [mrad]", "Mean absolute error on the runs that the node was fitted to"),
+    ("Held out [mrad]", "Mean absolute error on runs that the node was not fitted to"),
+    ("Node loses [mrad]", "How much farther off the node is than the model, on the runs held out if there are any"),
+)
+INVITATION = "How far is the closest node from a real servo? Choose what to fit it to at the right, and press Fit."
+
+
+class WebotsTab(ExploreTab):
+    """Simulates as knobs turn, and fits a node on request."""
+
+    title = "Webots"
+    tip = "The Servo node of Webots before version 7 on the bench, and what it loses against M1 to M6"
+    help_page = "webots"
+
+    def __init__(self, controller: Controller) -> None:
+        super().__init__()
+        self._controller = controller
+        self.fitting = WebotsFitting(controller.workers)
+        self.form = WebotsForm(controller.shelf, controller.library, controller.angle_unit)
+        self.form.show_node(FIRST)
+        self.settings_column.addWidget(self.form)
+        self.plots = WebotsPlots()
+        self.plots.set_unit(controller.angle_unit)
+        self._stale = True
+        self._pending = QTimer(self)
+        self._pending.setSingleShot(True)
+        self._pending.setInterval(SETTLED)
+        self._pending.timeout.connect(self.simulate)
+        self._build_buttons()
+        self.tools = PlotTools(
+            self.plots.charts, self.plots, lambda: "Webots Servo", controller.save_plot, fit=self.plots.fit
+        )
+        self.plots.body.addWidget(self.tools.readout)
+        self.table_action = self.tools.export.menu.addAction("Export table…", self.export_table)
+        self.plots.head.addWidget(self.tools.bar)
+        self.problem: QLabel = label("", "fault")
+        self.problem.setWordWrap(True)
+        self.problem.setAccessibleName("Why the servo is not simulated")
+        self.problem.setVisible(False)
+        self.body.addWidget(self.problem)
+        self.body.addWidget(self.plots, 1)
+        self.body.addWidget(self._build_loss())
+        self.form.changed.connect(self._changed)
+        self.form.source_changed.connect(self._refresh)
+        self.fitting.changed.connect(self._refresh)
+        self.fitting.progressed.connect(self._progress)
+        controller.angle_unit_changed.connect(self._unit_changed)
+        self._refresh()
+
+    # Building.
+
+    def _build_loss(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(label("WHAT A FITTED NODE LOSES", "heading"))
+        self.bar = describe(QProgressBar(), "Progress of the fit", "How much of the fit and the comparison is done")
+        self.bar.setRange(0, STEPS)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(120)
+        self.status = ElidedLabel()
+        self.status.setProperty("role", "muted")
+        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status.setAccessibleName("State of the fit")
+        row.addWidget(self.bar)
+        row.addWidget(self.status, 1)
+        column.addLayout(row)
+        self.loss = TextTable(())
+        self.table: QTableView = plain_table(
+            "Errors of the node and of models", "Errors of the fitted node and of friction models on the same runs"
+        )
+        self.table.setModel(self.loss)
+        self.table.setFixedHeight(TABLE_HEIGHT)
+        self.table.horizontalHeader().setStretchLastSection(False)
+        column.addWidget(self.table)
+        self.numbers = ElidedLabel()
+        self.numbers.setAccessibleName("Fields of the fitted node")
+        column.addWidget(self.numbers)
+        return holder
+
+    def _build_buttons(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.fit_button: QPushButton = button("Fit", "", self.fit_node, "primary")
+        self.stop_button: QPushButton = button("Stop", "End the fit; nothing of it is kept", self.fitting.stop)
+        row.addWidget(self.fit_button, 1)
+        row.addWidget(self.stop_button, 1)
+        self.take_button: QPushButton = button(
+            "Try the fitted node", "Put the fitted node's fields into the knobs above", self.take_node
+        )
+        self.buttons_column.addLayout(row)
+        self.buttons_column.addWidget(self.take_button)
+
+    # What a person asks for.
+
+    def entered(self) -> None:
+        """Simulate what was not simulated while the tab was out of sight."""
+        if self._stale:
+            self.simulate()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        for part in (self.plots, self.tools, self.loss):
+            part.set_theme(theme)
+
+    def simulate(self) -> None:
+        """Show what the knobs say."""
+        self._stale = False
+        try:
+            shown = simulated(self.form.scene())
+        except ServoBenchError as error:
+            self.problem.setText(str(error))
+            self.problem.setVisible(True)
+            return
+        self.problem.setVisible(False)
+        self.plots.show_motion(shown)
+
+    def fit_node(self) -> None:
+        """Fit a node to what is chosen and compare."""
+        if self.fitting.active:
+            return
+        try:
+            job = self.form.job()
+        except ServoBenchError as error:
+            self._controller.message.emit("error", str(error))
+            return
+        self.fitting.start(job)
+
+    def take_node(self) -> None:
+        """Put the fitted node's fields into the knobs."""
+        if self.fitting.view is not None:
+            self.form.show_node(self.fitting.view.node)
+
+    def export_table(self) -> None:
+        """Ask where to, and write the errors as CSV."""
+        view = self.fitting.view
+        if view is None:
+            return
+        path: Path | None = ask_plot_file(self.window(), "webots_servo_errors.csv", TABLE_FILTERS)
+        if path is not None:
+            self._controller.save_plot(PlotContents(f"Webots Servo, {view.title}", (table_panel(view),)), path)
+
+    def actions_offered(self) -> list[ActionSpec]:
+        """What a person can ask of the Webots servo."""
+        return [
+            ActionSpec(
+                "&Fit a Webots Servo and compare it",
+                self.fit_node,
+                tip="What the closest node loses against M1 to M6",
+                enabled=self.fit_button.isEnabled,
+            ),
+            ActionSpec("Try the fitted Webots &node", self.take_node, enabled=self.take_button.isEnabled),
+            ActionSpec(
+                "Export the Webots Servo's &errors…", self.export_table, enabled=lambda: self.fitting.view is not None
+            ),
+        ]
+
+    # What happens.
+
+    def _changed(self) -> None:
+        self._stale = True
+        if self.isVisible():
+            self._pending.start()
+
+    def _unit_changed(self) -> None:
+        self.form.set_unit(self._controller.angle_unit)
+        self.plots.set_unit(self._controller.angle_unit)
+
+    def _refresh(self) -> None:
+        fitting, view = self.fitting, self.fitting.view
+        self.form.source.setEnabled(not fitting.active)
+        self.fit_button.setEnabled(not fitting.active)
+        self.fit_button.setToolTip(
+            "Not possible: it is running"
+            if fitting.active
+            else f"Fit a node to {self.form.source.currentText()} and hold it against M1 to M6"
+        )
+        self.stop_button.setEnabled(fitting.active)
+        self.take_button.setEnabled(view is not None)
+        self.table_action.setEnabled(view is not None)
+        for part in (self.table, self.numbers):
+            part.setVisible(view is not None)
+        if view is not None:
+            self.loss.show(loss_rows(view), loss_columns(view))
+            self.table.resizeColumnsToContents()
+            self.numbers.setText(numbers_text(view))
+        self._progress()
+
+    def _progress(self) -> None:
+        fitting = self.fitting
+        self.bar.setVisible(fitting.active)
+        self.bar.setValue(0 if fitting.latest is None else round(STEPS * fitting.latest.done))
+        text = INVITATION
+        if fitting.active:
+            text = "Starting…" if fitting.latest is None else fitting.latest.text
+        elif fitting.problem:
+            text = f"{fitting.problem[:1].upper()}{fitting.problem[1:]}"
+        elif fitting.view is not None:
+            text = f"Fitted to the {fitting.view.title}; controlP at gain {fitting.view.kp:g}"
+        self.status.setText(text)
+        restyle(self.status, "role", "fault" if fitting.problem and not fitting.active else "muted")
+
+
+def loss_columns(view: LossView) -> tuple[Column, ...]:
+    """What is measured, and one column a model, the node first."""
+    return (
+        Column("Error", "Of the angle, on the same runs"),
+        *(Column(model.name, f"{model.name}, on the same runs as the node", True) for model in view.models),
+    )
+
+
+def loss_rows(view: LossView) -> list[list[Cell | str]]:
+    """One row of MEASURES over all models."""
+    errors = (
+        [milliradians(model.train_mae) for model in view.models],
+        [milliradians(model.validation_mae) for model in view.models],
+        [fixed(1e3 * model.lost, 1) if model.friction else "" for model in view.models],
+    )
+    return [
+        [Cell(title, tip), *(Cell(text, bold=place == 0) for place, text in enumerate(texts))]
+        for (title, tip), texts in zip(MEASURES, errors, strict=True)
+    ]
+
+
+def numbers_text(view: LossView) -> str:
+    """Each field with its 95 % interval and remark, in one line."""
+    return "95 %:  " + ",  ".join(
+        f"{number.name} {significant(number.value, 3)} {number.unit} ({_within(number)})" for number in view.numbers
+    )
+
+
+def table_panel(view: LossView) -> TablePanel:
+    """The errors as numbers [mrad]; empty where nothing was held out."""
+    return TablePanel(
+        ("Model", "Fitted runs [mrad]", "Held out [mrad]", "Node loses [mrad]"),
+        tuple(
+            (
+                model.name,
+                1e3 * model.train_mae,
+                "" if model.validation_mae is None else 1e3 * model.validation_mae,
+                1e3 * model.lost,
+            )
+            for model in view.models
+        ),
+    )
+
+
+def _within(number: LossNumber) -> str:
+    low, high = number.interval
+    ends = [] if math.isinf(high) else [f"{significant(low, 3)} … {significant(high, 3)}"]
+    return "; ".join([*ends, *([number.remark] if number.remark else [])])

@@ -1,0 +1,349 @@
+"""Setting up the bench: presets, undo, the difference before it is written, angles of servo and bench."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import QUndoStack
+
+from bench_gui.connect.bench.form import BenchForm
+from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
+from bench_gui.connect.bench.setup import BenchSetup, Gains
+from bench_gui.connect.servo.draft import Draft, entries_of
+from bench_gui.shell.tasks import BENCH
+from core.catalogue import load_servo
+from core.errors import InputError
+from core.trajectories import make_trajectory
+from drivers.limits import Limits
+from drivers.servo import ServoState
+
+FIRST_SEEN = BENCH
+
+MX106 = load_servo("mx106")
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    return tmp_path
+
+
+def at_once(save):
+    save()
+
+
+# The difference.
+
+
+def draft(**edits):
+    setup = BenchSetup(MX106)
+    return Draft(spec=MX106, settings=setup.settings, limits=Limits.for_spec(MX106), edits=edits)
+
+
+def entry(name, spec=MX106):
+    return next(e for e in entries_of(spec, Limits.for_spec(spec)) if e.name == name)
+
+
+def test_the_servos_own_value_is_no_edit(qapp):
+    edited = draft().edited(entry("kp"), 8.0)
+    assert edited.edits == {"kp": 8.0}
+    assert edited.edited(entry("kp"), 16.0).edits == {}
+
+
+def test_what_is_written_is_what_was_edited_and_nothing_else(qapp):
+    base = draft()
+    settings, limits = base.edited(entry("kp"), 8.0).edited(entry("current"), 3.0).wanted()
+    assert settings == replace(base.settings, kp=8.0)
+    assert limits == replace(base.limits, current=3.0)
+
+
+def test_limits_that_contradict_each_other_are_refused(qapp):
+    wrong = draft().edited(entry("lowest_position"), 1.0).edited(entry("highest_position"), 0.5)
+    assert "lowest angle" in wrong.problem()
+    with pytest.raises(InputError):
+        wrong.wanted()
+
+
+def test_edits_outlive_a_run_that_wrote_other_gains(qapp):
+    wanted = draft().edited(entry("kp"), 8.0).edited(entry("current"), 3.0)
+    after = wanted.based_on(replace(wanted.settings, kp=32.0), wanted.settings, wanted.limits)
+    assert (after.now(entry("kp")), after.value(entry("kp"))) == (32.0, 8.0)
+    written = wanted.based_on(replace(wanted.settings, kp=8.0), wanted.settings, replace(wanted.limits, current=3.0))
+    assert written.edits == {}
+
+
+def test_gains_a_servo_does_not_tell_are_unknown(qapp):
+    base = draft()
+    silent = base.based_on(None, base.settings, base.limits)
+    assert math.isnan(silent.now(entry("kp")))
+    assert silent.value(entry("kp")) == 16.0
+    assert silent.now(entry("current")) == base.limits.current
+
+
+def test_only_gains_the_law_has_are_offered():
+    names = {servo: {e.name for e in entries_of(load_servo(servo), Limits())} for servo in ("mx106", "erob80_100")}
+    assert {"kp", "ki", "kd"} <= names["mx106"]
+    assert "damping" not in names["mx106"]
+    assert {"kp", "damping"} <= names["erob80_100"]
+    assert not {"ki", "kd"} & names["erob80_100"]
+    # A limit that is infinite is none; there is nothing to show.
+    assert "torque" not in names["mx106"]
+
+
+# The bench.
+
+
+@given(
+    st.floats(-3, 3),
+    st.floats(-0.5, 0.5),
+    st.sampled_from([1, -1]),
+)
+def test_angles_of_bench_and_servo_are_each_others_inverse(angle, offset, direction):
+    setup = BenchSetup(MX106)
+    setup.set_bench(angle_offset=offset)
+    setup.edit_direction(direction)
+    assert setup.servo_angle(setup.bench_angle(angle)) == pytest.approx(angle)
+    # At the bench's 0 gravity has no torque, whichever way the servo counts.
+    assert setup.bench.external_torque(setup.servo_angle(0.0)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_direction_is_noted_with_the_run_and_changes_nothing_else(qapp):
+    setup = BenchSetup(MX106)
+    before = setup.header(make_trajectory("sin_sin"), "simulated:mx106")
+    setup.edit_direction(-1)
+    after = setup.header(make_trajectory("sin_sin"), "simulated:mx106")
+    assert (before.bench, before.settings) == (after.bench, after.settings)
+    assert before.provenance["positive_direction"] == "counter-clockwise"
+    assert after.provenance["positive_direction"] == "clockwise"
+    with pytest.raises(InputError):
+        setup.edit_direction(0)
+
+
+def test_gains_of_the_setup_are_those_of_the_run(qapp):
+    setup = BenchSetup(MX106)
+    setup.set_gains(Gains(8.0, ki=1.0, kd=2.0))
+    settings = setup.header(make_trajectory("sin_sin"), "simulated:mx106").settings
+    assert (settings.kp, settings.ki, settings.kd, settings.damping) == (8.0, 1.0, 2.0, None)
+
+
+def test_another_servo_leaves_what_a_person_entered(qapp):
+    setup = BenchSetup(MX106)
+    setup.edit_bench("load", mass=0.2)
+    setup.edit_bench("mounting error", angle_offset=0.03)
+    setup.edit_direction(-1)
+    before = setup.bench
+    setup.suit(load_servo("xl330"))
+    assert (setup.bench, setup.direction) == (before, -1)
+    assert setup.kp == 400.0
+    setup.edit_typical_load()
+    assert (setup.bench.mass, setup.bench.length) == (BenchSetup(load_servo("xl330")).bench.mass, 0.1)
+    assert setup.bench.angle_offset == 0.03
+
+
+def test_another_servo_brings_its_typical_load_where_nobody_entered_one(qapp):
+    setup = BenchSetup(MX106)
+    setup.suit(load_servo("xl330"))
+    assert setup.bench == BenchSetup(load_servo("xl330")).bench != BenchSetup(MX106).bench
+
+
+def test_undoing_a_gain_does_not_reach_another_servo(qapp):
+    undo = QUndoStack()
+    setup = BenchSetup(MX106, undo)
+    setup.edit_kp(8.0)
+    setup.suit(load_servo("xl330"))
+    undo.undo()
+    assert setup.kp == 400.0
+
+
+def test_edits_of_the_form_can_be_undone_one_by_one(person):
+    person.window.show_task(BENCH)
+    form, controller = person.window.bench.form, person.controller
+    before = controller.setup.now
+    form.fields["mass"].setValue(0.75)
+    form.fields["length"].setValue(0.2)
+    form.offset.setValue(0.02)
+    assert (controller.setup.bench.mass, controller.setup.bench.length) == (0.75, 0.2)
+    assert controller.setup.bench.angle_offset == 0.02
+    for _ in range(3):
+        controller.undo.undo()
+    assert controller.setup.now == before
+    assert form.fields["mass"].value() == pytest.approx(before.bench.mass)
+    assert not controller.undo.canUndo()
+
+
+def test_a_measured_load_begins_with_that_of_the_mass_on_a_rod(person):
+    person.window.show_task(BENCH)
+    form, setup = person.window.bench.form, person.controller.setup
+    setup.set_bench(mass=1.0, length=0.15, arm_mass=0.12)
+    inertia, torque = setup.bench.inertia, setup.bench.gravity_torque
+    form.measured.click()
+    assert not form.fields["mass"].isVisibleTo(person.window.bench.inspector)
+    assert form.fields["measured_inertia"].value() == pytest.approx(inertia, abs=1e-6)
+    form.fields["measured_inertia"].setValue(0.03)
+    assert (setup.bench.inertia, setup.bench.gravity_torque) == (0.03, torque)
+    # The page that records shows the same.
+    (other,) = person.window.record.inspector.findChildren(BenchForm)
+    assert other.fields["measured_inertia"].value() == 0.03
+    form.point_mass.click()
+    assert setup.bench.inertia == inertia
+
+
+def test_the_drawing_follows_the_bench(person):
+    person.window.show_task(BENCH)
+    person.until(person.window.bench.pendulum.isVisible)
+    setup, pendulum = person.controller.setup, person.window.bench.pendulum
+    lengths = []
+    for length in (0.05, 0.1, 0.2, 0.5):
+        setup.set_bench(length=length)
+        lengths.append(pendulum.geometry_of_rod()[1])
+    assert lengths == sorted(lengths)
+    assert lengths[0] < 0.8 * lengths[-1]
+
+
+def test_the_drawing_is_the_bench_seen_from_where_one_stands(person):
+    """Mounted 0.2 rad off, the servo reads −0.2 hanging down and the drawing hangs; clockwise is mirrored."""
+    person.window.show_task(BENCH)
+    person.click(person.window.bench.connect_button)
+    person.until(lambda: person.state is ServoState.READY)
+    drawn = []
+    pendulum = person.window.bench.pendulum
+    pendulum.show_angle = lambda angle, unit, colour: drawn.append(angle)
+    person.controller.setup.set_bench(angle_offset=0.2)
+    person.until(lambda: bool(drawn) and drawn[-1] == pytest.approx(0.2, abs=0.01))
+    person.controller.setup.edit_direction(-1)
+    person.until(lambda: drawn[-1] == pytest.approx(-0.2, abs=0.01))
+
+
+# Presets.
+
+
+def test_the_papers_loads_are_there_for_every_servo():
+    names = [preset.name for preset in paper_presets(MX106)]
+    assert names[:2] == ["Paper, Dynamixel: 0.5 kg at 0.1 m", "Paper, Dynamixel: 1 kg at 0.1 m"]
+    assert len(names) == 9
+    erob = paper_presets(load_servo("erob80_100"))
+    assert [preset.bench["mass"] for preset in erob] == [3.1, 8.2, 12.7, 14.6, 19.6]
+    assert {preset.bench["length"] for preset in erob} == {0.5}
+    small = load_servo("xl330")
+    assert all(9.81 * p.bench["mass"] * p.bench["length"] < small.stall_torque for p in paper_presets(small))
+
+
+def test_a_preset_says_nothing_of_how_the_servo_is_mounted_unless_it_was_saved(qapp):
+    setup = BenchSetup(MX106)
+    setup.set_bench(angle_offset=0.1, measured_inertia=0.5, measured_gravity_torque=1.0)
+    paper = paper_presets(MX106)[0].applied(setup.now, "mx106")
+    assert paper.bench.angle_offset == 0.1
+    assert paper.bench.inertia == pytest.approx(0.5 * 0.1**2)
+    setup.set_gains(Gains(4.0))
+    setup.edit_direction(-1)
+    own = Preset.of("mine", setup)
+    fresh = BenchSetup(MX106)
+    assert own.applied(fresh.now, "mx106") == setup.now
+    assert own.applied(fresh.now, "mx64").gains == fresh.gains
+
+
+def test_presets_outlive_the_program(home, qapp):
+    setup = BenchSetup(MX106)
+    setup.set_bench(mass=0.321, angle_offset=-0.01)
+    presets = Presets(QUndoStack(), at_once)
+    presets.load()
+    presets.save(Preset.of("  lab   bench ", setup))
+    again = Presets(QUndoStack(), at_once)
+    again.load()
+    assert list(again.own) == ["lab bench"]
+    assert again.own["lab bench"].applied(BenchSetup(MX106).now, "mx106") == setup.now
+
+
+def test_every_change_of_the_presets_can_be_undone(home, qapp):
+    undo = QUndoStack()
+    presets = Presets(undo, at_once)
+    presets.load()
+    presets.save(Preset(name="a", bench={"mass": 1.0}))
+    presets.save(Preset(name="b", bench={"mass": 2.0}))
+    presets.rename("a", "c")
+    presets.delete("b")
+    assert list(presets.own) == ["c"]
+    with pytest.raises(InputError, match="needs a name"):
+        presets.rename("c", "  ")
+    for expected in (["b", "c"], ["a", "b"], ["a"], []):
+        undo.undo()
+        assert list(presets.own) == expected
+        kept = [entry["name"] for entry in json.loads((home / NAME).read_text())["benches"]]
+        assert kept == expected
+
+
+def test_a_name_that_is_taken_is_refused(home, qapp):
+    presets = Presets(QUndoStack(), at_once)
+    presets.load()
+    for name in "ab":
+        presets.save(Preset(name=name))
+    with pytest.raises(InputError, match="already"):
+        presets.rename("a", "b")
+
+
+HEAD = b'{"format": "servobench-benches", "version": 1, "benches": '
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"{",
+        b"[]",
+        b"\xff\xfe",
+        b'{"format": "servobench-benches", "version": 99, "benches": []}',
+        HEAD + b'[{"name": "x", "bench": {"mass": "heavy"}}]}',
+        HEAD + b'[{"name": "x", "bench": {"mass": NaN}}]}',
+        HEAD + b'[{"name": "x", "bench": {"colour": 1}}]}',
+        HEAD + b'[{"name": 1, "bench": {}}]}',
+        HEAD + b'[{"name": "x", "bench": {}, "direction": 2}]}',
+        HEAD + b'[{"name": "x", "bench": {}, "gains": {"kp": "a"}}]}',
+    ],
+)
+def test_a_damaged_file_is_put_aside_and_said(home, qapp, content):
+    (home / NAME).write_bytes(content)
+    presets = Presets(QUndoStack(), at_once)
+    said = []
+    presets.notice.connect(said.append)
+    presets.load()
+    assert presets.own == {}
+    assert len(said) == 1
+    (aside,) = home.glob("benches.damaged-*.json")
+    assert aside.read_bytes() == content
+    assert aside.name in said[0]
+    presets.save(Preset(name="new"))
+    assert json.loads((home / NAME).read_text())["benches"][0]["name"] == "new"
+
+
+def test_saving_choosing_renaming_and_deleting_in_the_window(person):
+    person.window.show_task(BENCH)
+    bar, setup = person.window.bench.presets, person.controller.setup
+    setup.set_bench(mass=0.44, length=0.12)
+    person.click(bar.save_button)
+    assert bar.dialog.name.text() == "Dynamixel MX-106, 0.44 kg at 0.12 m"
+    bar.dialog.name.setText("mine")
+    person.click(bar.dialog.accept_button)
+    assert bar.choice.currentText() == "mine"
+    person.window.bench.form.fields["mass"].setValue(0.5)
+    assert bar.choice.currentText() == "mine (changed)"
+    choose(bar, "Paper, Dynamixel: 1.5 kg at 0.2 m")
+    assert (setup.bench.mass, setup.bench.length) == (1.5, 0.2)
+    assert not bar.delete_button.isEnabled()
+    person.controller.undo.undo()
+    assert (setup.bench.mass, setup.bench.length) == (0.5, 0.12)
+    choose(bar, "mine")
+    assert setup.bench.mass == 0.44
+    person.click(bar.rename_button)
+    bar.dialog.name.setText("yours")
+    person.click(bar.dialog.accept_button)
+    assert (bar.choice.currentText(), list(person.controller.presets.own)) == ("yours", ["yours"])
+    person.click(bar.delete_button)
+    assert list(person.controller.presets.own) == []
+    person.until(lambda: not person.controller.background.busy)
+
+
+def choose(bar, name):
+    bar.choice.setCurrentIndex(bar.choice.findData(name))
+    bar.choice.activated.emit(bar.choice.currentIndex())

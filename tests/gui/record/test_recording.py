@@ -1,0 +1,386 @@
+"""Connecting and recording at the simulated servo: two clicks to data, and nothing but a stop away from rest."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QModelIndex, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
+
+from bench_gui.record.plots import STRIPS
+from bench_gui.session.runs.table import TRAJECTORY
+from core.trajectories import make_trajectory
+from core.units import DEGREES
+from drivers.recorder.run import Phase
+from drivers.servo import ServoState
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_asked(monkeypatch):
+    """Some tests end while a run is on."""
+    monkeypatch.setattr("bench_gui.main_window.may_close", lambda *_: True)
+
+
+def test_data_in_two_clicks(person):
+    person.connect()
+    person.click(person.window.record.run_button)
+    live = person.window.record.live
+    person.until(lambda: live.count >= 20)
+    assert person.state is ServoState.ENABLED
+    assert person.window.status_bar.state.text() == "MOVING"
+    drawn = person.window.record.plots.curves["position"]
+    person.until(lambda: len(drawn.getData()[0]) >= 20)
+
+
+def test_a_run_appears_in_the_list(person):
+    person.connect()
+    person.record()
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    run = person.controller.library.runs[0]
+    assert (run.trajectory, run.exit_status) == ("sin_time_square", "success")
+    assert 2 <= run.samples <= 120, "a recorder that is held up skips cycles"
+    table = person.window.session.model
+    assert table.rowCount() == 1
+    assert table.data(table.index(0, TRAJECTORY)) == "sin_time_square"
+    person.until(lambda: person.state is ServoState.READY)
+
+
+def test_samples_that_arrive_after_the_end_are_drawn(person):
+    """A process that is held up sends its last ones when the window knows already how the run ended."""
+    rows = []
+    person.controller.servo.rows.connect(lambda new: rows.extend(new[new["phase"] == Phase.RUN].copy()))
+    person.connect()
+    person.record()
+    person.until(lambda: len(person.controller.library.runs) == 1 and not person.controller.queue.active)
+    late = np.array(rows[-1:])
+    late["time"] += 1.0
+    drawn = person.window.record.plots.curves["position"]
+    person.controller.servo.rows.emit(late)
+    person.until(lambda: drawn.getData()[0][-1] == late["time"][0])
+
+
+def test_abort_keeps_the_samples(person):
+    person.connect()
+    person.record(5.0)
+    person.until(lambda: person.window.record.live.count >= 40)
+    person.click(person.window.record.abort_button)
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    run = person.controller.library.runs[0]
+    assert run.exit_status == "abort"
+    assert run.samples >= 40
+    assert "ended early" in person.message
+
+
+def test_the_next_run_waits_until_this_one_is_over(person):
+    person.connect()
+    person.record(1.0)
+    assert not person.window.record.run_button.isEnabled()
+    person.controller.queue.record_paper_set()
+    assert "a run is on" in person.message.lower()
+
+
+def test_several_runs_follow_each_other(person):
+    person.connect()
+    person.controller.queue.record([make_trajectory(name, 0.3) for name in ("half_sine", "sin_sin")])
+    person.until(lambda: len(person.controller.library.runs) == 2 and not person.controller.queue.active)
+    assert [run.trajectory for run in person.controller.library.runs] == ["half_sine", "sin_sin"]
+
+
+def test_an_empty_task_records_the_four_trajectories_in_one_click(person):
+    from bench_gui.shell.tasks import IDENTIFY
+
+    person.window.show_task(IDENTIFY)
+    offered = [b for b in person.window.identify.findChildren(QPushButton) if b.text().startswith("Record four")]
+    person.click(offered[0])
+    person.until(lambda: person.window.record.live.count > 10)
+    assert person.controller.queue.place == (1, 4)
+    assert person.window.record.isVisible()
+    person.click(person.window.status_bar.stop_button)
+    person.until(lambda: not person.controller.servo.busy)
+
+
+def test_runs_of_another_servo_go_into_a_session_of_their_own(person, session):
+    person.open(session)
+    person.controller.choose_servo("simulated:xl330")
+    person.connect()
+    person.record(0.3)
+    person.until(lambda: [run.servo for run in person.controller.library.runs] == ["xl330"])
+    assert person.controller.library.path != session
+
+
+def test_escape_releases_the_servo_whatever_has_the_focus(person):
+    person.controller.servo.stop_lock = 0.0  # five stops in a row, each with a new run
+    person.connect()
+    window = person.window
+    ways = {"window": window, "field": window.record.form.field("duration"), "dialog": QDialog, "message": QMessageBox}
+    for where in (*ways, "menu"):
+        person.record(20.0)
+        person.until(lambda: person.state is ServoState.ENABLED and window.record.live.count > 10)
+        if where == "menu":
+            menu = window.menuBar().actions()[0].menu()
+            QTimer.singleShot(50, lambda: press(person, QApplication.activePopupWidget()))
+            menu.exec(window.mapToGlobal(window.rect().center()))
+        elif where in ("dialog", "message"):
+            QTimer.singleShot(50, lambda: press(person, QApplication.activeModalWidget()))
+            ways[where](window).exec()
+        else:
+            press(person, ways[where])
+        person.until(lambda: person.state is ServoState.FAULT and not person.controller.servo.busy)
+        person.until(lambda: person.controller.servo.stop_latency is not None)
+        assert "emergency stop" in window.status_bar.fault.text()
+        assert not window.record.run_button.isEnabled()
+        person.click(window.status_bar.acknowledge_button)
+        person.until(lambda: person.state is ServoState.READY)
+        assert not window.status_bar.acknowledge_button.isVisible()
+
+
+def press(person, target):
+    person.qtbot.keyClick(target, Qt.Key.Key_Escape)
+
+
+def test_an_emergency_stop_holds_the_runs_that_wait_until_a_person_starts_them(person):
+    person.controller.servo.stop_lock = 0.0
+    person.connect()
+    queue = person.controller.queue
+    queue.record([make_trajectory("half_sine", 60.0), make_trajectory("sin_sin", 0.3)])
+    person.until(lambda: person.window.record.live.count > 10)
+    person.click(person.window.status_bar.stop_button)
+    person.until(lambda: person.state is ServoState.FAULT and not queue.active)
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    assert person.controller.library.runs[0].exit_status == "abort"
+    assert [run.trajectory.name for run in queue.waiting] == ["sin_sin"]
+    assert queue.paused
+    # Acknowledging is not starting.
+    person.click(person.window.status_bar.acknowledge_button)
+    person.until(lambda: person.state is ServoState.READY)
+    assert queue.paused
+    assert not queue.active
+    person.click(person.window.record.queue.go_button)
+    person.until(lambda: len(person.controller.library.runs) == 2)
+    assert person.controller.library.runs[1].exit_status == "success"
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_window_that_hangs_loses_the_servo(person):
+    ended = []
+    person.controller.queue.ended.connect(ended.append)
+    person.connect()
+    person.record(20.0)
+    person.hang()
+    person.until(lambda: bool(ended))
+    assert ended[0].exit_status == "fail"
+    assert "no sign of life" in ended[0].reason
+    person.until(lambda: person.state is ServoState.FAULT)
+    person.until(lambda: len(person.controller.library.runs) == 1)
+    assert "no sign of life" in person.controller.library.runs[-1].reason
+
+
+def test_a_trajectory_beyond_the_limits_cannot_be_run(person):
+    from dataclasses import replace
+
+    person.connect()
+    recorder = person.controller.servo.recorder
+    recorder.limits = replace(recorder.limits, highest_position=0.5)
+    person.window.record.form.field("amplitude").setValue(0.9)
+    assert not person.window.record.run_button.isEnabled()
+    assert "limits" in person.window.record.run_button.toolTip()
+    person.window.record.form.field("amplitude").setValue(0.4)
+    assert person.window.record.run_button.isEnabled()
+
+
+def test_disconnecting_gives_the_servo_up(person):
+    person.connect()
+    person.click(person.window.status_bar.connect_button)
+    assert person.state is ServoState.DISCONNECTED
+    assert person.window.status_bar.state.text() == "NOT CONNECTED"
+    person.connect()
+
+
+def add(person, name, duration=0.3):
+    """Choose a trajectory and add it to the queue."""
+    form = person.window.record.form
+    form.choice.setCurrentIndex(form.choice.findData(name))
+    form.field("duration").setValue(duration)
+    person.click(person.window.record.add_button)
+
+
+def waiting(person):
+    return [run.trajectory.name for run in person.controller.queue.waiting]
+
+
+def test_what_is_added_waits_for_start(person):
+    person.connect()
+    add(person, "half_sine")
+    add(person, "sin_sin")
+    queue, panel = person.controller.queue, person.window.record.queue
+    assert waiting(person) == ["half_sine", "sin_sin"]
+    assert not queue.active
+    assert "2 runs waiting" in panel.reason.text()
+    assert panel.go_button.text() == "Start"
+    person.click(panel.go_button)
+    person.until(lambda: len(person.controller.library.runs) == 2)
+    person.until(lambda: not queue.active)
+    assert not queue.waiting
+    assert not queue.paused
+
+
+def test_the_queue_is_reordered_by_keys_buttons_and_dragging(person):
+    person.connect()
+    for name in ("half_sine", "sin_sin", "steps"):
+        add(person, name)
+    panel = person.window.record.queue
+    panel.list.setCurrentRow(2)
+    person.qtbot.keyClick(panel.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    assert waiting(person) == ["half_sine", "steps", "sin_sin"]
+    assert panel.list.currentRow() == 1
+    panel.up_button.click()
+    assert waiting(person) == ["steps", "half_sine", "sin_sin"]
+    panel.down_button.click()
+    assert waiting(person) == ["half_sine", "steps", "sin_sin"]
+    # What dropping a row does to the list.
+    assert panel.list.model().moveRow(QModelIndex(), 2, QModelIndex(), 0)
+    assert waiting(person) == ["sin_sin", "half_sine", "steps"]
+    panel.list.setCurrentRow(0)
+    person.qtbot.keyClick(panel.list, Qt.Key.Key_Delete)
+    assert waiting(person) == ["half_sine", "steps"]
+    panel.clear_button.click()
+    assert waiting(person) == []
+
+
+def test_a_paused_queue_lets_the_run_that_is_on_end(person):
+    person.connect()
+    add(person, "half_sine", 0.6)
+    add(person, "sin_sin")
+    queue, panel = person.controller.queue, person.window.record.queue
+    person.click(panel.go_button)
+    person.until(lambda: person.window.record.live.count > 10)
+    person.click(panel.go_button)
+    person.until(lambda: not queue.active)
+    person.until(lambda: [run.exit_status for run in person.controller.library.runs] == ["success"])
+    assert waiting(person) == ["sin_sin"]
+    assert "Paused" in panel.reason.text()
+
+
+def test_run_goes_before_what_waits_and_leaves_it_waiting(person):
+    person.connect()
+    add(person, "sin_sin")
+    form = person.window.record.form
+    form.choice.setCurrentIndex(form.choice.findData("half_sine"))
+    person.record(0.3)
+    person.until(lambda: [run.trajectory for run in person.controller.library.runs] == ["half_sine"])
+    person.until(lambda: not person.controller.queue.active)
+    assert waiting(person) == ["sin_sin"]
+    assert person.controller.queue.paused
+
+
+def test_a_run_keeps_the_bench_it_was_added_with(person):
+    person.connect()
+    setup = person.controller.setup
+    setup.set_kp(8.0)
+    add(person, "half_sine")
+    setup.set_kp(32.0)
+    setup.set_bench(mass=0.7)
+    add(person, "half_sine")
+    person.controller.queue.resume()
+    person.until(lambda: len(person.controller.library.runs) == 2)
+    first, second = person.controller.library.runs
+    assert (first.kp, second.kp) == (8.0, 32.0)
+    assert (first.mass, second.mass) == (1.71, 0.7)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
+    person.connect()
+    queue = person.controller.queue
+    queue.record([make_trajectory("half_sine", 20.0), make_trajectory("sin_sin", 0.3)])
+    person.hang()
+    person.until(lambda: queue.paused and not queue.active)
+    # Nothing was wrong with it but a computer that was too busy: it can be made again.
+    assert waiting(person) == ["half_sine", "sin_sin"]
+    assert queue.place == (1, 2)
+    person.until(
+        lambda: "computer was busy: the program gave no sign of life" in person.window.record.queue.reason.text()
+    )
+
+
+def test_a_countdown_can_be_called_off(person, monkeypatch):
+    # It goes on by the queue's clock, which stands still here.
+    monkeypatch.setattr("bench_gui.record.queue.time", SimpleNamespace(monotonic=lambda: 0.0))
+    person.connect()
+    record, queue = person.window.record, person.controller.queue
+    assert record.countdown.value() == 0.0
+    record.countdown.setValue(10.0)
+    add(person, "sin_sin")
+    person.click(record.run_button)
+    person.until(lambda: record.count.isVisible())
+    assert person.state is ServoState.READY
+    assert "10" in record.count.text()
+    person.click(record.abort_button)
+    assert not record.count.isVisible()
+    assert not queue.active
+    # The other one waits, as after any abort.
+    assert waiting(person) == ["sin_sin"]
+    person.click(record.queue.go_button)
+    person.until(lambda: record.count.isVisible())
+    press(person, person.window)
+    assert not queue.active
+    assert waiting(person) == ["sin_sin"]
+    assert not person.controller.servo.busy
+    assert person.controller.library.runs == []
+
+
+def test_a_real_servo_is_counted_down_unless_told_otherwise(person, monkeypatch):
+    queue = person.controller.queue
+    assert queue.countdown == 0.0
+    monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
+    assert queue.countdown == 3.0
+    person.connect()
+    assert person.window.record.countdown.value() == 3.0
+    person.window.record.countdown.setValue(5.0)
+    assert person.controller.settings.countdown == 5.0
+
+
+def test_edits_of_the_trajectory_can_be_undone(person):
+    form, undo = person.window.record.form, person.controller.undo
+    form.field("amplitude").setValue(0.7)
+    form.field("amplitude").setValue(0.8)
+    form.choice.setCurrentIndex(form.choice.findData("steps"))
+    assert form.trajectory().name == "steps"
+    undo.undo()
+    assert form.trajectory().parameters.numbers()["amplitude"] == 0.8
+    assert form.choice.currentData() == "sin_time_square"
+    assert form.field("amplitude").value() == 0.8
+    # The two numbers are one step: they followed each other closely.
+    undo.undo()
+    assert form.trajectory().parameters.numbers()["amplitude"] == 1.0
+    undo.redo()
+    assert form.field("amplitude").value() == 0.8
+
+
+def test_degrees_change_what_is_shown_and_nothing_else(person):
+    form = person.window.record.form
+    form.field("amplitude").setValue(0.5)
+    before = form.trajectory().parameters.numbers()
+    person.controller.set_angle_unit(DEGREES)
+    assert form.field("amplitude").text() == "28.65 °"
+    assert "°" in form.facts.text()
+    assert form.trajectory().parameters.numbers() == before
+    form.field("amplitude").setValue(45.0)
+    assert form.trajectory().parameters.numbers()["amplitude"] == pytest.approx(math.pi / 4)
+
+
+def test_channels_are_pinned_below_the_position(person):
+    person.connect()
+    plots = person.window.record.plots
+    assert plots.pinned == ("velocity", "current")
+    for name in ("supply_voltage", "temperature"):
+        plots.pins.menu().actions()[list(STRIPS).index(name)].trigger()
+    assert plots.pinned == ("velocity", "current", "supply_voltage", "temperature")
+    person.record(1.0)
+    person.until(lambda: len(plots.curves["temperature"].getData()[0]) > 20)
+    supply = plots.curves["supply_voltage"].getData()[1]
+    assert 14.0 < supply.min() <= supply.max() < 16.0
+    visible = [chart for chart in plots.charts if chart.isVisible()]
+    assert [chart.left for chart in visible[-2:]] == [("Supply", "V"), ("Temperature", "°C")]
+    assert visible[-1].bottom[0].startswith("Time")

@@ -1,0 +1,84 @@
+"""A table of another program is asked about: the guess is shown, what is missing is said, the answer is kept."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QUrl
+
+from bench_gui.session.dialogs.table_dialog import TableDialog
+from bench_gui.shell.tasks import BENCH
+
+FIRST_SEEN = BENCH
+
+TIME = 0.01 * np.arange(200)
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "sin_sin_kp400.csv"
+    rows = [f"{1000 * t:g},{40 * np.sin(2 * t):.4f},{38 * np.sin(2 * t):.4f},7" for t in TIME]
+    path.write_text("\n".join(["t_ms,goal,angle,x", *rows]) + "\n")
+    return path
+
+
+def dropped(person, path):
+    """The dialog that appears when a file is dropped."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path))])
+    person.window.session.take(mime)
+    questions = person.window.session.questions
+    person.until(lambda: questions.dialog is not None)
+    assert isinstance(questions.dialog, TableDialog)
+    return questions.dialog
+
+
+def chosen(dialog):
+    return {
+        channel: (box.currentData(), dialog.units[channel].currentData())
+        for channel, box in dialog.columns.items()
+        if box.currentData()
+    }
+
+
+def test_a_table_is_imported_once_it_is_understood(person, table):
+    dialog = dropped(person, table)
+    assert chosen(dialog) == {"time": ("t_ms", "ms"), "goal_position": ("goal", "deg"), "position": ("angle", "deg")}
+    assert not dialog.import_button.isEnabled()
+    assert dialog.reason.text() == "Missing: servo, mass, length, kp"
+    dialog.servo.setCurrentIndex(dialog.servo.findData("xl330"))
+    dialog.facts["mass"].setValue(0.3)
+    dialog.facts["length"].setValue(0.1)
+    assert dialog.reason.text() == "Missing: kp"
+    dialog.pattern.setText("{trajectory}_m{kp}")
+    assert "does not fit" in dialog.reason.text()
+    dialog.pattern.setText("{trajectory}_kp{kp}")
+    current = dialog.columns["current"]
+    current.setCurrentIndex(current.findData("x"))
+    dialog.units["current"].setCurrentIndex(dialog.units["current"].findData("mA"))
+    dialog.columns["time"].setCurrentIndex(0)
+    assert dialog.reason.text() == "Choose the column of time"
+    dialog.columns["time"].setCurrentIndex(dialog.columns["time"].findData("t_ms"))
+    assert dialog.import_button.isEnabled()
+    dialog.import_button.click()
+    library = person.controller.library
+    person.until(lambda: len(library.runs) == 1)
+    [run] = library.runs
+    assert (run.trajectory, run.kp, run.mass, run.servo) == ("sin_sin", 400.0, 0.3, "xl330")
+    [recording] = library.session.load_all()
+    np.testing.assert_allclose(recording.channels["current"], 7e-3)
+
+    other = table.with_name("other.csv")
+    other.write_text(table.read_text())
+    again = dropped(person, other)
+    assert chosen(again)["current"] == ("x", "mA")
+    assert again.servo.currentData() == "xl330"
+    again.close()
+
+
+def test_a_table_that_cannot_be_is_refused_and_nothing_is_imported(person, table):
+    dialog = dropped(person, table)
+    dialog.servo.setCurrentIndex(dialog.servo.findData("xl330"))
+    for name, value in {"mass": 5.0, "length": 0.1, "kp": 400.0}.items():
+        dialog.facts[name].setValue(value)
+    dialog.import_button.click()
+    person.until(lambda: "more than the 0.52 N·m of a stalled xl330" in person.message)
+    assert not person.controller.library.runs

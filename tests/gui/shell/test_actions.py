@@ -1,0 +1,367 @@
+"""Every action of the window does what its text says, and is offered when it can be done. No servo is driven."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtWidgets import QApplication
+
+from bench_gui.compare.view import CompareView
+from bench_gui.connect.servo.card import ServoCard
+from bench_gui.connect.servo.link import ServoLink, ServoView
+from bench_gui.connect.view import BenchView
+from bench_gui.controller import Controller
+from bench_gui.export.view import ExportView
+from bench_gui.fleet.form import FleetForm
+from bench_gui.fleet.running import FleetRunning
+from bench_gui.fleet.view import FleetView
+from bench_gui.identify.certainty_panel import CertaintyPanel
+from bench_gui.identify.certifying import Certifying
+from bench_gui.identify.coverage_panel import CoveragePanel
+from bench_gui.identify.crossvalidating import CrossValidating
+from bench_gui.identify.crossvalidation_panel import CrossValidationPanel
+from bench_gui.identify.fitting import Fitting
+from bench_gui.identify.panels import Panels
+from bench_gui.identify.proposal_panel import ProposalPanel
+from bench_gui.identify.settings_form import SettingsForm
+from bench_gui.identify.view import IdentifyView
+from bench_gui.main_window import MainWindow
+from bench_gui.place.form import TorqueForm
+from bench_gui.place.placing import Placing
+from bench_gui.place.view import PlaceView
+from bench_gui.plots.export import PlotExport
+from bench_gui.record.planning import Planning
+from bench_gui.record.queue import RecordQueue
+from bench_gui.record.view import LIVE, PLAN, RecordView
+from bench_gui.session.dialogs.questions import Questions
+from bench_gui.session.library import Library
+from bench_gui.session.panel import SessionPanel
+from bench_gui.session.runs.table import NOTE
+from bench_gui.shell.docks import WorkArea
+from bench_gui.shell.menus import Menus
+from bench_gui.shell.tasks import TASKS
+from bench_gui.studies.arm.tab import ArmTab
+from bench_gui.studies.compliant.form import ComplianceForm
+from bench_gui.studies.compliant.tab import ComplianceTab
+from bench_gui.studies.learning.running import LearningRunning
+from bench_gui.studies.learning.tab import LearningTab
+from bench_gui.studies.stiction.form import StictionForm
+from bench_gui.studies.stiction.tab import StictionTab
+from bench_gui.studies.webots.tab import WebotsTab
+from bench_gui.theme import THEMES
+from core.units import ANGLE_UNITS
+from drivers.servo import ServoState
+from tests.gui.conftest import dispose
+
+QUIT = MainWindow, "close"
+DONE = {
+    "File": {
+        "New session…": (SessionPanel, "ask_new"),
+        "Open session…": (SessionPanel, "ask_open"),
+        "Import recordings…": (SessionPanel, "ask_import"),
+        "Open the example": (Library, "open_example"),
+        "Open model file…": (CompareView, "ask_model"),
+        "Quit": QUIT,
+    },
+    "Edit": {"Find a command…": (MainWindow, "show_palette")},
+    "Bench": {
+        "Connect": (ServoLink, "connect_servo"),
+        "Disconnect": (ServoLink, "disconnect_servo"),
+        "Acknowledge fault": (ServoLink, "acknowledge"),
+        "Record four trajectories": (MainWindow, "record_four"),
+        "Emergency stop\tEsc": (Controller, "emergency_stop"),
+    },
+    "View": {
+        **{name: (MainWindow, "show_task", number) for number, (name, _, _) in enumerate(TASKS)},
+        "Reset layout": (WorkArea, "reset"),
+        "Show the log": (MainWindow, "show_log"),
+    },
+    "Session": {
+        "Filter runs": (SessionPanel, "focus_filter"),
+        "Select all runs shown": (SessionPanel, "select_shown"),
+        "Select none": (SessionPanel, "select", []),
+        "Edit the note": (SessionPanel, "_edit_cell", NOTE),
+        "Set tags…": (Questions, "ask_tags"),
+        "Exclude from fits…": (Questions, "ask_reason"),
+        "Include in fits": (SessionPanel, "include"),
+        "Trim…": (Questions, "ask_trim"),
+        "Open session file…": (SessionPanel, "ask_open_file"),
+        "Import a folder…": (SessionPanel, "ask_import_folder"),
+    },
+    "Help": {
+        "Help on what is in sight": (MainWindow, "show_help"),
+        "Guided tour": (MainWindow, "show_tour"),
+        "About ServoBench": (MainWindow, "show_about"),
+    },
+    "Tasks › Bench": {
+        "Scan for servos…": (BenchView, "scan"),
+        "Emulate a servo…": (BenchView, "emulate"),
+        "New servo…": (BenchView, "new_servo"),
+        "Write to the servo…": (ServoCard, "ask_to_write"),
+        "Discard edits of the servo": (ServoCard, "discard"),
+        "Measure the zero…": (BenchView, "measure_zero"),
+    },
+    "Tasks › Record": {
+        "Run the trajectory": (RecordView, "_run"),
+        "Add the trajectory to the queue": (RecordView, "_add"),
+        "Start the queue": (RecordQueue, "resume"),
+        "Pause the queue": (RecordQueue, "pause"),
+        "Clear the queue": (RecordQueue, "clear"),
+        "Abort the run": (RecordQueue, "abort"),
+        "Freeze the live plots": lambda w: w.record.freeze.isChecked(),
+        "Show live plots": lambda w: w.record.tabs.currentIndex() == LIVE,
+        "Show the recording plan": lambda w: w.record.tabs.currentIndex() == PLAN,
+        "Record what the plan is missing": (Planning, "start"),
+    },
+    "Tasks › Place": {
+        "Hold the next torque": (Placing, "hold"),
+        "Capture this rest": (Placing, "capture"),
+        "Next extreme": (Placing, "next"),
+        "Release the held torque": (Placing, "release"),
+        "Suggest torques": (TorqueForm, "_suggest"),
+        "Measure the chosen point again": (PlaceView, "_again"),
+        "Delete the chosen point": (PlaceView, "_delete"),
+    },
+    "Tasks › Identify": {
+        "Identify": (IdentifyView, "_start"),
+        "Stop the identification": (Fitting, "stop"),
+        "Resume the identification": (IdentifyView, "_resume"),
+        "Use the selected model": (IdentifyView, "_use"),
+        "Bounds and frozen parameters…": (SettingsForm, "ask_parameters"),
+        "Write a report…": (IdentifyView, "ask_report"),
+        "Identify with the default settings": (SettingsForm, "back_to_defaults"),
+        "Check the coverage": (Panels, "check_coverage"),
+        "Check headers against motion": (CoveragePanel, "audit"),
+        "Propose the next recordings": (ProposalPanel, "propose"),
+        "Cross-validate": (CrossValidationPanel, "start"),
+        "Stop the cross-validation": (CrossValidating, "stop"),
+        "Profile and bootstrap the recommended model": (CertaintyPanel, "start"),
+        "Stop the profiles and the bootstrap": (Certifying, "stop"),
+    },
+    "Tasks › Compare": {
+        **{
+            f"Show the {name}": lambda w, place=place: w.compare.tabs.current == place
+            for place, name in enumerate(("overlay", "errors", "models", "diagram", "arm"))
+        },
+        "Δ cursors": (CompareView, "_toggle_cursors"),
+        "Fit the plots": (CompareView, "_fit"),
+        "Export plot…": (PlotExport, "ask", lambda w: w.compare._export),
+        "Copy plot as image": (PlotExport, "copy_image", lambda w: w.compare._export),
+        "Export the error table…": (CompareView, "_export_table"),
+        "Run the comparison on the arm": (ArmTab, "run"),
+        "Open a measured arm…": (ArmTab, "ask_measured"),
+        "Export the arm's path…": (ArmTab, "_export_plane"),
+        "Export the arm's table…": (ArmTab, "_export_table"),
+    },
+    "Tasks › Export": {
+        "Choose the export folder…": (ExportView, "ask_folder"),
+        "Export the model": (ExportView, "_export"),
+        "Check the export in its engine": (ExportView, "_check"),
+    },
+    "Tasks › Explore": {
+        "Run the stiction experiment": (StictionTab, "run"),
+        "Published constants of stiction": (StictionForm, "take_published"),
+        "Export the friction curves…": (PlotExport, "ask", lambda w: w.explore.stiction.curve_tools.export),
+        "Export the stiction experiment…": (PlotExport, "ask", lambda w: w.explore.stiction.joint_tools.export),
+        "Play the compliant joint's motion": (ComplianceTab, "play"),
+        "Soft behaviour": (ComplianceForm, "behave", "soft"),
+        "Stiff behaviour": (ComplianceForm, "behave", "stiff"),
+        "Write the joint for Gazebo…": (ComplianceTab, "ask_gazebo"),
+        "Export the joint's motion…": (PlotExport, "ask", lambda w: w.explore.compliance.tools.export),
+        "Export the springs' curves…": (PlotExport, "ask", lambda w: w.explore.compliance.curve_export),
+        "Learn the motion": (LearningTab, "learn"),
+        "Stop learning": (LearningRunning, "stop"),
+        "Write the learned input…": (LearningTab, "ask_write"),
+        "Export the learned motion…": (PlotExport, "ask", lambda w: w.explore.learning.tools.export),
+        "Export errors by iteration…": (LearningTab, "_export_errors"),
+        "Fit a Webots Servo and compare it": (WebotsTab, "fit_node"),
+        "Try the fitted Webots node": (WebotsTab, "take_node"),
+        "Export the Webots Servo's errors…": (WebotsTab, "export_table"),
+    },
+    "Tasks › Fleet": {
+        "Start the fleet": (FleetView, "start"),
+        "Stop the fleet": (FleetRunning, "stop"),
+        "Open fleet…": (FleetView, "ask_fleet"),
+        "Try 8 simulated servos": (FleetView, "try_simulated"),
+        "Add sessions to the fleet…": (FleetForm, "ask_sessions"),
+        "Open the chosen unit in Compare": (FleetView, "use_model", ""),
+        "Export the fleet's table…": (FleetView, "export_table"),
+        "Export the fleet's parameters…": (PlotExport, "ask", lambda w: w.fleet.plots_export),
+        "Export the transfer matrix…": (PlotExport, "ask", lambda w: w.fleet.map_export),
+    },
+}
+"""By menu and text: the class, its method and the argument that is called, or its owner in the window; or what is true
+of the window afterwards."""
+STATES = {
+    "Connect": {"off"},
+    "Disconnect": {"ready", "moving", "fault"},
+    "Acknowledge fault": {"fault"},
+    "Scan for servos…": {"off"},
+    "Record four trajectories": {"off", "ready", "moving", "fault"},
+}
+"""States of the servo in which an action is possible, the queue being empty."""
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the window's actions call: owner, class, method and first argument; nothing of it happens."""
+    seen = []
+
+    def spy(cls, name):
+        def called(self, *arguments):
+            seen.append((self, cls, name, *arguments))
+
+        monkeypatch.setattr(cls, name, called)
+
+    for entry in (entry for menu in DONE.values() for entry in menu.values() if isinstance(entry, tuple)):
+        if entry[:2] not in (QUIT, (MainWindow, "show_task")):
+            spy(*entry[:2])
+    return seen
+
+
+@pytest.fixture
+def specs(monkeypatch):
+    """Every action by menu and text; each is possible."""
+    found = {}
+    add = Menus.add
+
+    def noted(self, path, spec):
+        key = path.replace("&", "").replace("/", " › "), spec.text.replace("&", "")
+        assert key not in found, "twice"
+        action = add(self, path, spec)
+        found[key] = spec, action
+        return action
+
+    monkeypatch.setattr(Menus, "add", noted)
+    return found
+
+
+@pytest.fixture
+def window(qtbot, monkeypatch, tmp_path, specs):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller("simulated:mx106")
+    made = MainWindow(controller, "light")
+    yield made
+    MainWindow.leave(made)
+    controller.close()
+    dispose(made, controller)
+
+
+def test_every_action_does_what_its_text_says(calls, window, specs):
+    assert len(window.pages) == len(TASKS)
+    assert specs.keys() == {(menu, text) for menu, actions in DONE.items() for text in actions}
+    for (menu, text), (spec, action) in specs.items():
+        entry = DONE[menu][text]
+        if entry == QUIT:
+            assert spec.act == window.close
+            continue
+        calls.clear()
+        if spec.enabled is None:
+            action.trigger()
+        else:
+            spec.act()
+        if not isinstance(entry, tuple):
+            assert entry(window), text
+        elif entry[1] == "show_task":
+            stacks = (window.stack, window._inspectors)
+            assert [stack.currentIndex() for stack in stacks] == [entry[2]] * 2, text
+        else:
+            ((owner, *call),) = calls
+            cls, name, *argument = entry
+            if argument and callable(argument[0]):
+                assert owner is argument.pop()(window), text
+            assert call == [cls, name, *argument], text
+
+
+def test_actions_of_the_servo_are_possible_in_the_states_they_are_made_for(calls, window, specs):
+    views = [ServoView(state=state) for state in ServoState]
+    assert window.bench is not None, "its page brings actions"
+    assert {view.kind for view in views} == {"off", "ready", "moving", "fault"}
+    tested = {text: specs[menu, text] for menu, text in specs if text in STATES}
+    assert tested.keys() == STATES.keys()
+    for view in views:
+        window.controller.servo.view = view
+        window.menus.refresh()
+        possible = {text for text, (_, action) in tested.items() if action.isEnabled()}
+        assert possible == {text for text, kinds in STATES.items() if view.kind in kinds}, view.kind
+
+
+def test_an_action_that_is_not_possible_says_so_and_does_nothing(calls, window, specs):
+    window.controller.servo.view = ServoView()
+    calls.clear()
+    _, action = specs["Bench", "Acknowledge fault"]
+    action.trigger()
+    assert calls == []
+    assert window.messages.text.text() == "Acknowledge fault: not possible now"
+
+
+def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):
+    """Each is clicked in the state in which it is seen."""
+    bar, line = window.status_bar, window.status_line
+    off, fault = ServoView(), ServoView(state=ServoState.FAULT)
+    for view, part, cls, name in (
+        (off, bar.stop_button, Controller, "emergency_stop"),
+        (off, bar.connect_button, ServoLink, "connect_servo"),
+        (fault, bar.stop_button, Controller, "emergency_stop"),
+        (fault, bar.connect_button, ServoLink, "disconnect_servo"),
+        (fault, bar.acknowledge_button, ServoLink, "acknowledge"),
+        (off, line.recording.stop_button, RecordQueue, "abort"),
+        (off, line.identification.stop_button, Fitting, "stop"),
+        (off, line.fleet.stop_button, FleetRunning, "stop"),
+        (off, line.badge, MainWindow, "show_log"),
+        (off, window.help_button, MainWindow, "show_help"),
+    ):
+        bar.show_view(view, 200.0)
+        calls.clear()
+        part.click()
+        assert [call[1:] for call in calls] == [(cls, name)], part.accessibleName()
+
+
+def test_esc_is_the_emergency_stop_whatever_has_the_focus(calls, window):
+    for target in (window, window.log, window.record.form.choice):
+        calls.clear()
+        QApplication.sendEvent(target, QKeyEvent(QKeyEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier(0)))
+        assert (window.controller, Controller, "emergency_stop") in calls
+
+
+def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_be_recorded(window, monkeypatch):
+    done, controller = [], window.controller
+    monkeypatch.setattr(controller.servo, "emergency_stop", lambda: done.append("off"))
+    monkeypatch.setattr(controller.queue, "stop", lambda reason: done.append(reason))
+    monkeypatch.setattr(controller.queue, "record_paper_set", lambda: done.append("recorded"))
+    monkeypatch.setattr(controller.servo, "connect_servo", lambda: done.append("connecting"))
+    controller.record_paper_set()
+    controller.emergency_stop()
+    assert done == ["connecting", "off", "Emergency stop"]
+    controller.servo.changed.emit(ServoView(state=ServoState.READY))
+    assert "recorded" not in done
+    controller.record_paper_set()
+    controller.servo.changed.emit(ServoView(state=ServoState.READY))
+    assert done[3:] == ["connecting", "recorded"]
+
+
+def test_colours_and_angles_are_those_that_were_chosen(window):
+    actions = {action.text(): action for path, action in window.menus.everything() if path == "View"}
+    for unit in (*ANGLE_UNITS, ANGLE_UNITS[0]):
+        actions[f"Angles in {unit.name}"].trigger()
+        assert window.controller.angle_unit is unit
+        assert window.controller.settings.angle_unit == unit.name
+    for name in THEMES:
+        actions[f"{name.capitalize()} colours"].trigger()
+        assert window.controller.settings.theme == name
+        assert actions[f"{name.capitalize()} colours"].isChecked()
+    actions["Colours of the system"].trigger()
+    assert window.controller.settings.theme == "system"
+
+
+def test_undo_and_redo_are_each_other_s_inverse(window):
+    edit = {action.text().split()[0]: action for path, action in window.menus.everything() if path == "Edit"}
+    setup = window.controller.setup
+    before = setup.kp
+    setup.edit_kp(before + 3.0)
+    edit["Undo"].trigger()
+    assert setup.kp == before
+    edit["Redo"].trigger()
+    assert setup.kp == before + 3.0
+    assert [edit[name].shortcut() for name in ("Undo", "Redo")] == [
+        QKeySequence(key) for key in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo)
+    ]

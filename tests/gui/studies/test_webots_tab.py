@@ -1,0 +1,145 @@
+"""The Webots tab: a picture at first sight, knobs that move it, and a fit that says what a node loses."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+
+from bench_gui.controller import Controller
+from bench_gui.studies.webots.form import RECORDINGS
+from bench_gui.studies.webots.scene import PUSHED_FROM, simulated
+from bench_gui.studies.webots.tab import WebotsTab, table_panel
+from bench_gui.theme import load_theme
+from core.studies.webots.fields import NO_LIMIT
+from core.studies.webots.servo import FORCE, VELOCITY
+from core.units import DEGREES, RADIANS
+
+LONG = 240_000
+"""A process starts and compiles [ms]."""
+
+
+@pytest.fixture
+def tab(qtbot, tmp_path, monkeypatch):
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
+    controller = Controller("simulated:mx106")
+    made = WebotsTab(controller)
+    for part in (made.settings, made.buttons, made):
+        qtbot.addWidget(part)
+        part.show()
+    made.set_theme(load_theme("light"))
+    made.entered()
+    yield made
+    controller.close()
+
+
+def drawn(tab, chart, title):
+    return next(curve for curve in getattr(tab.plots, chart).seen() if curve.name == title)
+
+
+def click(qtbot, button):
+    assert button.isEnabled(), button.toolTip()
+    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+
+
+def ended(tab):
+    tab._controller.workers.tick()
+    return not tab.fitting.active
+
+
+def pick(field, data):
+    field.setCurrentIndex(field.findData(data))
+
+
+class TestPicture:
+    def test_it_is_there_without_being_asked_for(self, tab):
+        """Target, limits and a push that oversteps the soft limit up to the stop."""
+        shown = simulated(tab.form.scene())
+        position = drawn(tab, "position", "position")
+
+        np.testing.assert_array_equal(position.y, shown.trace.position)
+        assert position.y.max() == shown.scene.fields.max_stop
+        assert drawn(tab, "position", "upper soft limit").y[0] == shown.scene.fields.max_position
+        assert {curve.name for curve in tab.plots.force.seen()} == {"motor", "damper", "push"}
+
+    def test_a_knob_moves_it(self, tab, qtbot):
+        before = drawn(tab, "position", "position").y
+        tab.form.push.setValue(0.0)
+        qtbot.waitUntil(lambda: not np.array_equal(drawn(tab, "position", "position").y, before))
+        time = drawn(tab, "position", "position").x
+
+        assert drawn(tab, "position", "position").y[time > PUSHED_FROM] == pytest.approx(1.2, abs=1e-3)
+
+    def test_modes_ask_for_what_they_need(self, tab, qtbot):
+        form = tab.form
+        for mode, field, others in (
+            (VELOCITY, form.velocity, (form.target, form.force)),
+            (FORCE, form.force, (form.target, form.velocity)),
+        ):
+            pick(form.mode, mode)
+            assert field.isVisible()
+            assert not any(other.isVisible() for other in others)
+        qtbot.waitUntil(lambda: any(curve.name == "force control" for curve in tab.plots.force.seen()))
+        assert not any(curve.name == "target" for curve in tab.plots.position.seen() if np.isfinite(curve.y[-1]))
+
+    def test_fields_that_do_not_go_together_say_why(self, tab, qtbot):
+        tab.form.angles["max_stop"].setValue(0.5)
+        qtbot.waitUntil(tab.problem.isVisible)
+        assert "soft limits -1.3 … 1.3 must lie within the hard ones" in tab.problem.text()
+        tab.form.angles["max_stop"].setValue(2.0)
+        qtbot.waitUntil(lambda: not tab.problem.isVisible())
+
+    def test_an_acceleration_of_zero_is_no_limit(self, tab):
+        tab.form.numbers["acceleration"].setValue(0.0)
+        assert tab.form.numbers["acceleration"].text() == "no limit"
+        assert tab.form.scene().fields.acceleration == NO_LIMIT
+
+    def test_units_change_what_is_read_and_nothing_else(self, tab, qtbot):
+        scene = tab.form.scene()
+        end = drawn(tab, "position", "position").y[-1]
+        tab._controller.set_angle_unit(DEGREES)
+        assert tab.plots.position.left == ("Position", "°")
+        assert drawn(tab, "position", "position").y[-1] == pytest.approx(np.degrees(end))
+        assert tab.form.target.suffix() == " °"
+        assert tab.form.scene() == scene
+        tab._controller.set_angle_unit(RADIANS)
+
+
+class TestFit:
+    def test_a_node_is_fitted_to_the_session_compared_and_tried(self, tab, qtbot, session):
+        assert tab.form.source.findData(RECORDINGS) == -1
+        with qtbot.waitSignal(tab._controller.library.opened, timeout=LONG):
+            tab._controller.library.open(session)
+        pick(tab.form.source, RECORDINGS)
+        assert not tab.table.isVisible()
+        assert not tab.take_button.isEnabled()
+        click(qtbot, tab.fit_button)
+        assert tab.fitting.active
+        assert tab.stop_button.isEnabled()
+        qtbot.waitUntil(lambda: ended(tab), timeout=LONG)
+        view = tab.fitting.view
+
+        assert view is not None, tab.fitting.problem
+        assert [model.name[:2] for model in view.models[1:]] == ["M1", "M2", "M3", "M4", "M5", "M6"]
+        truth = view.models[-1]  # M6 is what the session was recorded with
+        assert truth.lost > 0.0
+        assert truth.lost == max(model.lost for model in view.models)
+        assert tab.table.isVisible()
+        assert tab.loss.rowCount() == 3
+        assert "controlP" in tab.numbers.text()
+        assert table_panel(view).rows[0][0] == "Webots Servo"
+        click(qtbot, tab.take_button)
+        fields = tab.form.scene().fields
+        assert fields.control_p == pytest.approx(view.node.control_p, rel=1e-3)
+        assert fields.max_velocity == pytest.approx(view.node.max_velocity, rel=1e-3)
+
+    def test_a_stop_ends_it(self, tab, qtbot):
+        click(qtbot, tab.fit_button)
+        click(qtbot, tab.stop_button)
+
+        assert not tab.fitting.active
+        assert tab.fit_button.isEnabled()
+        assert not tab.table.isVisible()
+
+    def test_what_can_be_asked_is_in_the_palette(self, tab):
+        offered = {spec.text.replace("&", ""): spec for spec in tab.actions_offered()}
+        assert offered["Fit a Webots Servo and compare it"].enabled()
+        assert not offered["Try the fitted Webots node"].enabled()
