@@ -16,9 +16,9 @@ from bench_gui.connect.servo.link import ServoLink, ServoView, servo_name
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.places import remember
-from bench_gui.identify.fitting import Fitting
-from bench_gui.identify.messages import FitResult
-from bench_gui.identify.settings import FitSettings
+from bench_gui.identify.fit.messages import FitResult
+from bench_gui.identify.fit.running import Fitting
+from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.log.journal import FileWarnings, Journal
 from bench_gui.place.placing import Placing
 from bench_gui.plots.contents import PlotContents
@@ -29,10 +29,10 @@ from bench_gui.session.library import Library
 from bench_gui.settings import Settings
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
+from bench_gui.work.computation import Computations
 from bench_gui.work.desk import Desk
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
-from bench_gui.work.worker import Workers
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.units import ANGLE_UNITS, RADIANS, AngleUnit
@@ -83,9 +83,9 @@ class Controller(QObject):
         self.queue = RecordQueue(self.servo, self.setup, self.library)
         self.queue.set_hazardous_countdown(self.settings.countdown)
         self.plan = Planning(self.queue, self.setup, self.library, self.background, self.undo)
-        self.workers = Workers()
+        self.computations = Computations()
         """Every process that computes for a task; all end with the window."""
-        self.fitting = Fitting(self.workers, self.background)
+        self.fitting = Fitting(self.computations, self.background)
         self.shelf = ModelShelf()
         self.twin = Twin(self.queue, self.servo, self.shelf, self.background, self.desk)
         self.comparison = Comparison(self.library, self.shelf, self.background, self.desk)
@@ -96,13 +96,14 @@ class Controller(QObject):
             self.library,
             self.queue,
             self.plan,
-            self.fitting,
             self.shelf,
             self.comparison,
             self.exporting,
             self.placing,
         ):
             part.problem.connect(self._fail)
+        for told in (self.fitting.failed, self.fitting.refused):
+            told.connect(self._fail)
         self.message.connect(self.journal.add)
         self._warnings = FileWarnings()
         self._warnings.logged.connect(self._warn)
@@ -119,7 +120,7 @@ class Controller(QObject):
         self.fitting.recalled.connect(self._shelve)
         self.fitting.judged.connect(self._shelve)
         self.library.opened.connect(lambda: self.fitting.look_for_earlier(self.library.results_place))
-        self.servo.changed.connect(lambda _: self.workers.set_courteous(self.servo.busy))
+        self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._record_if_wanted)
         self._record_when_ready = False
         self._closed = False
@@ -193,7 +194,7 @@ class Controller(QObject):
             self.message.emit("info", f"a sample of {len(sample)} of {len(own)} runs is used, every condition in it")
         runs = tuple(run.id for run in sample)
         try:
-            self.fitting.start(path, results, runs, settings.request(servo, self.placing.points))
+            self.fitting.identify(path, results, runs, settings.request(servo, self.placing.points))
         except ServoBenchError as error:
             self._fail(str(error))
 
@@ -251,7 +252,7 @@ class Controller(QObject):
             lines.append("a torque is held; the pendulum will drop")
         elif self.servo.busy:
             lines.append("the servo is driven")
-        lines += self.workers.under_way
+        lines += self.computations.under_way
         if self.exporting.active:
             lines.append("an export")
         return lines
@@ -271,7 +272,7 @@ class Controller(QObject):
             self.servo.close()
         finally:
             self.emulation.close()
-            self.workers.close()
+            self.computations.close()
             self.scanning.stop()
             self.desk.close()
             self.background.close()
@@ -285,7 +286,7 @@ class Controller(QObject):
         self.scanning.tick()
         self.emulation.tick()
         self.background.poll()
-        self.workers.tick()
+        self.computations.tick()
 
     def _tidy(self) -> None:
         if not self.servo.busy:

@@ -1,10 +1,10 @@
 """What the process of `tests.warm` loads as it starts: what most processes of the product load, and their kernels."""
 
 import bench_gui.headless.exporting
-import bench_gui.identify.process
-import bench_gui.studies.compliant.work
-import bench_gui.studies.learning.work
-import bench_gui.studies.stiction.work
+import bench_gui.identify.fit.compute
+import bench_gui.studies.compliant.compute
+import bench_gui.studies.learning.compute
+import bench_gui.studies.stiction.compute
 import bench_gui.work.tasks  # noqa: F401
 import drivers.clock
 import drivers.recorder.process

@@ -30,6 +30,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
 from bench_gui.widgets.page import TaskPage
 from core.units import significant
+from core.words import capitalised
 
 PREVIEW_AFTER = 300
 """Choices that follow each other faster than this are previewed once [ms]."""
@@ -301,7 +302,7 @@ class ExportView(TaskPage):
         self.files.clear()
         self.text.clear()
         self.notes.hide()
-        self.statement.setText(message[:1].upper() + message[1:])
+        self.statement.setText(capitalised(message))
 
     def _show_export(self, exported: Exported) -> None:
         self._show(exported)

@@ -33,7 +33,7 @@ from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, descr
 from core.catalogue import load_servo, servos, shipped_models
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
-from core.words import counted
+from core.words import capitalised, counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"
 TRIED = 8
@@ -393,7 +393,7 @@ class FleetForm(QWidget):
             (self.folder_problem, self._folder_trouble()),
             (self.resumes, self._resumes_in_words()),
         ):
-            line.setText(text[:1].upper() + text[1:])
+            line.setText(capitalised(text))
             line.setVisible(bool(text))
         self.folder_text.setText(as_person_writes(self.folder))
         self.changed.emit()

@@ -22,7 +22,7 @@ from bench_gui.fleet.summary import (
 from core.errors import ServoBenchError
 
 if TYPE_CHECKING:
-    from bench_gui.work.worker import Line
+    from bench_gui.work.process import Line
     from core.fleet.parameter_spread import ParameterSpread
     from core.fleet.population import Population
     from core.fleet.result import FleetResult, Transfer

@@ -26,7 +26,6 @@ from bench_gui.headless.fleet.spreading import (
     JudgedSpread,
     JudgeJob,
     WriteJob,
-    WriteStep,
     WrittenSpread,
     judge,
     write,
@@ -38,9 +37,10 @@ from bench_gui.widgets.fields import button, caption_of, describe, label, whole
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
-from bench_gui.work.worker import Worker
+from bench_gui.work.computation import Computation
+from bench_gui.work.process import Share
 from core.units import FIGURE_DASH, significant
-from core.words import counted
+from core.words import capitalised, counted
 
 COLUMNS = (
     Column("Parameter", "Symbol of the paper"),
@@ -72,19 +72,17 @@ class SpreadTab(QWidget):
         self._asked = ("", 0)
         """Model and number of fits the judgement was asked for."""
         self._theme: Theme | None = None
-        self._judge = controller.workers.add(
-            Worker("fleet judge", judge, ended=self._take_judgement, failed=self._miss_judgement)
+        self._judge: Computation[JudgeJob, None, JudgedSpread] = Computation(
+            controller.computations, "fleet judge", judge
         )
-        self._writer = controller.workers.add(
-            Worker(
-                "fleet writer",
-                write,
-                told=self._take_step,
-                ended=self._take_files,
-                failed=self._fail,
-                missed="the export of a fleet's spread",
-            )
+        self._judge.finished.connect(self._take_judgement)
+        self._judge.failed.connect(self._miss_judgement)
+        self._writer: Computation[WriteJob, Share, WrittenSpread] = Computation(
+            controller.computations, "fleet writer", write, missed="the export of a fleet's spread"
         )
+        self._writer.progressed.connect(self._take_step)
+        self._writer.finished.connect(self._take_files)
+        self._writer.failed.connect(self._fail)
         self.table = TextTable(COLUMNS)
         self.view = plain_table("Spread of each parameter", "Centre and spread of each parameter over the units")
         self.view.setModel(self.table)
@@ -212,7 +210,7 @@ class SpreadTab(QWidget):
             )
         )
         self.written.setText("")
-        self._take_step(WriteStep(0.0, "starting"))
+        self._take_step(Share(0.0, "starting"))
         self._enable()
 
     def contents(self) -> TablePanel:
@@ -281,7 +279,7 @@ class SpreadTab(QWidget):
             text = "the mean model has not been held against the units' recordings yet"
         else:
             text = judged.text
-        self.verdict.setText(f"{text[:1].upper()}{text[1:]}.".replace("….", "…"))
+        self.verdict.setText(f"{capitalised(text)}.".replace("….", "…"))
         together = judged.together if judged is not None else ""
         self.together.setText(f"Vary together, correlation over the units: {together}." if together else "")
         self.together.setVisible(bool(together))
@@ -314,9 +312,9 @@ class SpreadTab(QWidget):
         self._enable()
         self._controller.message.emit("error", message)
 
-    def _take_step(self, step: WriteStep) -> None:
+    def _take_step(self, step: Share) -> None:
         self.bar.show()
-        self.bar.setValue(round(1000 * step.share))
+        self.bar.setValue(round(1000 * step.done))
         self.written.setText(f"Writing: {step.text}")
 
     def _take_files(self, written: WrittenSpread) -> None:

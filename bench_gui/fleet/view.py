@@ -55,7 +55,7 @@ class FleetView(TaskPage):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self.running = FleetRunning(controller.workers)
+        self.running = FleetRunning(controller.computations)
         self.form = FleetForm()
         self.settings.addWidget(self.form)
         self.settings.addStretch(1)
@@ -156,12 +156,13 @@ class FleetView(TaskPage):
         controller, running = self._controller, self.running
         self.form.changed.connect(self._enable)
         self.form.look_wanted.connect(running.look)
-        running.looked.connect(self.form.show_seen)
+        running.looking.finished.connect(self.form.show_seen)
         running.changed.connect(self.refresh)
         running.progressed.connect(self._say_state)
         running.shown.connect(self._take_summary)
-        running.finished.connect(self.form.changed)
-        running.problem.connect(lambda text: controller.message.emit("error", text))
+        running.finished.connect(lambda _: self.form.changed.emit())
+        running.failed.connect(lambda text: controller.message.emit("error", text))
+        running.refused.connect(lambda text: controller.message.emit("error", text))
         running.noted.connect(lambda text: controller.message.emit("warning", text))
         controller.library.opened.connect(lambda: self.form.set_open_session(controller.library.path))
         controller.angle_unit_changed.connect(self._change_unit)
@@ -273,7 +274,7 @@ class FleetView(TaskPage):
         """It began or ended."""
         running = self.running
         self.form.setEnabled(not running.active)
-        self.show_empty(running.summary is None and not running.active and not running.reading)
+        self.show_empty(running.summary is None and not running.active and not running.reading.active)
         self._say_state()
         self._enable()
 
@@ -285,7 +286,7 @@ class FleetView(TaskPage):
             self.form.suit(summary)
         self._offer_models(summary)
         self._stale = {UNITS, PARAMETERS, TRANSFER, SPREAD}
-        self.show_empty(summary is None and not self.running.active and not self.running.reading)
+        self.show_empty(summary is None and not self.running.active and not self.running.reading.active)
         self._show_current()
         self._say_state()
         self._enable()
@@ -371,7 +372,7 @@ class FleetView(TaskPage):
 
     def _state_in_words(self) -> str:
         running, summary = self.running, self.running.summary
-        if running.reading:
+        if running.reading.active:
             return "Reading the fleet…"
         if running.active and summary is None:
             return f"{running.latest.text}…" if running.latest is not None else "Starting…"

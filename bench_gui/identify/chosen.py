@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bench_gui.identify.computing import Material
+from bench_gui.identify.material import Material
 from sessions.sampling import sample_of
 
 if TYPE_CHECKING:
     from bench_gui.controller import Controller
-    from bench_gui.identify.settings import FitSettings
+    from bench_gui.identify.fit.settings import FitSettings
     from core.model import ServoModel
 
 

@@ -11,17 +11,18 @@ from PySide6.QtWidgets import QTabWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.identify.certainty_panel import CertaintyPanel
-from bench_gui.identify.certifying import Certifying
-from bench_gui.identify.checking import Checking
-from bench_gui.identify.coverage_panel import CoveragePanel
-from bench_gui.identify.crossvalidating import CrossValidating
-from bench_gui.identify.crossvalidation_panel import CrossValidationPanel
-from bench_gui.identify.proposal_panel import ProposalPanel
-from bench_gui.identify.proposing import Proposing
-from bench_gui.identify.settings_form import SettingsForm
+from bench_gui.identify.certainty.panel import CertaintyPanel
+from bench_gui.identify.certainty.running import Certifying
+from bench_gui.identify.coverage.panel import CoveragePanel
+from bench_gui.identify.coverage.running import Checking
+from bench_gui.identify.crossvalidation.panel import CrossValidationPanel
+from bench_gui.identify.crossvalidation.running import CrossValidating
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.next_recording.compute import propose
+from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
 from bench_gui.widgets.room import Room
+from bench_gui.work.computation import Computation
 
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
 TABS = (
@@ -38,11 +39,14 @@ class Panels:
 
     def __init__(self, controller: Controller, form: SettingsForm, tabs: QTabWidget) -> None:
         self._controller, self._form, self._tabs = controller, form, tabs
-        workers = controller.workers
-        self.checking, self.proposing = Checking(workers), Proposing(workers)
-        self.crossvalidating = CrossValidating(workers, controller.background)
-        self.certifying = Certifying(workers, controller.background)
-        self.crossvalidating.written.connect(controller.fitting.judge_again)
+        computations = controller.computations
+        self.checking = Checking(computations)
+        self.proposing: Proposals = Computation(
+            computations, "proposals", propose, missed="a choice of the next recordings"
+        )
+        self.crossvalidating = CrossValidating(computations, controller.background)
+        self.certifying = Certifying(computations, controller.background)
+        self.crossvalidating.finished.connect(controller.fitting.judge_again)
         self._theme: Theme | None = None
         self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
         self._rooms: dict[str, Room] = {}

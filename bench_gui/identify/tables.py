@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.icons import swatch
-from bench_gui.identify.messages import FittedModel
+from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
 from core.friction import FRICTION_TITLES
 from core.identification.evidence.model import Evidence, ParameterEvidence

@@ -25,22 +25,22 @@ from PySide6.QtWidgets import (
 from bench_gui.actions import ActionSpec
 from bench_gui.compare.models import IDENTIFIED
 from bench_gui.controller import Controller
-from bench_gui.identify.messages import (
+from bench_gui.identify.fit.messages import (
     LEAVE_OUT,
     SPLIT,
-    FitFailed,
     FitOverlay,
     FitProgress,
     FitResult,
     FittedModel,
     Remedy,
 )
-from bench_gui.identify.overlay_plots import OverlayPlots
-from bench_gui.identify.overlaying import Overlaying
+from bench_gui.identify.fit.overlay_plots import OverlayPlots
+from bench_gui.identify.fit.overlaying import Overlaying
+from bench_gui.identify.fit.problem import ProblemCard, Way
+from bench_gui.identify.fit.settings import obstacle
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.panels import Panels
-from bench_gui.identify.problem import ProblemCard, Way
-from bench_gui.identify.settings import obstacle
-from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.tables import (
     BAR_COLUMN,
     INITIAL_COLUMN,
@@ -51,7 +51,6 @@ from bench_gui.identify.tables import (
     ParameterTable,
     ResultTable,
 )
-from bench_gui.identify.warning_list import WarningList
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.session.editing import RunEditing
 from bench_gui.theme import Theme
@@ -117,7 +116,7 @@ class IdentifyView(TaskPage):
         fitting.finished.connect(self._show_result)
         fitting.recalled.connect(self._show_result)
         fitting.judged.connect(self._show_recommendation)
-        fitting.failed.connect(self._show_failure)
+        fitting.failed.connect(lambda problem: self._show_failure(problem, fitting.remedy))
         fitting.unfinished_changed.connect(self._enable)
         self.panels.crossvalidating.changed.connect(self._enable)
         self.panels.certifying.changed.connect(self._enable)
@@ -470,11 +469,11 @@ class IdentifyView(TaskPage):
         self.results.set_rows(result.models, result.recommended)
         self.choice.setText(result.choice)
 
-    def _show_failure(self, failure: FitFailed) -> None:
+    def _show_failure(self, problem: str, remedy: Remedy | None) -> None:
         """Say what is wrong beside the measured motion, with what would help."""
-        self._suspects = failure.remedy.runs if failure.remedy is not None else ()
+        self._suspects = remedy.runs if remedy is not None else ()
         self._say("")
-        self.problem.show_problem(failure.message, self._way(failure.remedy, again=True))
+        self.problem.show_problem(problem, self._way(remedy, again=True))
         self.tabs.setCurrentWidget(self.overlay)
         self._choose_overlay()
 

@@ -9,6 +9,7 @@ from datetime import datetime
 from PySide6.QtCore import QObject, Signal
 
 from core import sealed
+from core.words import capitalised
 
 MOST_ENTRIES = 1000
 """The oldest are dropped beyond this."""
@@ -39,7 +40,7 @@ class Journal(QObject):
 
     def add(self, level: str, text: str) -> None:
         """Note a line."""
-        entry = Entry(datetime.now().astimezone(), level, text[:1].upper() + text[1:])
+        entry = Entry(datetime.now().astimezone(), level, capitalised(text))
         self.entries.append(entry)
         del self.entries[:-MOST_ENTRIES]
         self.added.emit(entry)

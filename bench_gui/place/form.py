@@ -11,6 +11,7 @@ from bench_gui.place.placing import Placing
 from bench_gui.settings import Settings
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, describe, label, number, restyle, whole
+from core.words import capitalised
 
 _ALONE = (Qt.Key.Key_Control, Qt.Key.Key_Shift, Qt.Key.Key_Alt, Qt.Key.Key_Meta, Qt.Key.Key_AltGr)
 
@@ -120,7 +121,7 @@ class TorqueForm(Section):
         self.repeats.blockSignals(False)
 
     def _hint(self, text: str, role: str) -> None:
-        self.hint.setText(text[:1].upper() + text[1:])
+        self.hint.setText(capitalised(text))
         self.hint.setVisible(bool(text))
         restyle(self.hint, "role", role)
 

@@ -33,7 +33,7 @@ from core.errors import InputError, ServoBenchError
 from core.plan import MOST_REPETITIONS, Cell, GridPlan, dynamixel_plan, erob_plan, scaled_plan
 from core.trajectories import make_trajectory, trajectory_names
 from core.units import duration
-from core.words import counted
+from core.words import capitalised, counted
 
 AXES = (
     ("masses", "Loads", "kg", "Masses to hang, with commas between them"),
@@ -188,7 +188,7 @@ class PlanPage(QWidget):
         try:
             plan = self._entered()
         except ServoBenchError as error:
-            self.problem.setText(str(error)[:1].upper() + str(error)[1:])
+            self.problem.setText(capitalised(str(error)))
             self.problem.show()
             self._enable()
             return

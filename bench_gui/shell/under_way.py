@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from bench_gui.controller import Controller
-from bench_gui.identify.messages import FitProgress, FitResult
+from bench_gui.identify.fit.messages import FitProgress, FitResult
 from bench_gui.widgets.status_line import StatusLine
 from core.units import duration, milliradians
 from core.words import counted
@@ -35,9 +35,9 @@ class UnderWay(QObject):
 
     def follow_fleet(self, running: FleetRunning) -> None:
         """Show the fleet too; it is there once its page is."""
-        for told in (running.changed, running.progressed):
-            told.connect(lambda: self._show_fleet(running))
-        running.finished.connect(lambda: self._note_fleet(running))
+        running.changed.connect(lambda: self._show_fleet(running))
+        running.progressed.connect(lambda _: self._show_fleet(running))
+        running.finished.connect(lambda _: self._note_fleet(running))
 
     def _show_recording(self) -> None:
         queue, view, line = self._controller.queue, self._controller.servo.view, self._line

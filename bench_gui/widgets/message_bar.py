@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton
 from bench_gui.icons import icon
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import restyle, tool
+from core.words import capitalised
 
 LEVELS = ("info", "warning", "error")
 
@@ -38,7 +39,7 @@ class MessageBar(QFrame):
     def say(self, level: str, text: str) -> None:
         """Show a message; level is one of LEVELS."""
         self._level = level
-        self.text.setText(text[:1].upper() + text[1:])
+        self.text.setText(capitalised(text))
         restyle(self, "level", level)
         self._colour()
         self.show()

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from bench_gui.identify.messages import FitOverlay
+    from bench_gui.identify.fit.messages import FitOverlay
     from core.model import ServoModel
     from core.mounting import Cause, Start, TwinMotion
     from core.recording import Recording, RunHeader
@@ -190,7 +190,7 @@ def report(session: Path, folder: Path, path: Path) -> Path:
 
 def fitted_overlay(session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: str) -> FitOverlay:
     """Simulate runs as a fit did, and pick the worst and the median one."""
-    from bench_gui.identify.messages import FitOverlay, OverlayRun
+    from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
     from core.identification.overlay import worst_and_median
     from sessions import Session
 

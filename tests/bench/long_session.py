@@ -149,7 +149,7 @@ def _ascending() -> Any:
 
 def _fit(bench: Any) -> None:
     """Identify from a sample in the window, watching the process that does it."""
-    from bench_gui.identify.settings import FitSettings
+    from bench_gui.identify.fit.settings import FitSettings
     from tests.endurance.vitals import descendants
 
     controller = bench.controller

@@ -179,7 +179,7 @@ class Day:
 
     def identify(self) -> None:
         """Identify two models from the last runs with few trials."""
-        from bench_gui.identify.settings import FitSettings
+        from bench_gui.identify.fit.settings import FitSettings
 
         self.window.show_task(3)
         self.select_last()

@@ -187,8 +187,8 @@ class Tour:
         page = self.window.compare
         self.click(page.tabs.buttons[ARM])
         self.click(page.arm.run_button)
-        self.until(lambda: page.arm.validating.active, "arm")
-        self.until(lambda: not page.arm.validating.active, "arm compared")
+        self.until(lambda: page.arm.comparison.active, "arm")
+        self.until(lambda: not page.arm.comparison.active, "arm compared")
         self.save("arm")
 
     def export(self) -> None:
@@ -215,7 +215,7 @@ class Tour:
         page = window.explore
         stiction, compliance, learning, webots = page.stiction, page.compliance, page.learning, page.webots
         for tab, name, shown in (
-            (stiction, "stiction", lambda: stiction.simulating.view is not None),
+            (stiction, "stiction", lambda: stiction.simulating.result is not None),
             (compliance, "compliance", lambda: compliance.view is not None),
             (learning, "learning", lambda: learning.running.iterations and not learning.running.active),
             (webots, "webots", webots.fit_button.isEnabled),
@@ -224,7 +224,7 @@ class Tour:
             self.until(shown, name)
             if tab is webots:
                 self.click(webots.fit_button)
-                self.until(lambda: webots.fitting.view is not None, "fit")
+                self.until(lambda: webots.fitting.result is not None, "fit")
             self.run_for(1.0)
             self.save(f"explore_{name}")
 

@@ -10,8 +10,10 @@ import pytest
 from PySide6.QtCore import QObject, Qt, Signal
 
 from bench_gui.headless.report.parameters import _bar
-from bench_gui.identify import certainty_panel, coverage_panel, crossvalidation_tables
-from bench_gui.identify.messages import FittedModel
+from bench_gui.identify.certainty import panel as certainty_panel
+from bench_gui.identify.coverage import panel as coverage_panel
+from bench_gui.identify.crossvalidation import tables as crossvalidation_tables
+from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable

@@ -15,9 +15,9 @@ from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
 from bench_gui.fleet.reading import SeenSession
 from bench_gui.headless.run_header import DIRECTIONS
-from bench_gui.identify.crossvalidation_form import CrossValidationForm
-from bench_gui.identify.settings import FitSettings
-from bench_gui.identify.settings_form import SettingsForm
+from bench_gui.identify.crossvalidation.form import CrossValidationForm
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.record.plan_page import PlanPage
 from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
 from bench_gui.widgets.fields import AngleBox
@@ -392,7 +392,7 @@ def test_the_window_asks_for_what_the_form_says(controller, monkeypatch):
     monkeypatch.setattr(library, "for_fit", lambda: [RUN, OTHER_RUN, odd])
     monkeypatch.setattr(library, "left_out", lambda runs: "")
     monkeypatch.setattr(library, "main_servo", lambda: "mx106")
-    monkeypatch.setattr(controller.fitting, "start", lambda *asked: started.append(asked))
+    monkeypatch.setattr(controller.fitting, "identify", lambda *asked: started.append(asked))
     settings = FitSettings(**{**OTHER, "points": False})
     controller.identify(settings)
     request = settings.request("mx106")

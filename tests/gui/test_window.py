@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.controller import Controller
-from bench_gui.identify.proposal_panel import ProposalTable
+from bench_gui.identify.next_recording.panel import ProposalTable
 from bench_gui.main_window import MainWindow
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme

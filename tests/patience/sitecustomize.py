@@ -16,7 +16,7 @@ LIMITS = {
     "bench_gui.connect.servo.heartbeat": ("WINDOW_LIMIT",),
     "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
     "bench_gui.work.desk": ("PATIENCE",),
-    "bench_gui.work.worker": ("PATIENCE",),
+    "bench_gui.work.computation": ("PATIENCE",),
     "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
     "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),
     "drivers.dynamixel.preparation": ("RESTART_LIMIT",),

@@ -11,6 +11,7 @@ from bench_gui.connect.bench.presets import LONGEST_NAME, Preset, Presets, paper
 from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
 from core.errors import ServoBenchError
+from core.words import capitalised
 
 PROMPT = "Choose a bench…"
 CHANGED = "{} (changed)"
@@ -153,6 +154,6 @@ class NameDialog(QDialog):
             self._take(self.name.text())
         except ServoBenchError as error:
             text = str(error)
-            self.remark.setText(text[:1].upper() + text[1:])
+            self.remark.setText(capitalised(text))
             return
         self.accept()

@@ -18,6 +18,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, button, describe, label, restyle
 from core.bench import STANDARD_GRAVITY
 from core.units import fixed
+from core.words import capitalised
 from core.zeroing import Side, Stage, Zero, Zeroing, ZeroingError
 from drivers.servo import ServoState
 from drivers.simulated.servo import GRAVITY_SHARE, REST_LENGTH
@@ -245,7 +246,7 @@ class ZeroPanel(QFrame):
 
     def _say(self, error: ZeroingError) -> None:
         text = str(error)
-        self.error.setText(text[:1].upper() + text[1:])
+        self.error.setText(capitalised(text))
 
     # The hand on a simulated pendulum.
 

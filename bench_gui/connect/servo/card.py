@@ -29,7 +29,7 @@ from bench_gui.widgets.fields import (
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.units import fixed, significant
-from core.words import counted
+from core.words import capitalised, counted
 from drivers.recorder import Phase
 from drivers.recorder.messages import Configured
 from drivers.servo import ServoState
@@ -220,7 +220,7 @@ class ServoCard(QFrame):
             "Mode": "fault, motor off" if view.state is ServoState.FAULT else mode,
             "Watchdog": (fixed(1e3 * identity.watchdog, 0, "ms") if identity.watchdog else "none") if identity else "–",
         }
-        warnings = "\n".join(text[:1].upper() + text[1:] + "." for text in identity.warnings) if identity else ""
+        warnings = "\n".join(capitalised(text) + "." for text in identity.warnings) if identity else ""
         if self.warnings.text() != warnings:
             self.warnings.setText(warnings)
             self.warnings.setVisible(bool(warnings))
@@ -366,9 +366,7 @@ class ServoCard(QFrame):
         refusal = self.refusal()
         writing = self._sent is not None
         self.write_button.setEnabled(not refusal and not writing)
-        self.write_button.setToolTip(
-            refusal[:1].upper() + refusal[1:] if refusal else "Show what is different, then write it"
-        )
+        self.write_button.setToolTip(capitalised(refusal) if refusal else "Show what is different, then write it")
         self.discard_button.setEnabled(count > 0 and not writing)
         text = f"● {counted(count, 'unwritten change')}" if count else ""
         if writing:
@@ -379,4 +377,4 @@ class ServoCard(QFrame):
             self.state.setText(text)
         restyle(self.state, "role", "edited" if count else "muted")
         if self._dialog is not None:
-            self._dialog.refuse(refusal[:1].upper() + refusal[1:])
+            self._dialog.refuse(capitalised(refusal))

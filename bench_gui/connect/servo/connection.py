@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QL
 
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, whole
 from core.errors import ServoBenchError
+from core.words import capitalised
 from drivers.registry import AddressField, Family, families
 
 FAMILY_TIP = "How the servo is connected"
@@ -92,7 +93,7 @@ class ConnectionForm(Section):
 
     def show_failure(self, text: str) -> None:
         """Say why connecting failed; empty when it did not."""
-        self.failure.setText(text[:1].upper() + text[1:])
+        self.failure.setText(capitalised(text))
         self.failure.setVisible(bool(text))
 
     def lock(self, reason: str) -> None:

@@ -22,6 +22,7 @@ from bench_gui.connect.servo.connection import field_widget
 from bench_gui.connect.servo.emulation import Emulation
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
 from core.errors import ServoBenchError
+from core.words import capitalised
 from drivers.emulators.registry import emulator_families
 from drivers.family import Family
 
@@ -137,7 +138,7 @@ class EmulationDialog(QDialog):
 
     def _ended(self, reason: str) -> None:
         self._enable()
-        self.state.setText(reason[:1].upper() + reason[1:])
+        self.state.setText(capitalised(reason))
         self.state.setProperty("role", "fault" if reason else "muted")
         self.state.style().polish(self.state)
 

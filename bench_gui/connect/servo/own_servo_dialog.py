@@ -27,6 +27,7 @@ from bench_gui.widgets.fields import MARGIN, SPACING, button, choice, describe, 
 from core.actuator import BRIDGES, LAWS
 from core.catalogue import ServoSpec, add_servo, load_servo, new_servo_text, own_servo, read_servo_file
 from core.errors import ServoBenchError
+from core.words import capitalised
 from drivers.registry import check_buses
 
 WHAT = "Put in the numbers of your servo, from its data sheet. A fit starts from them; they need not be exact."
@@ -151,7 +152,7 @@ class ServoDialog(QDialog):
 
     def _add_row(self, grid: QGridLayout, entry: Entry) -> None:
         title = entry.name.replace("_", " ") if "_" in entry.name or len(entry.name) > 2 else entry.name
-        title = title[:1].upper() + title[1:] if len(title) > 2 else title
+        title = capitalised(title) if len(title) > 2 else title
         text = entry.value.strip('"')
         if entry.name in CHOICES:
             box = choice(title, entry.meaning, [(known, known) for known in CHOICES[entry.name]])

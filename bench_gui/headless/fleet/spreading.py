@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bench_gui.work.process import Share
+
 if TYPE_CHECKING:
-    from bench_gui.work.worker import Line
+    from bench_gui.work.process import Line
     from core.export.randomisation.files import Randomisation, RandomisationOptions
     from core.fleet.result import FleetResult
     from core.fleet.spread import Spread
@@ -70,14 +72,6 @@ class WriteJob:
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class WriteStep:
-    """How far the writing is, 0 … 1, and what it is at."""
-
-    share: float
-    text: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class WrittenSpread:
     """What was written, and how well it describes the fleet."""
@@ -118,11 +112,11 @@ def write(job: WriteJob, line: Line) -> WrittenSpread:
     from core.export.randomisation.files import RandomisationOptions
     from core.fleet.store import FleetStore
 
-    line.tell(WriteStep(0.0, "holding the mean model against the recordings"))
+    line.tell(Share(0.0, "holding the mean model against the recordings"))
     spread, trouble = judged_spread(FleetStore(job.folder).result(), job.friction)
     options = RandomisationOptions(draws=job.draws, seed=job.seed)
     files, written = write_spread(
-        spread, [job.target], job.output, options, lambda share, text: line.tell(WriteStep(share, text))
+        spread, [job.target], job.output, options, lambda share, text: line.tell(Share(share, text))
     )
     notes = [note for result in written for note in result.notes]
     return WrittenSpread(

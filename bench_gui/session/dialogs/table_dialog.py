@@ -16,6 +16,7 @@ from bench_gui.widgets.text_table import Column as Head
 from bench_gui.widgets.text_table import TextTable
 from core.catalogue import servos
 from core.errors import InputError
+from core.words import capitalised
 
 if TYPE_CHECKING:
     from sessions.importers import TableImport, UnknownTableError
@@ -182,7 +183,7 @@ class TableDialog(RunDialog):
         trouble = answer.trouble(next((path for path in self._files if stem(path) != path.name), None))
         for channel, unit in self.units.items():
             unit.setEnabled(bool(self.columns[channel].currentData()))
-        trouble = trouble[:1].upper() + trouble[1:]
+        trouble = capitalised(trouble)
         self.reason.setText(trouble or "Checked on import: speeds, loads and times that the servo cannot have.")
         self.import_button.setEnabled(not trouble)
         self.import_button.setToolTip(trouble or "Import the recordings")

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.compare.models import CATALOGUE, ModelShelf
 from bench_gui.icons import line_icon
-from bench_gui.studies.arm.work import ARM_SERVOS, GAINS, PERIOD, ArmJob
+from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number

@@ -17,8 +17,8 @@ from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.export import gather, on_paper
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
+from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.studies.arm.table import named
-from bench_gui.studies.arm.work import CHOSEN, FITTED, OWN, PUBLISHED, ArmView
 from bench_gui.theme import Theme
 from core.units import AngleUnit
 

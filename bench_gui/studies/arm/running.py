@@ -1,66 +1,31 @@
-"""A comparison on an arm in the background: one at a time, its cases as they come."""
+"""A comparison on an arm in the background: its cases as they come."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
-
-from bench_gui.studies.arm.work import ArmJob, ArmProgress, ArmView, validate
-from bench_gui.work.worker import Worker, Workers
+from bench_gui.studies.arm.compute import ArmJob, ArmProgress, ArmView, validate
+from bench_gui.work.computation import Computation, Computations
 
 
-class ArmValidating(QObject):
-    """Owns what was found; a stop ends the process at once and keeps the cases that are there."""
+class ArmComparison(Computation[ArmJob, ArmProgress, int]):
+    """Cases that are complete stay when it is stopped."""
 
-    changed = Signal()
-    """It began or ended."""
-    progressed = Signal()
-    """It is farther, and there may be another case."""
-
-    def __init__(self, workers: Workers) -> None:
-        super().__init__()
-        self._worker = workers.add(
-            Worker(
-                "arm",
-                validate,
-                told=self._tell,
-                ended=lambda _: self.changed.emit(),
-                failed=self._fail,
-                lost="the arm's process ended unexpectedly; run it again",
-                missed="a comparison on an arm; export its table and plots first to keep them",
-            )
+    def __init__(self, computations: Computations) -> None:
+        super().__init__(
+            computations,
+            "arm",
+            validate,
+            lost="the arm's process ended unexpectedly; run it again",
+            missed="a comparison on an arm; export its table and plots first to keep them",
         )
-        self.job: ArmJob | None = None
-        """What `views` are of."""
         self.views: list[ArmView] = []
-        self.latest: ArmProgress | None = None
-        self.stopped = False
-        self.problem = ""
-
-    @property
-    def active(self) -> bool:
-        """Whether one is running."""
-        return self._worker.active
 
     def start(self, job: ArmJob) -> None:
         """Begin anew."""
-        self.job, self.views, self.latest, self.problem, self.stopped = job, [], None, "", False
-        self._worker.start(job)
-        self.changed.emit()
+        self.views = []
+        super().start(job)
 
-    def stop(self) -> None:
-        """End it now."""
-        self._worker.tick()
-        if self._worker.active:
-            self._worker.drop()
-            self.stopped = True
-            self.changed.emit()
-
-    def _tell(self, progress: ArmProgress) -> None:
-        self.latest = progress
-        if progress.view is not None:
-            self.views.append(progress.view)
-        self.progressed.emit()
-
-    def _fail(self, message: str) -> None:
-        self.problem = message
-        self.changed.emit()
+    def take(self, message: ArmProgress) -> None:
+        """Keep another case."""
+        if message.view is not None:
+            self.views.append(message.view)
+        super().take(message)

@@ -8,8 +8,6 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QHBoxLayout,
-    QLabel,
-    QProgressBar,
     QPushButton,
     QSplitter,
     QStackedWidget,
@@ -23,15 +21,16 @@ from bench_gui.controller import Controller
 from bench_gui.plots.contents import PlotContents
 from bench_gui.plots.export import FILTERS, TABLE_FILTERS, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
+from bench_gui.studies.arm.compute import ArmView
 from bench_gui.studies.arm.form import MUJOCO_MISSING, ArmForm
 from bench_gui.studies.arm.plots import ArmPlots
-from bench_gui.studies.arm.running import ArmValidating
+from bench_gui.studies.arm.running import ArmComparison
 from bench_gui.studies.arm.table import columns_of, ratio_text, rows_of, table_panel
-from bench_gui.studies.arm.work import ArmView
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, describe, label, restyle
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import TextTable
+from bench_gui.work.progress_row import ProgressRow
 from core.errors import ServoBenchError
 from core.words import counted
 
@@ -55,7 +54,7 @@ class ArmTab(QWidget):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self.validating = ArmValidating(controller.workers)
+        self.comparison = ArmComparison(controller.computations)
         self.settings = ArmForm(controller.shelf)
         self.plots = ArmPlots()
         self.plots.set_unit(controller.angle_unit)
@@ -63,7 +62,8 @@ class ArmTab(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(6)
-        column.addLayout(self._build_progress())
+        self.progress = ProgressRow("comparison on the arm", "How much of the comparison is done")
+        column.addLayout(self.progress)
         self._stack = QStackedWidget()
         self._stack.addWidget(self._build_empty())
         self._stack.addWidget(self._build_result())
@@ -72,27 +72,12 @@ class ArmTab(QWidget):
         """Buttons that are always in sight while the arm is."""
         self._build_tools()
         self.settings.changed.connect(self.refresh)
-        self.validating.changed.connect(self.refresh)
-        self.validating.progressed.connect(self._progress)
+        self.comparison.changed.connect(self.refresh)
+        self.comparison.progressed.connect(lambda _: self._progress())
         controller.angle_unit_changed.connect(lambda: self.plots.set_unit(controller.angle_unit))
         self.refresh()
 
     # Building.
-
-    def _build_progress(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        self.bar = describe(QProgressBar(), "Progress of the arm", "How much of the comparison is done")
-        self.bar.setRange(0, STEPS)
-        self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(120)
-        self.status: QLabel = label("", "muted")
-        self.status.setWordWrap(True)
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("State of the comparison on the arm")
-        row.addWidget(self.bar)
-        row.addWidget(self.status, 1)
-        return row
 
     def _build_empty(self) -> QWidget:
         self.first_button: QPushButton = button("Run the comparison", "", self.run, "primary")
@@ -142,7 +127,7 @@ class ArmTab(QWidget):
         row = QHBoxLayout()
         row.setSpacing(8)
         self.run_button: QPushButton = button("Run", "", self.run, "primary")
-        self.stop_button: QPushButton = button("Stop", "End it; cases that are complete stay", self.validating.stop)
+        self.stop_button: QPushButton = button("Stop", "End it; cases that are complete stay", self.comparison.stop)
         row.addWidget(self.run_button, 1)
         row.addWidget(self.stop_button, 1)
         self.measured_button: QPushButton = button(
@@ -170,7 +155,7 @@ class ArmTab(QWidget):
 
     def run(self) -> None:
         """Compare what is chosen."""
-        if self.settings.obstacle or self.validating.active:
+        if self.settings.obstacle or self.comparison.active:
             return
         try:
             job = self.settings.job()
@@ -179,7 +164,7 @@ class ArmTab(QWidget):
             return
         self._shown = None
         self.started.emit()
-        self.validating.start(job)
+        self.comparison.start(job)
 
     def ask_measured(self) -> None:
         """Ask for a measured arm and compare with it."""
@@ -201,25 +186,25 @@ class ArmTab(QWidget):
                 tip="Compare models with an arm's recording",
                 enabled=self.measured_button.isEnabled,
             ),
-            ActionSpec("Export the arm's &path…", self._export_plane, enabled=lambda: bool(self.validating.views)),
-            ActionSpec("Export the arm's &table…", self._export_table, enabled=lambda: bool(self.validating.views)),
+            ActionSpec("Export the arm's &path…", self._export_plane, enabled=lambda: bool(self.comparison.views)),
+            ActionSpec("Export the arm's &table…", self._export_table, enabled=lambda: bool(self.comparison.views)),
         ]
 
     def _title(self) -> str:
-        job = self.validating.job
+        job = self.comparison.job
         return ", ".join(part.title for part in (job, self._shown) if part is not None)
 
     def _export_plane(self) -> None:
         self._export("path", ".svg", FILTERS, lambda: self.plots.plane_contents(self._title()))
 
     def _export_table(self) -> None:
-        job, views = self.validating.job, self.validating.views
+        job, views = self.comparison.job, self.comparison.views
         title = job.title if job is not None else ""
         panels = (table_panel(views),) if views else ()
         self._export("errors", ".csv", TABLE_FILTERS, lambda: PlotContents(title, panels))
 
     def _export(self, what: str, ending: str, filters: dict[str, str], contents: Callable[[], PlotContents]) -> None:
-        job = self.validating.job
+        job = self.comparison.job
         stem = file_name("_".join(m.servo for m in job.joints)) if job is not None else "arm"
         path: Path | None = ask_plot_file(self.window(), f"{stem}_{what}{ending}", filters)
         if path is not None:
@@ -229,7 +214,7 @@ class ArmTab(QWidget):
 
     def refresh(self) -> None:
         """Show what is known and what can be asked."""
-        running, why = self.validating, self.settings.obstacle
+        running, why = self.comparison, self.settings.obstacle
         self.settings.setEnabled(not running.active)
         for start in (self.run_button, self.first_button):
             start.setEnabled(not why and not running.active)
@@ -241,25 +226,15 @@ class ArmTab(QWidget):
         self._progress()
 
     def _progress(self) -> None:
-        running, latest = self.validating, self.validating.latest
-        self.bar.setVisible(running.active)
-        self.bar.setValue(0 if latest is None else round(STEPS * latest.done))
-        text, count = "", len(running.views)
-        if running.active:
-            text = "Starting…" if latest is None else latest.text
-        elif running.problem:
-            text = f"{running.problem[:1].upper()}{running.problem[1:]}"
-        elif running.stopped:
-            text = f"Stopped; {counted(count, 'case')} had been compared." if count else "Stopped."
-        self.status.setText(text)
-        self.status.setVisible(bool(text))
-        restyle(self.status, "role", "fault" if running.problem and not running.active else "muted")
+        running, count = self.comparison, len(self.comparison.views)
+        stopped = f"Stopped; {counted(count, 'case')} had been compared." if count else "Stopped."
+        self.progress.show(running, stopped if running.stopped else "")
         self.about.setText("" if running.job is None else running.job.title)
         self._fill()
 
     def _fill(self) -> None:
         """Another case, or none any more."""
-        views = self.validating.views
+        views = self.comparison.views
         self._stack.setCurrentIndex(1 if views else 0)
         if len(views) == self.table.rowCount() and (not views or self._shown in views):
             return
@@ -274,6 +249,6 @@ class ArmTab(QWidget):
             self._choose(-1)
 
     def _choose(self, row: int) -> None:
-        views, job = self.validating.views, self.validating.job
+        views, job = self.comparison.views, self.comparison.job
         self._shown = views[row] if 0 <= row < len(views) else None
         self.plots.show_view(self._shown, job is not None and job.recording is not None)

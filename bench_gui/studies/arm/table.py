@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bench_gui.plots.contents import TablePanel
-from bench_gui.studies.arm.work import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
+from bench_gui.studies.arm.compute import CHOSEN, FITTED, OWN, PUBLISHED, ArmTrack, ArmView
 from bench_gui.widgets.text_table import Cell, Column
 from core.units import significant
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from bench_gui.studies.compliant.work import SHAPES, SINE, ComplianceJob
+from bench_gui.studies.compliant.compute import SHAPES, SINE, ComplianceJob
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, number
 from core.bench import STANDARD_GRAVITY, Bench
 from core.parameters import Parameter

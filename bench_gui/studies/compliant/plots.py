@@ -15,7 +15,7 @@ from bench_gui.plots.contents import PlotArea
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import FILE_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
-from bench_gui.studies.compliant.work import PUSH, ComplianceView
+from bench_gui.studies.compliant.compute import PUSH, ComplianceView
 from bench_gui.theme import Theme
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.modes import Mode

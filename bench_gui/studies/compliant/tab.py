@@ -13,9 +13,7 @@ from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
 from bench_gui.plots.export import PlotExport, gather
 from bench_gui.plots.tools import PlotTools
-from bench_gui.studies.compliant.form import ComplianceForm
-from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
-from bench_gui.studies.compliant.work import (
+from bench_gui.studies.compliant.compute import (
     PUSH,
     SINE,
     ComplianceJob,
@@ -24,12 +22,15 @@ from bench_gui.studies.compliant.work import (
     simulate,
     write_for_gazebo,
 )
+from bench_gui.studies.compliant.form import ComplianceForm
+from bench_gui.studies.compliant.plots import ComplianceCurves, ComplianceMotion
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label, restyle
-from bench_gui.work.worker import Worker
+from bench_gui.work.computation import Computation
 from core.errors import ServoBenchError
 from core.units import AngleUnit, significant
+from core.words import capitalised
 
 PATIENCE = 150
 """After the last change before it is simulated [ms]."""
@@ -51,23 +52,19 @@ class ComplianceTab(ExploreTab):
         self.settings_column.addWidget(self.form)
         self.curves, self.motion = ComplianceCurves(), ComplianceMotion()
         self.view: ComplianceView | None = None
-        self._worker = controller.workers.add(
-            Worker(
-                "compliance",
-                simulate,
-                ended=self._show,
-                failed=self._fail,
-                lost="the simulation's process ended unexpectedly; change a number to try again",
-            )
+        self._simulation: Computation[ComplianceJob, None, ComplianceView] = Computation(
+            controller.computations,
+            "compliance",
+            simulate,
+            lost="the simulation's process ended unexpectedly; change a number to try again",
         )
-        self._writer = controller.workers.add(
-            Worker(
-                "gazebo",
-                write_for_gazebo,
-                ended=self._written,
-                failed=lambda text: self._controller.message.emit("error", text),
-            )
+        self._simulation.finished.connect(self._show)
+        self._simulation.failed.connect(self._fail)
+        self._writer: Computation[GazeboJob, None, list[Path]] = Computation(
+            controller.computations, "gazebo", write_for_gazebo
         )
+        self._writer.finished.connect(self._written)
+        self._writer.failed.connect(lambda text: controller.message.emit("error", text))
         self._waiting = QTimer(self)
         self._waiting.setSingleShot(True)
         self._waiting.setInterval(PATIENCE)
@@ -132,7 +129,7 @@ class ComplianceTab(ExploreTab):
 
     def entered(self) -> None:
         """The first picture is computed now."""
-        if self.view is None and not self._worker.active:
+        if self.view is None and not self._simulation.active:
             self._change()
 
     def set_theme(self, theme: Theme) -> None:
@@ -199,7 +196,7 @@ class ComplianceTab(ExploreTab):
     def _simulate(self) -> None:
         job = self._job()
         if job is not None:
-            self._worker.start(job)
+            self._simulation.start(job)
 
     def _job(self) -> ComplianceJob | None:
         try:
@@ -237,7 +234,7 @@ class ComplianceTab(ExploreTab):
         restyle(self.status, "role", role)
 
     def _fail(self, text: str) -> None:
-        self._say(f"{text[:1].upper()}{text[1:]}", "fault")
+        self._say(capitalised(text), "fault")
 
     def _written(self, files: list[Path]) -> None:
         names = " and ".join(file.name for file in files)

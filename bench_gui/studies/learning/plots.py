@@ -15,7 +15,7 @@ from bench_gui.plots.contents import Array
 from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
-from bench_gui.studies.learning.work import LearningJob
+from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme
 from core.studies.compliant.learning import Iteration
 from core.units import AngleUnit

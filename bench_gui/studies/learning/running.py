@@ -1,42 +1,23 @@
-"""A learning in the background: one at a time, its iterations as they come."""
+"""A learning in the background: its iterations as they come."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal
-
-from bench_gui.studies.learning.work import LearningJob, learn_by_iterations
-from bench_gui.work.worker import Worker, Workers
+from bench_gui.studies.learning.compute import LearningJob, learn_by_iterations
+from bench_gui.work.computation import Computation, Computations
 from core.studies.compliant.learning import Iteration, warning_of
 
 
-class LearningRunning(QObject):
-    """Owns what was learned; a stop ends the process at once and keeps the iterations that are there."""
+class Learning(Computation[LearningJob, Iteration, None]):
+    """Iterations that are complete stay when it is stopped."""
 
-    changed = Signal()
-    """It began, ended, or there is another iteration."""
-
-    def __init__(self, workers: Workers) -> None:
-        super().__init__()
-        self._worker = workers.add(
-            Worker(
-                "learning",
-                learn_by_iterations,
-                told=self._tell,
-                ended=lambda _: self.changed.emit(),
-                failed=self._fail,
-                lost="the process that learns ended unexpectedly; learn again",
-            )
+    def __init__(self, computations: Computations) -> None:
+        super().__init__(
+            computations,
+            "learning",
+            learn_by_iterations,
+            lost="the process that learns ended unexpectedly; learn again",
         )
-        self.job: LearningJob | None = None
-        """What `iterations` are of."""
         self.iterations: list[Iteration] = []
-        self.stopped = False
-        self.problem = ""
-
-    @property
-    def active(self) -> bool:
-        """Whether it is learning."""
-        return self._worker.active
 
     @property
     def warning(self) -> str:
@@ -47,22 +28,10 @@ class LearningRunning(QObject):
 
     def start(self, job: LearningJob) -> None:
         """Begin anew."""
-        self.job, self.iterations, self.problem, self.stopped = job, [], "", False
-        self._worker.start(job)
-        self.changed.emit()
+        self.iterations = []
+        super().start(job)
 
-    def stop(self) -> None:
-        """End it now."""
-        self._worker.tick()
-        if self._worker.active:
-            self._worker.drop()
-            self.stopped = True
-            self.changed.emit()
-
-    def _tell(self, iteration: Iteration) -> None:
-        self.iterations.append(iteration)
-        self.changed.emit()
-
-    def _fail(self, message: str) -> None:
-        self.problem = message
-        self.changed.emit()
+    def take(self, message: Iteration) -> None:
+        """Keep another iteration."""
+        self.iterations.append(message)
+        super().take(message)

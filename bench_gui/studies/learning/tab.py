@@ -13,13 +13,13 @@ from bench_gui.plots.export import ask_plot_file, file_name, gather
 from bench_gui.plots.tools import PlotTools
 from bench_gui.studies.learning.form import LearningForm
 from bench_gui.studies.learning.plots import LearningPlots
-from bench_gui.studies.learning.running import LearningRunning
+from bench_gui.studies.learning.running import Learning
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, label, restyle, whole
 from core.errors import ServoBenchError
 from core.studies.compliant.learning import Iteration, in_words, write_input
-from core.words import counted
+from core.words import capitalised, counted
 
 
 class LearningTab(ExploreTab):
@@ -32,7 +32,7 @@ class LearningTab(ExploreTab):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self.running = LearningRunning(controller.workers)
+        self.running = Learning(controller.computations)
         self.form = LearningForm(controller.angle_unit)
         self.settings_column.addWidget(self.form)
         self.plots = LearningPlots()
@@ -45,6 +45,7 @@ class LearningTab(ExploreTab):
         self.body.addWidget(self.plots, 1)
         self.form.changed.connect(self._form_changed)
         self.running.changed.connect(self.refresh)
+        self.running.progressed.connect(lambda _: self.refresh())
         self.plots.chosen.connect(self.iteration.setValue)
         controller.angle_unit_changed.connect(self._unit_changed)
         self.refresh()
@@ -193,7 +194,7 @@ class LearningTab(ExploreTab):
         if running.active:
             return f"Iteration {len(worst)}: {worst[-1]} at worst" if worst else "Starting…"
         if running.problem:
-            return f"{running.problem[:1].upper()}{running.problem[1:]}"
+            return capitalised(running.problem)
         if self._outdated and worst:
             return "The settings have changed since; learn again to see what they do."
         if running.stopped:
@@ -201,7 +202,7 @@ class LearningTab(ExploreTab):
         if not worst or running.job is None:
             return ""
         if running.warning:
-            return f"{running.warning[:1].upper()}{running.warning[1:]}."
+            return f"{capitalised(running.warning)}."
         return (
             f"Learned in {counted(len(worst), 'iteration')}: no joint is ever farther off than {worst[-1]}; "
             f"it was {worst[0]} at first."

@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
 
-from bench_gui.studies.stiction.work import EXPERIMENTS, StictionJob
+from bench_gui.studies.stiction.compute import EXPERIMENTS, StictionJob
 from bench_gui.widgets.fields import Section, choice, number
 from core.studies.stiction.bristle import Bristle, Remedy
 from core.studies.stiction.laws import FrictionLaw

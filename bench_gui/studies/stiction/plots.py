@@ -12,8 +12,8 @@ from bench_gui.plots.curves import Curves
 from bench_gui.plots.dashes import CATALOGUE_DASH, FILE_DASH, IDENTIFIED_DASH
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
+from bench_gui.studies.stiction.compute import PULL, TORQUE, StictionView
 from bench_gui.studies.stiction.form import LAW_TITLES
-from bench_gui.studies.stiction.work import PULL, TORQUE, StictionView
 from bench_gui.theme import Theme
 from core.studies.stiction.bristle import Bristle, transformed
 from core.studies.stiction.laws import FrictionLaw

@@ -10,12 +10,13 @@ from bench_gui.controller import Controller
 from bench_gui.plots.tools import PlotTools
 from bench_gui.studies.stiction.form import LAW_TITLES, StictionForm
 from bench_gui.studies.stiction.plots import FrictionCurves, JointCurves
-from bench_gui.studies.stiction.running import StictionSimulating
+from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, label, restyle
 from core.errors import ModelError
 from core.studies.stiction.bristle import Remedy, Verdict, examine
+from core.words import capitalised
 
 
 class StictionTab(ExploreTab):
@@ -30,7 +31,7 @@ class StictionTab(ExploreTab):
         self._controller = controller
         self.form = StictionForm()
         self.settings_column.addWidget(self.form)
-        self.simulating = StictionSimulating(controller.workers)
+        self.simulating = StictionExperiment(controller.computations)
         self.friction, self.joint = FrictionCurves(), JointCurves()
         self.joint.set_unit(controller.angle_unit)
         self._remedy: Remedy | None = None
@@ -109,7 +110,7 @@ class StictionTab(ExploreTab):
         """Run the experiment now."""
         self._entered = True
         try:
-            self.simulating.run(self.form.job())
+            self.simulating.start(self.form.job())
         except ModelError as error:
             self._controller.message.emit("error", str(error))
 
@@ -131,7 +132,7 @@ class StictionTab(ExploreTab):
         return f"Friction and its implicit form, {LAW_TITLES[self.form.kind]}"
 
     def _joint_title(self) -> str:
-        view = self.simulating.view
+        view = self.simulating.result
         return "" if view is None else view.job.title
 
     # What follows a knob.
@@ -159,17 +160,17 @@ class StictionTab(ExploreTab):
 
     def _judge(self, text: str, remedy: Remedy | None, *, wrong: bool) -> None:
         self._remedy = remedy
-        self.verdict.setText(f"{text[:1].upper()}{text[1:]}.")
+        self.verdict.setText(f"{capitalised(text)}.")
         restyle(self.verdict, "role", "fault" if wrong else "muted")
         self.mend_button.setVisible(remedy is not None)
         if remedy is not None:
-            self.mend_button.setText(f"{remedy.text[:1].upper()}{remedy.text[1:]}")
+            self.mend_button.setText(capitalised(remedy.text))
             self.mend_button.setToolTip("Change this one; any of those that the verdict names would do")
 
     def _show_state(self) -> None:
-        simulating, view = self.simulating, self.simulating.view
+        simulating, view = self.simulating, self.simulating.result
         if simulating.problem:
-            text = f"{simulating.problem[:1].upper()}{simulating.problem[1:]}"
+            text = capitalised(simulating.problem)
         elif simulating.active:
             text = "Simulating…"
         elif not simulating.possible:

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QW
 
 from bench_gui.compare.models import CATALOGUE, ModelShelf
 from bench_gui.session.library import Library
+from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
-from bench_gui.studies.webots.work import LossJob
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
 from core.catalogue import load_model, load_servo, servos, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields

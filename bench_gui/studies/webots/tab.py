@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QTableView, QVBoxLayout, QWidget
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
@@ -14,19 +14,20 @@ from bench_gui.plots.contents import PlotContents, TablePanel
 from bench_gui.plots.export import TABLE_FILTERS, ask_plot_file
 from bench_gui.plots.tools import PlotTools
 from bench_gui.studies.tab import ExploreTab
+from bench_gui.studies.webots.compute import LossJob, LossNumber, LossView, find_loss
 from bench_gui.studies.webots.form import FIRST, WebotsForm
 from bench_gui.studies.webots.plots import WebotsPlots
-from bench_gui.studies.webots.running import WebotsFitting
 from bench_gui.studies.webots.scene import simulated
-from bench_gui.studies.webots.work import LossNumber, LossView
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle
+from bench_gui.widgets.fields import ElidedLabel, button, label
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.work.computation import Computation
+from bench_gui.work.process import Share
+from bench_gui.work.progress_row import ProgressRow
 from core.errors import ServoBenchError
 from core.units import fixed, milliradians, significant
 
-STEPS = 1000
 SETTLED = 40
 """A knob that turns is followed after so long [ms]."""
 TABLE_HEIGHT = 94
@@ -49,7 +50,13 @@ class WebotsTab(ExploreTab):
     def __init__(self, controller: Controller) -> None:
         super().__init__()
         self._controller = controller
-        self.fitting = WebotsFitting(controller.workers)
+        self.fitting: Computation[LossJob, Share, LossView] = Computation(
+            controller.computations,
+            "webots",
+            find_loss,
+            lost="the process of the Webots fit ended unexpectedly; run it again",
+            missed="the fit of a Webots Servo",
+        )
         self.form = WebotsForm(controller.shelf, controller.library, controller.angle_unit)
         self.form.show_node(FIRST)
         self.settings_column.addWidget(self.form)
@@ -77,7 +84,7 @@ class WebotsTab(ExploreTab):
         self.form.changed.connect(self._changed)
         self.form.source_changed.connect(self._refresh)
         self.fitting.changed.connect(self._refresh)
-        self.fitting.progressed.connect(self._progress)
+        self.fitting.progressed.connect(lambda _: self._progress())
         controller.angle_unit_changed.connect(self._unit_changed)
         self._refresh()
 
@@ -91,16 +98,8 @@ class WebotsTab(ExploreTab):
         row = QHBoxLayout()
         row.setSpacing(8)
         row.addWidget(label("WHAT A FITTED NODE LOSES", "heading"))
-        self.bar = describe(QProgressBar(), "Progress of the fit", "How much of the fit and the comparison is done")
-        self.bar.setRange(0, STEPS)
-        self.bar.setTextVisible(False)
-        self.bar.setFixedWidth(120)
-        self.status = ElidedLabel()
-        self.status.setProperty("role", "muted")
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
-        self.status.setAccessibleName("State of the fit")
-        row.addWidget(self.bar)
-        row.addWidget(self.status, 1)
+        self.progress = ProgressRow("fit", "How much of the fit and the comparison is done", ElidedLabel())
+        row.addLayout(self.progress, 1)
         column.addLayout(row)
         self.loss = TextTable(())
         self.table: QTableView = plain_table(
@@ -161,16 +160,17 @@ class WebotsTab(ExploreTab):
         except ServoBenchError as error:
             self._controller.message.emit("error", str(error))
             return
+        self.fitting.forget()
         self.fitting.start(job)
 
     def take_node(self) -> None:
         """Put the fitted node's fields into the knobs."""
-        if self.fitting.view is not None:
-            self.form.show_node(self.fitting.view.node)
+        if self.fitting.result is not None:
+            self.form.show_node(self.fitting.result.node)
 
     def export_table(self) -> None:
         """Ask where to, and write the errors as CSV."""
-        view = self.fitting.view
+        view = self.fitting.result
         if view is None:
             return
         path: Path | None = ask_plot_file(self.window(), "webots_servo_errors.csv", TABLE_FILTERS)
@@ -188,7 +188,7 @@ class WebotsTab(ExploreTab):
             ),
             ActionSpec("Try the fitted Webots &node", self.take_node, enabled=self.take_button.isEnabled),
             ActionSpec(
-                "Export the Webots Servo's &errors…", self.export_table, enabled=lambda: self.fitting.view is not None
+                "Export the Webots Servo's &errors…", self.export_table, enabled=lambda: self.fitting.result is not None
             ),
         ]
 
@@ -204,7 +204,7 @@ class WebotsTab(ExploreTab):
         self.plots.set_unit(self._controller.angle_unit)
 
     def _refresh(self) -> None:
-        fitting, view = self.fitting, self.fitting.view
+        fitting, view = self.fitting, self.fitting.result
         self.form.source.setEnabled(not fitting.active)
         self.fit_button.setEnabled(not fitting.active)
         self.fit_button.setToolTip(
@@ -224,18 +224,9 @@ class WebotsTab(ExploreTab):
         self._progress()
 
     def _progress(self) -> None:
-        fitting = self.fitting
-        self.bar.setVisible(fitting.active)
-        self.bar.setValue(0 if fitting.latest is None else round(STEPS * fitting.latest.done))
-        text = INVITATION
-        if fitting.active:
-            text = "Starting…" if fitting.latest is None else fitting.latest.text
-        elif fitting.problem:
-            text = f"{fitting.problem[:1].upper()}{fitting.problem[1:]}"
-        elif fitting.view is not None:
-            text = f"Fitted to the {fitting.view.title}; controlP at gain {fitting.view.kp:g}"
-        self.status.setText(text)
-        restyle(self.status, "role", "fault" if fitting.problem and not fitting.active else "muted")
+        view = self.fitting.result
+        fitted = view and f"Fitted to the {view.title}; controlP at gain {view.kp:g}"
+        self.progress.show(self.fitting, fitted or INVITATION)
 
 
 def loss_columns(view: LossView) -> tuple[Column, ...]:

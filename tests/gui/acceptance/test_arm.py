@@ -14,10 +14,7 @@ from bench_gui.compare.view import ARM, OVERLAY
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.studies.arm import form as arm_form
 from bench_gui.studies.arm import tab as arm_tab
-from bench_gui.studies.arm.form import LINKS_FILE, MEASURED
-from bench_gui.studies.arm.plots import GOAL, PAPER_SHAPE, TRUTH
-from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
-from bench_gui.studies.arm.work import (
+from bench_gui.studies.arm.compute import (
     ARM_SERVOS,
     FITTED,
     GAINS,
@@ -28,6 +25,9 @@ from bench_gui.studies.arm.work import (
     ArmTrack,
     ArmView,
 )
+from bench_gui.studies.arm.form import LINKS_FILE, MEASURED
+from bench_gui.studies.arm.plots import GOAL, PAPER_SHAPE, TRUTH
+from bench_gui.studies.arm.table import ratio_text, rows_of, table_panel
 from bench_gui.theme import load_theme
 from bench_gui.widgets.text_table import Cell
 from bench_gui.work.plot_files import save_plot
@@ -156,13 +156,13 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     page.click(arm.run_button)
     assert not arm.run_button.isEnabled()
     assert page.controller.busy()
-    page.until(lambda: len(arm.validating.views) >= 2)
-    assert arm.bar.isVisible()
+    page.until(lambda: len(arm.comparison.views) >= 2)
+    assert arm.progress.bar.isVisible()
     page.click(arm.stop_button)
-    assert not arm.validating.active
-    assert arm.status.text().startswith("Stopped")
+    assert not arm.comparison.active
+    assert arm.progress.status.text().startswith("Stopped")
     assert not page.controller.busy()
-    views = arm.validating.views
+    views = arm.comparison.views
     assert 2 <= len(views) < 8
 
     shown = [(view.path, view.gain) for view in views[:2]]
@@ -204,9 +204,9 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     monkeypatch.setattr(QFileDialog, "getOpenFileName", lambda *_: (str(recording), ""))
     arm.settings.kp.setValue(32.0)
     page.click(arm.measured_button)
-    page.until(lambda: not arm.validating.active)
-    assert arm.validating.problem == ""
-    (again,) = arm.validating.views
+    page.until(lambda: not arm.comparison.active)
+    assert arm.comparison.problem == ""
+    (again,) = arm.comparison.views
     assert (again.path, again.gain) == ("arm of mine", "kp 32")
     ours, own = again.tracks
     assert own.mae_mrad < 0.05 < ours.mae_mrad
@@ -224,7 +224,7 @@ def written(arm, folder, monkeypatch):
         monkeypatch.setattr(arm_tab, "ask_plot_file", lambda *_, file=file: file)
         action.trigger()
     rows = list(csv.DictReader(files[0].open(encoding="utf-8")))
-    views = arm.validating.views
+    views = arm.comparison.views
     assert [float(row["Error [mrad]"]) for row in rows] == [t.mae_mrad for view in views for t in view.tracks]
     assert len(table_panel(views).rows) == len(rows) == 2 * len(views)
     path = list(csv.DictReader(files[1].open(encoding="utf-8")))

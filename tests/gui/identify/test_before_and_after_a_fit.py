@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 
 from bench_gui.cli import main
 from bench_gui.headless.next_recordings import catalogue_model, next_recordings
-from bench_gui.identify.certainty_panel import EMPTY as NOTHING_CERTAIN
-from bench_gui.identify.coverage_panel import HINT
-from bench_gui.identify.crossvalidation_panel import EMPTY, REPETITIONS, TERMS, TRANSFER
+from bench_gui.identify.certainty.panel import EMPTY as NOTHING_CERTAIN
+from bench_gui.identify.coverage.panel import HINT
+from bench_gui.identify.crossvalidation.panel import EMPTY, REPETITIONS, TERMS, TRANSFER
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_servo
 from core.errors import IdentificationError
@@ -49,8 +49,8 @@ def test_coverage_follows_the_chosen_runs(person, view):
     # Other runs are chosen while it looks: it looks at those instead.
     chosen = [run.id for run in library.runs[:2]]
     library.select(chosen)
-    person.until(lambda: checking.coverage is not None)
-    assert [entry["run"] for entry in checking.coverage.data["excitation"]] == chosen
+    person.until(lambda: checking.coverage.result is not None)
+    assert [entry["run"] for entry in checking.coverage.result.data["excitation"]] == chosen
     assert panel.status.text() == "2 runs checked"
     words = panel.findings.text.text()
     assert "Warning" in words
@@ -63,7 +63,7 @@ def test_coverage_follows_the_chosen_runs(person, view):
     assert not view._result.isVisible(), "the panel fills the page"
     # What is known stays, and says that it is old.
     library.select([])
-    assert checking.outdated
+    assert checking.coverage.outdated
     assert not checking.checking
     assert "check again" in panel.status.text()
 
@@ -81,12 +81,12 @@ def test_headers_are_audited_by_the_model_in_sight(person, identified):
     assert checking.checking, "what the runs can tell is shown too"
     assert not panel.audit_button.isEnabled()
     person.click(panel.stop_button)
-    assert not checking.auditing
+    assert not checking.audit.active
     assert not checking.checking
     assert not panel.stop_button.isVisible()
     person.click(panel.audit_button)
-    person.until(lambda: checking.audit is not None)
-    person.until(lambda: checking.coverage is not None)
+    person.until(lambda: checking.audit.result is not None)
+    person.until(lambda: checking.coverage.result is not None)
     best = person.controller.fitting.result.recommended.upper()
     words = panel.findings.text.text()
     assert f"asked: mx106 {best}" in words
@@ -109,7 +109,7 @@ def test_proposed_recordings_go_into_the_queue(person, view, session):
     assert panel.stop_button.isVisible()
     person.until(lambda: not view.panels.proposing.active)
     assert view.panels.proposing.problem == ""
-    found = view.panels.proposing.found
+    found = view.panels.proposing.result
     # `bench next` goes through the same function.
     recordings = Session.open(session).load_all()
     same = next_recordings(catalogue_model("mx106"), recordings, plan, count=2, threads=1)
@@ -152,7 +152,7 @@ def test_proposals_need_no_recordings(person):
     panel.count.setValue(1)
     person.click(panel.propose_button)
     person.until(lambda: not view.panels.proposing.active)
-    found = view.panels.proposing.found
+    found = view.panels.proposing.result
     same = next_recordings(catalogue_model("mx106"), [], plan, count=1, threads=1)
     assert found is not None, view.panels.proposing.problem
     assert found.to_json() == same.to_json()
@@ -182,24 +182,24 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     panel.form.trials.setValue(2_000_000)
     with person.qtbot.waitSignal(crossvalidating.progressed, timeout=240_000):
         person.click(panel.start_button)
-    assert "ithout lift_and_drop (1 of 3), M1" in panel.status.text()
-    assert panel.bar.isVisible()
+    assert "ithout lift_and_drop (1 of 3), M1" in panel.progress.status.text()
+    assert panel.progress.bar.isVisible()
     assert not view.start_button.isEnabled()
     assert "cross-validation is running" in view.start_button.toolTip()
     assert [line.split(";")[0] for line in person.controller.busy()] == ["a cross-validation"]
     person.click(panel.stop_button)
     person.until(lambda: not crossvalidating.active)
     assert person.controller.busy() == []
-    assert "Stopped before every variant was judged" in panel.status.text()
+    assert "Stopped before every variant was judged" in panel.progress.status.text()
     assert view.start_button.isEnabled()
     (stopped,) = (session / "results").iterdir()
 
     # Other searches do not mix with those on record.
     panel.form.trials.setValue(32)
     person.click(panel.start_button)
-    person.until(lambda: crossvalidating.result is not None or crossvalidating.problem != "")
+    person.until(lambda: crossvalidating.kept is not None or crossvalidating.problem != "")
     assert crossvalidating.problem == ""
-    kept = crossvalidating.result
+    kept = crossvalidating.kept
     (folder,) = (path for path in (session / "results").iterdir() if path != stopped)
     assert kept.folder == folder
     assert not (stopped / CROSSVALIDATION).exists()
@@ -227,7 +227,7 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
         library.create(session.parent / "other")
     assert panel.text.text() == EMPTY
     person.open(session)
-    person.until(lambda: crossvalidating.result is not None)
+    person.until(lambda: crossvalidating.kept is not None)
     assert texts(panel.tables[0]) == [row]
 
 
@@ -273,34 +273,34 @@ def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):
 def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, identified, tmp_path):
     panel, certifying, fitting = view.panels.certainty, view.panels.certifying, person.controller.fitting
     view.panels.show("certainty")
-    assert panel.status.text().startswith(NOTHING_CERTAIN)
+    assert panel.progress.status.text().startswith(NOTHING_CERTAIN)
     assert panel.start_button.toolTip() == "Not possible: there is no identification; identify first"
     path = shutil.copytree(identified, tmp_path / "copy")
     person.open(path)
     person.until(lambda: fitting.result is not None)
-    assert panel.status.text() == NOTHING_CERTAIN
+    assert panel.progress.status.text() == NOTHING_CERTAIN
     panel.draws.setValue(1)
     assert "at least 2" in panel.start_button.toolTip()
     panel.draws.setValue(2)
     person.click(panel.start_button)
-    assert panel.bar.isVisible()
+    assert panel.progress.bar.isVisible()
     assert "profiles and a bootstrap are under way" in view.start_button.toolTip()
     assert [line.split(";")[0] for line in person.controller.busy()] == ["profiles and a bootstrap"]
-    person.until(lambda: certifying.result is not None or certifying.problem != "")
+    person.until(lambda: certifying.kept is not None or certifying.problem != "")
     assert certifying.problem == ""
     assert view.start_button.isEnabled()
 
     folder, best = fitting.result.folder, certifying.recommended.model
     assert (folder / CERTAINTY).is_file()
     kept = read_certainty(folder, best)
-    assert certifying.result == kept
+    assert certifying.kept == kept
     assert (kept.friction, kept.draws) == (fitting.result.recommended, 2)
     rows = texts(panel.table)
     assert [row[0] for row in rows] == [p.symbol for p in best.parameters.free]
     assert [row[4] for row in rows] == ["–" if p.profile is None else p.profile.text for p in kept.parameters]
     assert [row[5] for row in rows] == [p.spread.text for p in kept.parameters]
-    assert panel.status.text().startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
-    assert "2 draws" in panel.status.text()
+    assert panel.progress.status.text().startswith(f"{kept.friction.upper()}, {len(kept.runs)} runs: ")
+    assert "2 draws" in panel.progress.status.text()
 
     # A stop keeps the draws that are complete.
     panel.draws.setValue(1000)
@@ -308,25 +308,25 @@ def test_profiles_and_a_bootstrap_are_kept_beside_the_result(person, view, ident
     second = re.compile(r"draw ([2-9]|\d\d+) of")
     person.until(lambda: certifying.latest is not None and bool(second.search(certifying.latest.text)))
     person.click(panel.stop_button)
-    person.until(lambda: certifying.result != kept or certifying.problem != "")
+    person.until(lambda: certifying.kept != kept or certifying.problem != "")
     assert certifying.problem == ""
-    assert "Stopped before the end" in panel.status.text()
-    assert 2 <= certifying.result.draws < 1000
+    assert "Stopped before the end" in panel.progress.status.text()
+    assert 2 <= certifying.kept.draws < 1000
     rows = texts(panel.table)
 
     # It is forgotten with the session, read again with it, and what is of another fit is not taken for it.
     with person.qtbot.waitSignal(person.controller.library.opened):
         person.controller.library.create(tmp_path / "other")
-    assert certifying.result is None
+    assert certifying.kept is None
     person.open(path)
-    person.until(lambda: certifying.result is not None)
+    person.until(lambda: certifying.kept is not None)
     assert texts(panel.table) == rows
     data = parse_sealed((folder / CERTAINTY).read_text("utf-8"))
     data["parameters"][0]["value"] *= 1.01
     (folder / CERTAINTY).write_text(json.dumps(data))
     person.open(path)
     person.until(lambda: certifying.problem != "")
-    assert "of another fit; profile and bootstrap again" in panel.status.text()
+    assert "of another fit; profile and bootstrap again" in panel.progress.status.text()
     assert not panel.view.isVisible()
 
 

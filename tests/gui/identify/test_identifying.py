@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QDialogButtonBox
 from bench_gui.cli import main
 from bench_gui.headless.place.rests import DOCUMENT
 from bench_gui.headless.words import with_symbols
-from bench_gui.identify.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
-from bench_gui.identify.settings import FitSettings
-from bench_gui.identify.settings_form import INTEGRATOR_TITLES
+from bench_gui.identify.fit.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.fit.settings_form import INTEGRATOR_TITLES
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.bench import Bench
 from core.catalogue import load_model
@@ -213,7 +213,7 @@ def test_bounds_and_frozen_values_are_chosen_in_a_table(qtbot):
 
 def test_the_fit_gives_way_while_the_servo_is_driven(person, session):
     asked = []
-    person.controller.workers.set_courteous = asked.append
+    person.controller.computations.set_courteous = asked.append
     person.connect()
     person.record(0.4)
     person.until(lambda: True in asked)

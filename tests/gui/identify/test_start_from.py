@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from PySide6.QtWidgets import QFileDialog
 
-from bench_gui.identify.settings import FitSettings
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.tables import NOTE_COLUMN, ParameterTable
-from bench_gui.identify.warning_list import WarningList
 from bench_gui.shell.tasks import IDENTIFY
 from core.catalogue import load_model
 from core.identification.evidence.model import Evidence, ParameterEvidence

@@ -14,15 +14,15 @@ from bench_gui.export.view import ExportView
 from bench_gui.fleet.form import FleetForm
 from bench_gui.fleet.running import FleetRunning
 from bench_gui.fleet.view import FleetView
-from bench_gui.identify.certainty_panel import CertaintyPanel
-from bench_gui.identify.certifying import Certifying
-from bench_gui.identify.coverage_panel import CoveragePanel
-from bench_gui.identify.crossvalidating import CrossValidating
-from bench_gui.identify.crossvalidation_panel import CrossValidationPanel
-from bench_gui.identify.fitting import Fitting
+from bench_gui.identify.certainty.panel import CertaintyPanel
+from bench_gui.identify.certainty.running import Certifying
+from bench_gui.identify.coverage.panel import CoveragePanel
+from bench_gui.identify.crossvalidation.panel import CrossValidationPanel
+from bench_gui.identify.crossvalidation.running import CrossValidating
+from bench_gui.identify.fit.running import Fitting
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.next_recording.panel import ProposalPanel
 from bench_gui.identify.panels import Panels
-from bench_gui.identify.proposal_panel import ProposalPanel
-from bench_gui.identify.settings_form import SettingsForm
 from bench_gui.identify.view import IdentifyView
 from bench_gui.main_window import MainWindow
 from bench_gui.place.form import TorqueForm
@@ -42,7 +42,7 @@ from bench_gui.shell.tasks import TASKS
 from bench_gui.studies.arm.tab import ArmTab
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.tab import ComplianceTab
-from bench_gui.studies.learning.running import LearningRunning
+from bench_gui.studies.learning.running import Learning
 from bench_gui.studies.learning.tab import LearningTab
 from bench_gui.studies.stiction.form import StictionForm
 from bench_gui.studies.stiction.tab import StictionTab
@@ -169,7 +169,7 @@ DONE = {
         "Export the joint's motion…": (PlotExport, "ask", lambda w: w.explore.compliance.tools.export),
         "Export the springs' curves…": (PlotExport, "ask", lambda w: w.explore.compliance.curve_export),
         "Learn the motion": (LearningTab, "learn"),
-        "Stop learning": (LearningRunning, "stop"),
+        "Stop learning": (Learning, "stop"),
         "Write the learned input…": (LearningTab, "ask_write"),
         "Export the learned motion…": (PlotExport, "ask", lambda w: w.explore.learning.tools.export),
         "Export errors by iteration…": (LearningTab, "_export_errors"),

@@ -31,7 +31,7 @@ def test_one_is_counted_as_one():
     summary = SimpleNamespace(
         units=[SimpleNamespace(problem="", damage="")], servo="mx106", done=0, tasks=1, problems=[]
     )
-    running = SimpleNamespace(reading=False, active=False, stopped=False, summary=summary)
+    running = SimpleNamespace(reading=SimpleNamespace(active=False), active=False, stopped=False, summary=summary)
     assert FleetView._state_in_words(SimpleNamespace(running=running)) == "1 unit of mx106; 0 of 1 fit"
 
 

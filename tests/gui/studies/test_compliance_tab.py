@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtWidgets import QFileDialog
 
 from bench_gui.controller import Controller
+from bench_gui.studies.compliant.compute import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.plots import EQUILIBRIUM, GOAL, LINK, MOTOR_1, MOTOR_2, PUSHED
 from bench_gui.studies.compliant.tab import ComplianceTab
-from bench_gui.studies.compliant.work import BEGIN, PUSH, SINE, STEP, ComplianceJob, simulate
 from bench_gui.theme import load_theme
 from core.studies.compliant.array import JointArray, NamedJoint
 from core.studies.compliant.elastic import ACTUATORS, AwasII, QbMove, Sea
@@ -52,7 +52,7 @@ def settled(qtbot, tab):
     def there():
         assert tab.view is not None
         assert not tab._waiting.isActive()
-        assert not tab._worker.active
+        assert not tab._simulation.active
         assert tab.view.job == tab.form.job()
 
     qtbot.waitUntil(there, timeout=LONG)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bench_gui.controller import Controller
+from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.studies.stiction.tab import StictionTab
-from bench_gui.studies.stiction.work import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.theme import load_theme
 from core.studies.stiction.bristle import transformed
 from core.studies.stiction.laws import Stribeck
@@ -36,7 +36,7 @@ def tab(qtbot, tmp_path, monkeypatch):
 
 def wait(qtbot, tab):
     def done():
-        tab._controller.workers.tick()
+        tab._controller.computations.tick()
         return not tab.simulating.active
 
     qtbot.waitUntil(done, timeout=LONG)

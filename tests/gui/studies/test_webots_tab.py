@@ -41,7 +41,7 @@ def click(qtbot, button):
 
 
 def ended(tab):
-    tab._controller.workers.tick()
+    tab._controller.computations.tick()
     return not tab.fitting.active
 
 
@@ -115,7 +115,7 @@ class TestFit:
         assert tab.fitting.active
         assert tab.stop_button.isEnabled()
         qtbot.waitUntil(lambda: ended(tab), timeout=LONG)
-        view = tab.fitting.view
+        view = tab.fitting.result
 
         assert view is not None, tab.fitting.problem
         assert [model.name[:2] for model in view.models[1:]] == ["M1", "M2", "M3", "M4", "M5", "M6"]

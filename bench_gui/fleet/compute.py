@@ -1,0 +1,111 @@
+"""What a fleet's own process does: it gathers, computes what is missing, and tells the window how far it is."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from bench_gui.fleet.messages import FleetJob, FleetStep
+from bench_gui.fleet.reading import summarise
+from bench_gui.fleet.summary import FleetSummary
+from bench_gui.work.process import Line
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from core.fleet.driver import FleetProgress
+    from core.fleet.plan import Chain, FleetPlan
+    from core.fleet.store import FleetStore
+    from core.identification.result import ModelResult
+
+TELL_PERIOD = 0.1
+"""Between two messages about how far it is [s]."""
+SUMMARY_PERIOD = 1.0
+"""Between two summaries, at least [s]."""
+SUMMARY_SHARE = 0.1
+"""Of the time, at most, that summaries take."""
+
+
+def run(job: FleetJob, line: Line) -> FleetSummary:
+    """Compute what the folder does not hold; the fleet as far as it has come when it is stopped. Raises
+    ServoBenchError; what was done is kept."""
+    from bench_gui.headless.fleet.gather import SESSIONS, gather_units, load_unit, simulated_sessions
+    from bench_gui.headless.fleet.job import EngineChoice, run_fleet_job
+    from core.fleet.driver import FleetWatch
+    from core.fleet.plan import make_plan
+    from core.fleet.store import FleetStore
+
+    def made(count: int) -> None:
+        line.tell(_preparing(f"Simulating unit {count} of {job.simulated}"))
+
+    paths: list[Path] = list(job.sessions)
+    if job.simulated:
+        paths = simulated_sessions(job.servo, job.simulated, job.folder / SESSIONS, job.fit.seed, made=made)
+    line.tell(_preparing("Looking at the recordings"))
+    plan = make_plan(job.request, gather_units(paths, job.servo), load_unit)
+    store = FleetStore(job.folder)
+    teller = _Teller(line, plan, store)
+    line.tell(_preparing("Starting the workers"))
+    engine = EngineChoice(scheduler=job.scheduler, workers=job.workers)
+    watch = FleetWatch(progressed=teller.take, should_stop=line.stop_asked)
+    return summarise(run_fleet_job(plan, load_unit, store, engine, watch), job.folder)
+
+
+def _preparing(text: str) -> FleetStep:
+    return FleetStep(done=0, tasks=0, remaining=float("inf"), text=text)
+
+
+class _Teller:
+    """Tells progress a few times a second, and now and then what the fleet looks like by then."""
+
+    def __init__(self, line: Line, plan: FleetPlan, store: FleetStore) -> None:
+        self._line, self._plan, self._store = line, plan, store
+        self._found: dict[str, ModelResult] = {}
+        self._touched = {unit.name for unit in plan.units}
+        """Units whose fits are to be looked for in the folder."""
+        self._chains: dict[str, list[Chain]] = {unit.name: [] for unit in plan.units}
+        for chain in plan.chains:
+            self._chains[chain.unit].append(chain)
+        self._problems: dict[str, str] = {}
+        self._next = self._next_summary = 0.0
+
+    def take(self, progress: FleetProgress) -> None:
+        """A task is done, or something happened."""
+        if progress.unit:
+            self._touched.add(progress.unit)
+        unit, _, problem = progress.note.partition(": ")
+        if progress.unit and unit == progress.unit:
+            self._problems[unit] = problem
+        now = time.monotonic()
+        if now >= self._next or progress.note:
+            self._next = now + TELL_PERIOD
+            self._line.tell(_step(progress))
+        if now >= self._next_summary and progress.done < progress.tasks:
+            self._summarise()
+
+    def _summarise(self) -> None:
+        from core.fleet.result import assembled
+
+        begun = time.monotonic()
+        for chain in (chain for name in self._touched for chain in self._chains[name]):
+            for key in chain.keys:
+                known = self._found.get(key) or self._store.get(chain, key)
+                if known is None:
+                    break
+                self._found[key] = known
+        self._touched = set()
+        self._line.tell(summarise(assembled(self._plan, self._found, problems=self._problems), self._store.folder))
+        now = time.monotonic()
+        self._next_summary = now + max(SUMMARY_PERIOD, (now - begun) / SUMMARY_SHARE)
+
+
+def _step(progress: FleetProgress) -> FleetStep:
+    what = f"{progress.unit} {progress.friction.upper() or 'on all units'}" if progress.unit else ""
+    return FleetStep(
+        done=progress.done,
+        tasks=progress.tasks,
+        remaining=progress.remaining,
+        text=what,
+        computed=progress.computed,
+        note=progress.note,
+    )

@@ -1,0 +1,1 @@
+"""How certain each value is: profiles and a bootstrap."""

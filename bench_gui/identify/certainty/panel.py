@@ -1,0 +1,201 @@
+"""Certainty: profiles of parameters and a bootstrap over runs, started and stopped here, kept beside the models."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.identify.certainty.compute import CertaintyJob
+from bench_gui.identify.certainty.running import Certifying
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, whole
+from bench_gui.widgets.room import Room
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.work.progress_row import ProgressRow
+from core.identification.defaults import DRAWS
+from core.identification.evidence.certainty import ALL, FLAGGED, Certainty, ParameterCertainty, parameters_named
+from core.units import FIGURE_DASH, significant
+from core.words import capitalised, counted
+from sessions.results.certifying import CertaintyQuestion
+
+MOST_DRAWS = 1000
+EMPTY = (
+    "How certain is each value of the recommended model? A profile moves one parameter away from its value while all "
+    "others make up for it; a bootstrap draws the runs anew and polishes the model on each draw. Both take seconds to "
+    "minutes, are kept beside the models and shown in the report."
+)
+_PROFILED = {"flagged": FLAGGED, "all": ALL}
+_COLUMNS = (
+    Column("Symbol", "Parameter that was searched for"),
+    Column("Value", "As identified", True),
+    Column("Unit"),
+    Column("± 95 %", "Of the linearised interval; ∞ where there is none", True),
+    Column("Profile 95 %", "All others make up for it; open: up to the bound", True),
+    Column("Bootstrap 95 %", "Over draws of the runs", True),
+    Column("Remarks", "What the intervals say together"),
+)
+
+
+class CertaintyPanel(QWidget):
+    """Asks for profiles and a bootstrap and shows what came of them."""
+
+    def __init__(self, controller: Controller, form: SettingsForm, certifying: Certifying) -> None:
+        super().__init__()
+        self._controller, self._form, self._certifying = controller, form, certifying
+        self._shown: Certainty | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._head())
+        self.progress = ProgressRow("certainty", "How much of it is done")
+        column.addLayout(self.progress)
+        self.table = TextTable(_COLUMNS)
+        self.view = plain_table("Certainty", "Intervals of each parameter; a remark's tool tip shows all of it")
+        self.view.setModel(self.table)
+        self._symbols = SymbolDelegate()
+        self.view.setItemDelegateForColumn(0, self._symbols)
+        self.view.setWordWrap(False)
+        column.addWidget(Room(self.view), 1)
+        self.notes: QLabel = label("", "muted")
+        self.notes.setWordWrap(True)
+        describe(self.notes, "Notes on the certainty", "What to know about it as a whole")
+        column.addWidget(self.notes)
+        certifying.changed.connect(self.refresh)
+        certifying.progressed.connect(lambda _: self._show_progress())
+        fitting = controller.fitting
+        fitting.changed.connect(self._look)
+        fitting.recalled.connect(lambda _: self._look())
+        fitting.judged.connect(lambda _: self._look())
+        self.profiled.currentIndexChanged.connect(lambda _: self.refresh())
+        self.draws.valueChanged.connect(lambda _: self.refresh())
+        self._look()
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.start_button: QPushButton = button("Profile and bootstrap", "", self.start, "primary")
+        self.stop_button: QPushButton = button(
+            "Stop", "End it; profiles and draws that are complete are kept", self._certifying.stop
+        )
+        self.profiled: QComboBox = choice(
+            "Parameters to profile",
+            "Flagged: not determined by the linearised interval, or at a bound",
+            list(_PROFILED.items()),
+        )
+        self.profiled.setFixedWidth(FIELD_WIDTH)
+        self.draws: QSpinBox = whole(
+            "Draws of the bootstrap", "How often the runs are drawn anew; at least 2", DRAWS, 0, MOST_DRAWS, "none"
+        )
+        row.addWidget(self.start_button)
+        row.addWidget(self.stop_button)
+        row.addSpacing(8)
+        for text, field in (("Profile", self.profiled), ("Draws", self.draws)):
+            row.addWidget(caption_of(field, text))
+            row.addWidget(field)
+        row.addStretch(1)
+        return row
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.table.set_theme(theme)
+
+    # What a person asks for.
+
+    def start(self) -> None:
+        """Profile and bootstrap the recommended model of the identification in sight."""
+        session, fitted = self._controller.library.path, self._controller.fitting.result
+        if session is None or fitted is None or fitted.folder is None:
+            return
+        question = CertaintyQuestion(
+            session=session,
+            folder=fitted.folder,
+            friction=fitted.recommended,
+            profiled=(str(self.profiled.currentData()),),
+            draws=self.draws.value(),
+            threads=self._form.settings().threads,
+        )
+        self._certifying.start(CertaintyJob(question=question))
+
+    # What happens.
+
+    def _look(self) -> None:
+        self._certifying.look_at(self._controller.fitting.result)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known and what can be asked."""
+        running = self._certifying
+        why = self._obstacle()
+        for field in (self.profiled, self.draws):
+            field.setEnabled(not running.active)
+        self.start_button.setEnabled(not why)
+        self.start_button.setToolTip(
+            f"Not possible: {why}" if why else "Find out how far each value could be moved; replaces what is kept"
+        )
+        self.stop_button.setEnabled(running.active and not running.stopping)
+        self.stop_button.setText("Stopping…" if running.stopping else "Stop")
+        if running.kept is not self._shown:
+            self._shown = running.kept
+            self.table.show([_row(p) for p in running.kept.parameters] if running.kept is not None else ())
+            for column in range(len(_COLUMNS) - 1):
+                self.view.resizeColumnToContents(column)
+            self.notes.setText("" if running.kept is None else "\n".join(map(_sentence, running.kept.notes)))
+        self.view.setVisible(running.kept is not None)
+        self.notes.setVisible(bool(self.notes.text()))
+        self._show_progress()
+
+    def _obstacle(self) -> str:
+        """Why it cannot be started; empty when it can."""
+        fitting, draws = self._controller.fitting, self.draws.value()
+        best = self._certifying.recommended
+        if self._certifying.active:
+            return "it is running"
+        if fitting.active:
+            return "an identification is running; wait for it or stop it"
+        if fitting.result is None or best is None or best.evidence is None:
+            return "there is no identification; identify first"
+        if fitting.result.folder is None:
+            return "the identification could not be kept; make the session's folder writable and identify again"
+        if draws == 1:
+            return "one draw shows no spread; give at least 2, or none"
+        if draws and len(fitting.result.train) < 2:
+            return "the fit has one run only, and a bootstrap draws runs; set the draws to none, or record more"
+        if not draws and not parameters_named(best.evidence, (str(self.profiled.currentData()),)):
+            return "no parameter is flagged and there are no draws; profile all, or give at least 2 draws"
+        return ""
+
+    def _show_progress(self) -> None:
+        kept, why = self._certifying.kept, self._obstacle()
+        known = EMPTY if kept is None else _made(kept)
+        known += f" Not possible now: {why}." if why else ""
+        self.progress.show(self._certifying, known, starting="Loading the recordings…")
+
+
+def _row(p: ParameterCertainty) -> list[Cell | str]:
+    width = significant(p.half_width, 2)
+    return [
+        Cell(p.symbol, p.name),
+        significant(p.value),
+        "" if p.unit == "1" else p.unit,
+        width if width != FIGURE_DASH else "∞",
+        Cell(FIGURE_DASH, "Not profiled") if p.profile is None else p.profile.text,
+        Cell(FIGURE_DASH, "No bootstrap") if p.spread is None else p.spread.text,
+        Cell("; ".join(p.remarks), "\n".join(p.remarks)),
+    ]
+
+
+def _made(found: Certainty) -> str:
+    """What it was made of."""
+    runs, profiles = len(found.runs), sum(p.profile is not None for p in found.parameters)
+    made = f"{found.friction.upper()}, {counted(runs, 'run')}: "
+    made += f"{counted(profiles, 'profile')}, "
+    made += f"{found.draws} draws." if found.draws else "no bootstrap."
+    stopped = " Stopped before the end; what was complete is kept." if found.stopped else ""
+    return made + stopped
+
+
+def _sentence(text: str) -> str:
+    return f"{capitalised(text)}."

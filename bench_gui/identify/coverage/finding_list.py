@@ -1,0 +1,74 @@
+"""Findings in words: errors first, each with its remedy."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from bench_gui.headless.words import with_symbols
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import describe
+from core.identification.coverage.findings import Finding
+from core.words import capitalised
+
+TONES = {"error": "fault", "warning": "moving", "note": "muted"}
+"""Severity to a colour of the theme."""
+
+
+class FindingList(QScrollArea):
+    """Scrolls when there is much to know."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        describe(self, "Findings", "What is wrong with the recordings, or missing, and what to do about it")
+        body = QWidget()
+        column = QVBoxLayout(body)
+        column.setContentsMargins(2, 6, 8, 2)
+        self.text: QLabel = QLabel()
+        self.text.setAccessibleName("Findings")
+        self.text.setWordWrap(True)
+        self.text.setTextFormat(Qt.TextFormat.RichText)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        column.addWidget(self.text)
+        column.addStretch(1)
+        self.setWidget(body)
+        self._theme: Theme | None = None
+        self._shown: tuple[tuple[Finding, ...], tuple[str, ...], tuple[str, ...]] = ((), (), ())
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self.show_findings(*self._shown)
+
+    def show_findings(
+        self, findings: Sequence[Finding], symbols: Sequence[str] = (), remarks: Sequence[str] = ()
+    ) -> None:
+        """Show findings; symbols: words printed as the papers do; remarks: paragraphs before them."""
+        self._shown = (tuple(findings), tuple(symbols), tuple(remarks))
+        parts = [_paragraph(html.escape(remark)) for remark in remarks]
+        parts += [_paragraph(self._words(finding, symbols)) for finding in findings]
+        self.text.setText("".join(parts))
+
+    def _words(self, finding: Finding, symbols: Sequence[str]) -> str:
+        colour = getattr(self._theme, TONES[finding.severity]) if self._theme is not None else "#888888"
+        said = [_printed(_sentence(text), symbols) for text in (finding.text, finding.remedy) if text]
+        return f'<b style="color:{colour}">{finding.severity.capitalize()}</b>&nbsp; ' + ". ".join(said) + "."
+
+
+def _printed(text: str, symbols: Sequence[str]) -> str:
+    return with_symbols(text, list(symbols)) if symbols else html.escape(text)
+
+
+def _sentence(text: str) -> str:
+    """A text that begins as a sentence does, unless it begins with a symbol or a number."""
+    return capitalised(text) if len(text.partition(" ")[0]) > 2 and "_" not in text[:4] else text
+
+
+def _paragraph(text: str) -> str:
+    return f'<p style="margin:0 0 6px 0">{text}</p>'

@@ -1,0 +1,301 @@
+"""What the chosen runs can tell, before a fit: findings in words beside terms, motion, timing and conditions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.controller import Controller
+from bench_gui.identify.chosen import chosen_count, chosen_material, chosen_runs, latest_model
+from bench_gui.identify.coverage.compute import AuditFindings, Seen
+from bench_gui.identify.coverage.finding_list import FindingList
+from bench_gui.identify.coverage.running import Checking
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.words_cell import WordsDelegate
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, label, restyle
+from bench_gui.widgets.symbols import SymbolDelegate
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tabs import Segments
+from bench_gui.widgets.text_table import Cell, Column, TextTable
+from core.identification.coverage.findings import ordered
+from core.units import fixed, milliradians
+from core.words import capitalised, counted
+
+HINT = (
+    "Check the chosen runs before a fit: which terms they can tell apart, whether clocks and encoders are sound, which "
+    "readings spoil a fit. Takes a moment."
+)
+_TONES = {"good": "good", "weak": "moving", "none": "fault"}
+_TABLES = (
+    (
+        "Terms",
+        "What the runs can say about each parameter of M6 with command path",
+        (
+            Column("Term", "Symbol as in the papers"),
+            Column("Verdict", "good: the runs contain what it needs; weak: hardly; none: not at all"),
+            Column("Why", "What the runs contain, and what to record where that is not enough"),
+        ),
+    ),
+    (
+        "Motion",
+        "What the motion of each run contains",
+        (
+            Column("Run", "Number and name"),
+            Column("Speed [%]", "99th percentile of |velocity| over the no-load speed", True),
+            Column("Load [%]", "Gravity's torque over the stall torque", True),
+            Column("Reversals", "Changes of direction without a stop", True),
+            Column("Breakaways", "Beginnings of motion after rest", True),
+            Column("At limit [%]", "Of the driven time with the control law's output at its limit", True),
+            Column("Released [%]", "Of the time with the torque off", True),
+        ),
+    ),
+    (
+        "Timing",
+        "Clock, encoder and lags of each run",
+        (
+            Column("Run", "Number and name"),
+            Column("Step [ms]", "Median time between samples", True),
+            Column("Jitter [ms]", "95th percentile of the difference from it", True),
+            Column("Gaps", "Pauses in the samples", True),
+            Column("Lag [ms]", "From goal to motion: command, control loop and load together", True),
+            Column("Velocity lag [ms]", "Of the reported velocity behind the position's change", True),
+            Column("Count [mrad]", "Smallest change of the position that is seen: the encoder's step", True),
+        ),
+    ),
+    (
+        "Conditions",
+        "How many runs there are of each condition",
+        (
+            Column("Trajectory", "Name"),
+            Column("Mass [kg]", "Load", True),
+            Column("Length [m]", "Shaft to load", True),
+            Column("Gain kp", "In the servo's unit", True),
+            Column("Supply [V]", "As the header says", True),
+            Column("Runs", "Repetitions of this condition", True),
+        ),
+    ),
+)
+
+
+class CoveragePanel(QWidget):
+    """Asks for checks and shows what came of them."""
+
+    def __init__(self, controller: Controller, form: SettingsForm, checking: Checking) -> None:
+        super().__init__()
+        self._controller, self._form, self._checking = controller, form, checking
+        self._shown: tuple[Seen | None, AuditFindings | None, bool] = (None, None, True)
+        """What is in sight, and whether it speaks for itself."""
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._head())
+        self.findings = FindingList()
+        self._symbols = SymbolDelegate()
+        self.tables: dict[str, TextTable] = {}
+        self.views: dict[str, QTableView] = {}
+        self._splitter = QSplitter(Qt.Orientation.Horizontal)
+        self._splitter.setChildrenCollapsible(False)
+        self._splitter.setHandleWidth(10)
+        self._splitter.addWidget(self.findings)
+        self._splitter.addWidget(self._right())
+        self._splitter.setSizes([360, 520])
+        column.addWidget(self._splitter, 1)
+        checking.changed.connect(self.refresh)
+        controller.library.selection_changed.connect(self._supersede)
+        controller.library.runs_changed.connect(self._compare)
+        controller.library.opened.connect(checking.forget)
+        self.refresh()
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.check_button: QPushButton = button(
+            "Check coverage", "Look at the chosen runs: what they can tell, and what is wrong with them", self.check
+        )
+        self.audit_button: QPushButton = button(
+            "Check headers against motion",
+            "Fit the model once more with each mass, gain, supply and angle changed; takes minutes for many runs",
+            self.audit,
+        )
+        self.stop_button: QPushButton = button("Stop", "Give up what is under way", self._checking.stop)
+        self.status: QLabel = label("", "muted")
+        self.status.setWordWrap(True)
+        self.status.setAccessibleName("State of the check")
+        for part in (self.check_button, self.audit_button, self.stop_button):
+            row.addWidget(part)
+        row.addWidget(self.status, 1)
+        return row
+
+    def _right(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        stack = QStackedWidget()
+        self.segments = Segments([(name, tip) for name, tip, _ in _TABLES], stack.setCurrentIndex)
+        column.addWidget(self.segments, 0, Qt.AlignmentFlag.AlignLeft)
+        for name, tip, columns in _TABLES:
+            table = self.tables[name] = TextTable(columns)
+            view = self.views[name] = plain_table(name, tip)
+            view.setModel(table)
+            if name == "Terms":
+                view.setItemDelegateForColumn(0, self._symbols)
+                self._words = WordsDelegate(view, len(columns) - 1)
+            else:
+                view.horizontalHeader().setStretchLastSection(False)
+            stack.addWidget(view)
+        column.addWidget(stack, 1)
+        self._tables_part = holder
+        return holder
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.findings.set_theme(theme)
+        self.segments.set_theme(theme)
+        for table in self.tables.values():
+            table.set_theme(theme)
+
+    # What a person asks for.
+
+    def check(self) -> None:
+        """Look at the chosen runs."""
+        material = chosen_material(self._controller, self._form.settings())
+        if material.runs:
+            self._checking.check(material)
+
+    def audit(self) -> None:
+        """Look at the chosen runs, and audit their headers."""
+        material = chosen_material(self._controller, self._form.settings())
+        if not material.runs:
+            return
+        if self._checking.coverage.result is None or self._checking.coverage.outdated:
+            self._checking.check(material)
+        self._checking.audit_headers(material, self._controller.main_servo(), latest_model(self._controller))
+
+    # What happens.
+
+    def _supersede(self) -> None:
+        self._checking.supersede(self.audit if self._checking.audit.active else self.check)
+
+    def _compare(self) -> None:
+        """Runs were added or removed; without a selection that changes which are chosen."""
+        known = self._checking.coverage.result is not None or self._checking.checking
+        if known and chosen_runs(self._controller, self._form.settings()) != self._checking.runs:
+            self._supersede()
+        else:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known."""
+        checking = self._checking
+        count = chosen_count(self._controller, self._form.settings())
+        busy = checking.checking or checking.audit.active
+        self.check_button.setEnabled(count > 0 and not checking.checking)
+        self.check_button.setText("Check again" if checking.coverage.result is not None else "Check coverage")
+        self.audit_button.setEnabled(count > 0 and not checking.audit.active)
+        self.stop_button.setVisible(busy)
+        self.status.setText(self._state(count))
+        restyle(self.status, "role", "fault" if checking.problem else "muted")
+        self._tables_part.setVisible(checking.coverage.result is not None)
+        known = (checking.coverage.result, checking.audit.result, busy or bool(checking.problem))
+        if known != self._shown:
+            self._shown = known
+            self._show(checking.coverage.result)
+
+    def _state(self, count: int) -> str:
+        checking = self._checking
+        runs = counted(count, "run")
+        if checking.problem:
+            return capitalised(checking.problem)
+        if checking.audit.active:
+            return f"Auditing the headers of {runs}; the window stays free…"
+        if checking.checking:
+            return f"Looking at {runs}…"
+        if checking.coverage.outdated:
+            return "Other runs are chosen now: check again"
+        return "" if checking.coverage.result is None else f"{runs} checked"
+
+    def _show(self, seen: Seen | None) -> None:
+        audit = self._checking.audit.result
+        if seen is None:
+            self.findings.show_findings((), remarks=() if self._shown[-1] else (HINT,))
+            for table in self.tables.values():
+                table.show(())
+            return
+        remarks = [] if audit is None else [f"{_capital(audit.summary)}; asked: {audit.model}."]
+        found = ordered([*seen.findings, *(audit.findings if audit is not None else ())])
+        if not found:
+            remarks.append("Nothing is wrong with these recordings.")
+        data = seen.data
+        floors = [f"{row['trajectory']} {milliradians(row['floor'])} mrad" for row in data["repeatability"]]
+        if floors:
+            remarks.append(f"Repetitions scatter by {', '.join(floors)}: no model can do better on them.")
+        symbols = self._words.symbols = [term["symbol"] for term in data["terms"]]
+        self.findings.show_findings(found, symbols, remarks)
+        self.tables["Terms"].show(
+            [[t["symbol"], Cell(t["verdict"], tone=_TONES[t["verdict"]]), t["text"]] for t in data["terms"]]
+        )
+        self.tables["Motion"].show([_motion(e) for e in data["excitation"]])
+        self.tables["Timing"].show([_timing(t) for t in data["timing"]])
+        self.tables["Conditions"].show(
+            [[c["trajectory"], *(f"{c[name]:g}" for name in _NUMBERS), str(c["count"])] for c in data["grid"]]
+        )
+        for name, _, columns in _TABLES:
+            for place in range(len(columns) - (name == "Terms")):
+                self.views[name].resizeColumnToContents(place)
+
+
+_NUMBERS = ("mass", "length", "kp", "supply_voltage")
+
+
+def _motion(e: Mapping[str, Any]) -> list[Cell | str]:
+    return [
+        _short(e["run"]),
+        f"{100 * e['speed_share']:.0f}",
+        f"{100 * e['load_share']:.0f}",
+        str(e["reversals"]),
+        str(e["breakaways"]),
+        f"{100 * e['saturated_share']:.1f}",
+        f"{100 * e['released_share']:.0f}",
+    ]
+
+
+def _timing(t: Mapping[str, Any]) -> list[Cell | str]:
+    longest = max((gap["duration"] for gap in t["gaps"]), default=0.0)
+    gaps = Cell(str(len(t["gaps"])), f"The longest lasts {1e3 * longest:.0f} ms", "moving") if t["gaps"] else Cell("0")
+    return [
+        _short(t["run"]),
+        _milli(t["step"], 2),
+        _milli(t["jitter"], 2),
+        gaps,
+        _milli(t["command_lag"], 0),
+        _milli(t["velocity_lag"], 0),
+        _milli(t["encoder_step"], 2),
+    ]
+
+
+def _milli(value: float | None, digits: int) -> Cell:
+    return Cell(fixed(math.nan, 0), "Not seen in this run") if value is None else Cell(fixed(1e3 * value, digits))
+
+
+def _short(run: str) -> Cell:
+    number, _, name = run.partition("_")
+    return Cell(f"{number} {name}".strip(), run)
+
+
+def _capital(text: str) -> str:
+    return capitalised(text)

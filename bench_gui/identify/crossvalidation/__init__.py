@@ -1,0 +1,1 @@
+"""Which model holds on conditions it has not seen."""

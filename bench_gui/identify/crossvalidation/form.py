@@ -1,0 +1,141 @@
+"""What is asked of a cross-validation: what to hold out, which models, how much work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QSpinBox, QWidget
+
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.widgets.checks_menu import ChecksMenu
+from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
+from core.friction import FRICTION_MODELS, FRICTION_TITLES
+from core.identification.defaults import CONDITIONS
+from core.identification.runs.grouping import SAME_DIGITS, named
+from sessions.results.crossvalidating import Question
+
+if TYPE_CHECKING:
+    from sessions import RunSummary
+
+_CONDITIONS = (
+    ("mass", "mass", "Mass"),
+    ("length", "length", "Length"),
+    ("kp", "kp", "Gain kp"),
+    ("trajectory", "trajectory", "Trajectory"),
+    ("supply_voltage", "supply", "Supply voltage"),
+    ("unit", "unit", "Unit of the servo"),
+)
+_PATHS = {"both": "both", "on": "with", "off": "without"}
+
+
+class CrossValidationForm(QWidget):
+    """A few fields in two columns."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by = ChecksMenu(
+            "Hold out by", "Each value of these conditions is held out in turn and judged on", _CONDITIONS
+        )
+        self.by.check(CONDITIONS)
+        self.models = ChecksMenu(
+            "Models to compare",
+            "Friction models that are fitted and compared",
+            [(name, name.upper(), f"{name.upper()}  {FRICTION_TITLES[name]}") for name in FRICTION_MODELS],
+        )
+        self.models.check(FRICTION_MODELS)
+        self.path: QComboBox = choice(
+            "Command path",
+            "Whether each model is fitted with the command path, without it, or both",
+            [(text, key) for key, text in _PATHS.items()],
+        )
+        self.path.setFixedWidth(FIELD_WIDTH)
+        self.trials: QSpinBox = whole(
+            "Evaluations of a search", "Evaluations for each model and fold; automatic: 1000 for each parameter",
+            0, 0, 10_000_000, "automatic",
+        )  # fmt: skip
+        self.trials.setSingleStep(500)
+        self.most: QSpinBox = whole(
+            "Runs to fit to",
+            "Fit to at most so many runs of each fold, every condition kept; judged is on all that are held out",
+            0, 0, 100_000, "all",
+        )  # fmt: skip
+        self.transfer = describe(
+            QCheckBox("Transfer"),
+            "Transfer",
+            "Also fit the chosen model to each single value and judge it on the others",
+        )
+        self.terms = describe(
+            QCheckBox("Terms"),
+            "Terms",
+            "What each term buys: also leave out each term of the chosen model in turn",
+        )
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(8)
+        grid.setVerticalSpacing(6)
+        columns: Sequence[Sequence[tuple[str, QWidget]]] = (
+            (("Hold out by", self.by), ("Models", self.models), ("Command path", self.path)),
+            (("Evaluations", self.trials), ("Runs to fit to", self.most)),
+        )
+        for column, fields in enumerate(columns):
+            for row, (text, field) in enumerate(fields):
+                grid.addWidget(caption_of(field, text), row, 2 * column)
+                grid.addWidget(field, row, 2 * column + 1)
+        also = QHBoxLayout()
+        also.setSpacing(14)
+        also.addWidget(self.transfer)
+        also.addWidget(self.terms)
+        also.addStretch(1)
+        grid.addLayout(also, 2, 2, 1, 2)
+        grid.setColumnStretch(4, 1)
+        self.path.currentIndexChanged.connect(self.changed)
+        for menu in (self.by, self.models):
+            menu.changed.connect(self.changed)
+        self._values: dict[str, int] = {}
+
+    def offer(self, runs: Sequence[RunSummary]) -> None:
+        """Let those conditions be chosen of which these runs have several values."""
+        for name, _, _ in _CONDITIONS:
+            # Only the recordings themselves know their unit.
+            told = set() if name == "unit" else {getattr(run, name) for run in runs}
+            values = {_rounded(value) for value in told}
+            self._values[name] = len(values)
+            reason = ""
+            if len(values) == 1:
+                reason = f"Every run has {named(name, next(iter(values)))}: record others to hold one out"
+            self.by.allow(name, reason)
+
+    @property
+    def searches(self) -> int:
+        """How many searches it takes, units not counted."""
+        variants = len(self.models.checked) * (2 if self.path.currentData() == "both" else 1)
+        return variants * sum(self._values.get(name, 0) for name in self.by.checked)
+
+    def question(self, settings: FitSettings, servo: str) -> Question:
+        """As it is asked, with the settings of a fit for what is not chosen here; raises ServoBenchError."""
+        asked = replace(
+            settings,
+            models=self.models.checked,
+            command_path="off",
+            trials=self.trials.value() or None,
+            repeats=1,
+            validation="none",
+            points=False,
+        )
+        return Question(
+            request=asked.request(servo),
+            by=self.by.checked,
+            command_path=str(self.path.currentData()),
+            most_training_runs=self.most.value() or None,
+            transfer=self.transfer.isChecked(),
+            terms=self.terms.isChecked(),
+        )
+
+
+def _rounded(value: str | float) -> str | float:
+    return value if isinstance(value, str) else float(f"{value:.{SAME_DIGITS}g}")

@@ -1,0 +1,261 @@
+"""Cross-validation: which model to use and whether it transfers, started and stopped here, kept with the session."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QStackedWidget,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from bench_gui.controller import Controller
+from bench_gui.identify.chosen import chosen_count, chosen_runs
+from bench_gui.identify.crossvalidation import tables
+from bench_gui.identify.crossvalidation.compute import CrossValidateJob
+from bench_gui.identify.crossvalidation.form import CrossValidationForm
+from bench_gui.identify.crossvalidation.running import CrossValidating
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import button, choice, describe, label, restyle
+from bench_gui.widgets.room import Room
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.tabs import Segments
+from bench_gui.widgets.text_table import TextTable
+from bench_gui.work.progress_row import ProgressRow
+from core.errors import ServoBenchError
+from core.words import counted
+from sessions.results.crossvalidating import CrossValidated
+
+EMPTY = (
+    "Which model holds on conditions it has not seen? Each mass, gain … is held out in turn, every model is fitted to "
+    "the other runs and judged on it. Searches that are on record are not repeated: stop and go on as you like."
+)
+MODELS, FOLDS, TERMS, TRANSFER, REPETITIONS = range(5)
+_PARTS = (
+    ("Models", "Errors on held-out runs, models by command path"),
+    ("Conditions", "Errors on each condition that was held out"),
+    ("Terms", "What each term of the chosen model buys"),
+    ("Transfer", "Fitted to one value, judged on the others"),
+    ("Repetitions", "How well the servo repeats itself: what no model can beat"),
+)
+
+
+class CrossValidationPanel(QWidget):
+    """Asks for cross-validations and shows what came of them."""
+
+    def __init__(self, controller: Controller, form: SettingsForm, crossvalidating: CrossValidating) -> None:
+        super().__init__()
+        self._controller, self._settings, self._crossvalidating = controller, form, crossvalidating
+        self._shown: CrossValidated | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._head())
+        self.progress = ProgressRow("cross-validation", "How much of it is done")
+        column.addLayout(self.progress)
+        self.text: QLabel = label(EMPTY, "muted")
+        self.text.setWordWrap(True)
+        self.text.setAlignment(Qt.AlignmentFlag.AlignTop)
+        describe(self.text, "Choice", "Which model to use, and why")
+        column.addWidget(self.text)
+        self._parts = self._result()
+        column.addWidget(Room(self._parts), 1)
+        crossvalidating.changed.connect(self.refresh)
+        crossvalidating.progressed.connect(lambda _: self._show_progress())
+        library = controller.library
+        library.opened.connect(lambda: crossvalidating.look_for_earlier(library.results_place))
+        library.runs_changed.connect(self._offer)
+        library.selection_changed.connect(self._offer)
+        self.form.changed.connect(self.refresh)
+        controller.fitting.changed.connect(self.refresh)
+        if library.path is not None:
+            crossvalidating.look_for_earlier(library.results_place)
+        self._offer()
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.form = CrossValidationForm()
+        self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        row.addWidget(self.form, 1)
+        buttons = QVBoxLayout()
+        buttons.setSpacing(6)
+        self.start_button: QPushButton = button("Cross-validate", "", self.start, "primary")
+        self.stop_button: QPushButton = button(
+            "Stop",
+            "End it; conditions that are complete are kept, and it goes on where it was",
+            self._crossvalidating.stop,
+        )
+        buttons.addWidget(self.start_button)
+        buttons.addWidget(self.stop_button)
+        buttons.addStretch(1)
+        row.addLayout(buttons)
+        return row
+
+    def _result(self) -> QWidget:
+        holder = QWidget()
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        stack = QStackedWidget()
+        self.segments = Segments(_PARTS, lambda place: self._turn(stack, place))
+        self.condition: QComboBox = choice("Condition", "Which condition's transfer is shown")
+        self.condition.currentIndexChanged.connect(lambda _: self._show_transfer())
+        row = QHBoxLayout()
+        row.addWidget(self.segments)
+        row.addWidget(self.condition)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.views: list[QTableView] = []
+        self.tables: list[TextTable] = []
+        self.words: list[QLabel] = []
+        for name, tip in _PARTS:
+            page = QWidget()
+            inner = QVBoxLayout(page)
+            inner.setContentsMargins(0, 0, 0, 0)
+            inner.setSpacing(4)
+            words = label("", "muted")
+            words.setWordWrap(True)
+            words.setAlignment(Qt.AlignmentFlag.AlignTop)
+            table = TextTable(())
+            view = plain_table(f"Cross-validation: {name}", tip)
+            view.setModel(table)
+            view.horizontalHeader().setStretchLastSection(False)
+            inner.addWidget(words)
+            inner.addWidget(view, 1)
+            stack.addWidget(page)
+            self.views.append(view)
+            self.tables.append(table)
+            self.words.append(words)
+        column.addWidget(stack, 1)
+        self.condition.hide()
+        return holder
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.segments.set_theme(theme)
+        for table in self.tables:
+            table.set_theme(theme)
+
+    # What a person asks for.
+
+    def start(self) -> None:
+        """Cross-validate the chosen runs, or go on."""
+        controller, library = self._controller, self._controller.library
+        session, results, fitted = library.path, library.results_place, controller.fitting.result
+        if session is None or results is None:
+            return
+        try:
+            question = self.form.question(self._settings.settings(), controller.main_servo())
+        except ServoBenchError as error:
+            controller.message.emit("error", str(error))
+            return
+        self._crossvalidating.start(
+            CrossValidateJob(
+                session=session,
+                runs=chosen_runs(controller, self._settings.settings()),
+                question=question,
+                results=results,
+                beside=None if fitted is None else fitted.folder,
+            )
+        )
+
+    # What happens.
+
+    def _offer(self) -> None:
+        servo = self._controller.main_servo()
+        self.form.offer([run for run in self._controller.library.for_fit() if run.servo == servo])
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Show what is known and what can be asked."""
+        running = self._crossvalidating
+        why = self._obstacle()
+        self.form.setEnabled(not running.active)
+        self.start_button.setEnabled(not why)
+        searches = counted(self.form.searches, "search", "searches")
+        self.start_button.setToolTip(
+            f"Not possible: {why}" if why else f"{searches}, one for each model and held-out value"
+        )
+        self.stop_button.setEnabled(running.active and not running.stopping)
+        self.stop_button.setText("Stopping…" if running.stopping else "Stop")
+        self._show_progress()
+        if running.kept is not self._shown or running.kept is None:
+            self._shown = running.kept
+            self._show(running.kept)
+
+    def _obstacle(self) -> str:
+        """Why it cannot be started; empty when it can."""
+        if self._crossvalidating.active:
+            return "it is running"
+        if self._controller.fitting.active:
+            return "an identification is running; wait for it or stop it"
+        if not chosen_count(self._controller, self._settings.settings()):
+            return "there are no recordings; record or import some"
+        if not self.form.models.checked:
+            return "no model is checked; check at least one"
+        if not self.form.by.checked:
+            return "no condition can be held out: record another mass, gain or trajectory, or check one"
+        return ""
+
+    def _show_progress(self) -> None:
+        idle = ""
+        if self.start_button.isEnabled() and self.form.searches:
+            count = chosen_count(self._controller, self._settings.settings())
+            idle = f"{counted(self.form.searches, 'search', 'searches')} for {counted(count, 'run')}"
+        self.progress.show(self._crossvalidating, idle, starting="Loading the recordings…")
+
+    def _show(self, kept: CrossValidated | None) -> None:
+        self._parts.setVisible(kept is not None)
+        restyle(self.text, "role", "muted" if kept is None else "")
+        if kept is None:
+            self.text.setText(EMPTY)
+            return
+        found = kept.found
+        skipped = "".join(f" {name.capitalize()} was not held out: {reason}." for name, reason in found.skipped)
+        stopped = " Stopped before the end; the conditions below were complete." if found.stopped else ""
+        self.text.setText(f"{found.choice.text}{stopped}{skipped}")
+        count = len(found.runs)
+        place = f", kept in {kept.folder.name}" if kept.folder is not None else ""
+        basis = f"Made of {counted(count, 'run')}{place}."
+        self._fill(MODELS, tables.by_model(kept), basis)
+        self._fill(FOLDS, tables.by_fold(kept), "")
+        self._fill(
+            TERMS, tables.by_term(kept), kept.terms.text if kept.terms else "Check “Terms” and cross-validate again."
+        )
+        self._fill(REPETITIONS, tables.by_repetition(kept), kept.floors_text)
+        self.condition.blockSignals(True)
+        self.condition.clear()
+        for table in kept.transfers:
+            self.condition.addItem(table.condition)
+        self.condition.blockSignals(False)
+        self._show_transfer()
+
+    def _show_transfer(self) -> None:
+        kept, place = self._shown, self.condition.currentIndex()
+        self.condition.setVisible(self.segments.current == TRANSFER and self.condition.count() > 1)
+        if kept is None or place < 0:
+            self.tables[TRANSFER].show((), ())
+            self.words[TRANSFER].setText("Check “Transfer” and cross-validate again.")
+            return
+        table = kept.transfers[place]
+        self._fill(TRANSFER, tables.by_value(table), table.text)
+
+    def _fill(self, place: int, table: tables.Table, words: str) -> None:
+        columns, rows = table
+        self.tables[place].show(rows, columns if rows else ())
+        self.views[place].setVisible(bool(rows))
+        self.views[place].resizeColumnsToContents()
+        self.words[place].setText(words)
+        self.words[place].setVisible(bool(words))
+
+    def _turn(self, stack: QStackedWidget, place: int) -> None:
+        stack.setCurrentIndex(place)
+        self._show_transfer()

@@ -1,0 +1,153 @@
+"""What the identification's own process does: it searches and tells the window how far it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from bench_gui.identify.fit.messages import (
+    DEFAULTS,
+    LEAVE_OUT,
+    SPLIT,
+    FitJob,
+    FitOverlay,
+    FitProgress,
+    FitResult,
+    FitStarted,
+    OverlayRun,
+    Remedy,
+)
+from bench_gui.work.process import Line
+from core.errors import ServoBenchError
+
+if TYPE_CHECKING:
+    from core.identification.identify import Progress
+    from core.identification.runs.split import Split
+    from core.model import ServoModel
+    from core.recording import Recording
+
+TELL_PERIOD = 0.1
+"""Between two messages about the same search [s]."""
+OVERLAY_PERIOD = 0.5
+"""Between two overlays, at least [s]."""
+OVERLAY_SHARE = 0.1
+"""Of the time, at most, that overlays take."""
+
+
+def run(job: FitJob, line: Line) -> FitResult:
+    """Identify; what would make possible what fails is told before it is raised."""
+    try:
+        return _identify(job, line)
+    except ServoBenchError as error:
+        remedy = remedy_for(error, job)
+        if remedy is not None:
+            line.tell(remedy)
+        raise
+
+
+def remedy_for(error: Exception, job: FitJob) -> Remedy | None:
+    """What would make it possible, where that is known."""
+    from core.identification.runs.conditions import DivergingError, UnusableRuns
+    from core.identification.runs.split import SplitError
+
+    if isinstance(error, UnusableRuns):
+        if len(error.runs) < len(job.runs) and not job.resume:
+            return Remedy(LEAVE_OUT, runs=error.runs, reason=str(error).split(";")[0])
+    elif isinstance(error, SplitError):
+        return Remedy(SPLIT, rule="25%" if len(job.runs) > 1 else "none")
+    elif isinstance(error, DivergingError):
+        return Remedy(DEFAULTS)
+    return None
+
+
+def _identify(job: FitJob, line: Line) -> FitResult:
+    from dataclasses import replace
+
+    from core.recording import FIT_CHANNELS
+    from sessions import Session
+    from sessions.results.identifying import Watch, load_again, run_identification
+    from sessions.results.record import read_record
+
+    session = Session.open(job.session)
+    if job.resume:
+        recordings = load_again(read_record(job.folder), session)
+    else:
+        recordings = session.load_for_fit(job.runs, FIT_CHANNELS)
+    request = replace(job.request, data_hash=session.data_hash([recording.id for recording in recordings]))
+    teller = _Teller(line, job)
+    watch = Watch(
+        loaded=teller.begin,
+        progressed=teller.take,
+        recalled=teller.take,
+        should_stop=line.stop_asked,
+        should_yield=line.courtesy_asked,
+    )
+    finding = run_identification(
+        recordings, request, job.folder, watch, selection=session.selection(recordings), resume=job.resume
+    )
+    return FitResult.of(finding.identification, job.folder if finding.files else None, finding.problem)
+
+
+class _Teller:
+    """Gathers generations and sends them a few times a second, with the worst and the median run now and then."""
+
+    def __init__(self, line: Line, job: FitJob) -> None:
+        self._line = line
+        self._job = job
+        self._train: list[Recording] = []
+        self._search = ("", "", -1)
+        self._points: list[tuple[int, float]] = []
+        self._candidate: ServoModel | None = None
+        self._unseen: ServoModel | None = None
+        """The best candidate that no overlay has shown."""
+        self._next = self._next_overlay = 0.0
+
+    def begin(self, recordings: Sequence[Recording], split: Split) -> None:
+        """The recordings are there and divided."""
+        train = set(split.train)
+        self._train = [recording for recording in recordings if recording.id in train]
+        self._line.tell(FitStarted(len(split.train), len(split.validation)))
+
+    def take(self, progress: Progress) -> None:
+        """Note a generation."""
+        search = (progress.model, progress.trial, progress.repeat)
+        if search != self._search:
+            self._search, self._points, self._candidate, self._next = search, [], None, 0.0
+        generation = progress.generation
+        self._points.append((generation.evaluations, generation.overall_best_value))
+        self._candidate = progress.candidate or self._candidate
+        self._unseen = progress.candidate or self._unseen
+        now = time.monotonic()
+        if now < self._next:
+            return
+        self._next = now + TELL_PERIOD
+        points, candidate = tuple(self._points), self._candidate
+        self._points, self._candidate = [], None
+        self._line.tell(
+            FitProgress(
+                progress.model,
+                progress.trial,
+                progress.repeat,
+                points,
+                candidate,
+                progress.trials,
+                progress.done,
+                progress.remaining,
+            )
+        )
+        if now >= self._next_overlay and self._unseen is not None:
+            self._overlay(self._unseen)
+            self._unseen = None
+
+    def _overlay(self, model: ServoModel) -> None:
+        from core.identification.overlay import worst_and_median
+
+        begun = time.monotonic()
+        request = self._job.request
+        runs = worst_and_median(model, self._train, dt=request.dt, supply=request.supply)
+        self._line.tell(FitOverlay(model.friction, tuple(OverlayRun(**run.__dict__) for run in runs)))
+        now = time.monotonic()
+        # The first one also loads the kernel, which says nothing about the next.
+        waited = (now - begun) / OVERLAY_SHARE if self._next_overlay else 0.0
+        self._next_overlay = now + max(OVERLAY_PERIOD, waited)

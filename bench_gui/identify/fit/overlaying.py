@@ -1,0 +1,107 @@
+"""Which runs the overlay shows: those of the search under way, those of a model found, or what was measured."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel, OverlayRun
+from bench_gui.session.library import Library
+from bench_gui.work import tasks
+from bench_gui.work.background import Background
+from bench_gui.work.desk import Desk
+
+if TYPE_CHECKING:
+    from core.recording import Recording
+
+NOTHING = FitOverlay("", ())
+
+
+class Overlaying(QObject):
+    """Asks for what is to be seen; late answers to old questions are dropped."""
+
+    changed = Signal()
+    problem = Signal(str)
+
+    def __init__(self, library: Library, background: Background, desk: Desk) -> None:
+        super().__init__()
+        self._library = library
+        self._background = background
+        self._desk = desk
+        self._asked = 0
+        self._question: object = None
+        self._known: dict[int, tuple[FittedModel, FitOverlay]] = {}
+        """By identity of a row of the result, which is kept so that it stays the same one."""
+        self.shown = NOTHING
+
+    def forget(self) -> None:
+        """Another session, another search."""
+        self._known = {}
+        self._ask(None)
+        self._show(NOTHING)
+
+    def show_live(self, overlay: FitOverlay) -> None:
+        """Show what the search under way has reached."""
+        self._ask(None)
+        self._show(overlay)
+
+    def show_measured(self, ids: tuple[str, ...]) -> None:
+        """Show runs as they were measured."""
+        if self._question == ids:
+            return
+        asked = self._ask(ids)
+
+        def loaded(recordings: list[Recording]) -> None:
+            if asked == self._asked:
+                self._show(FitOverlay("", tuple(_measured(recording) for recording in recordings)))
+
+        if ids:
+            self._library.load_used(list(ids), loaded)
+        else:
+            self._show(NOTHING)
+
+    def show_fitted(self, row: FittedModel, result: FitResult) -> None:
+        """Show the worst and the median run under a model that was found."""
+        known = self._known.get(id(row))
+        if known is not None:
+            self.show_live(known[1])
+            return
+        path = self._library.path
+        if self._question == id(row) or path is None:
+            return
+        asked = self._ask(id(row))
+
+        def simulated(overlay: FitOverlay) -> None:
+            self._known[id(row)] = (row, overlay)
+            if asked == self._asked:
+                self._show(overlay)
+
+        def failed(message: str) -> None:
+            if asked == self._asked:
+                self.problem.emit(message)
+
+        request = result.request
+        self._background.submit(
+            "desk", self._desk.call, tasks.fitted_overlay, path, result.train, row.model, request.dt, request.supply,
+            done=simulated, failed=failed,
+        )  # fmt: skip
+
+    def _ask(self, question: object) -> int:
+        self._asked += 1
+        self._question = question
+        return self._asked
+
+    def _show(self, overlay: FitOverlay) -> None:
+        self.shown = overlay
+        self.changed.emit()
+
+
+def _measured(recording: Recording) -> OverlayRun:
+    return OverlayRun(
+        id=recording.id,
+        trajectory=recording.trajectory,
+        place="",
+        time=recording.time - recording.time[0],
+        measured=recording.position,
+    )

@@ -1,0 +1,145 @@
+"""An identification in the background: started, watched, stopped from the window, computed in its own process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from PySide6.QtCore import Signal
+
+from bench_gui.identify.fit.compute import run
+from bench_gui.identify.fit.earlier import newest_result, recommendation_in
+from bench_gui.identify.fit.messages import FitJob, FitOverlay, FitProgress, FitResult, FitStarted, Remedy
+from bench_gui.work.background import Background
+from bench_gui.work.computation import Computation, Computations
+from core.identification.request import IdentificationRequest
+from sessions.results.folder import FOLDER, new_result_folder
+from sessions.results.record import IdentificationRecord, newest_unfinished
+
+
+class Fitting(Computation[FitJob, FitProgress, FitResult]):
+    """One identification at a time; a stop ends it at the next generation, the best models found are its result."""
+
+    divided = Signal(int, int)
+    """Runs trained on and held out."""
+    overlaid = Signal(object)
+    """FitOverlay"""
+    recalled = Signal(object)
+    """FitResult of an earlier day, found beside the session that was opened."""
+    unfinished_changed = Signal()
+    """Another identification, or none, can be resumed."""
+    refused = Signal(str)
+    """What was asked cannot be done, or not wholly, for a person."""
+    judged = Signal(object)
+    """FitResult; the same models, with another recommendation."""
+
+    def __init__(self, computations: Computations, background: Background) -> None:
+        super().__init__(
+            computations,
+            "identification",
+            run,
+            lost="the identification's process ended unexpectedly; resume it",
+            keeps=True,
+            missed="an identification; the best models found so far are kept",
+        )
+        self._background = background
+        self._results: Path | None = None
+        self.overlay: FitOverlay | None = None
+        self.remedy: Remedy | None = None
+        """What would make possible what has failed, where it is known."""
+        self.unfinished: IdentificationRecord | None = None
+        """What can be resumed in the open session."""
+
+    def identify(self, session: Path, results: Path, runs: tuple[str, ...], request: IdentificationRequest) -> None:
+        """Identify from runs of a session; results: the folder that keeps them."""
+        self._results = results
+        self._begin(FitJob(session=session, runs=runs, request=request, folder=new_result_folder(results)))
+
+    def resume(self, session: Path) -> None:
+        """Go on with what was left unfinished in the session."""
+        record = self.unfinished
+        if record is None:
+            self.refused.emit("no identification of this session was left unfinished; begin a new one")
+            return
+        self._begin(
+            FitJob(session=session, runs=record.runs, request=record.request, folder=record.folder, resume=True)
+        )
+
+    def _begin(self, job: FitJob) -> None:
+        if self.active:
+            self.refused.emit("an identification is running; stop it first")
+            return
+        self.result, self.overlay, self.remedy = None, None, None
+        self._set_unfinished(None)
+        self.start(job)
+
+    def look_for_earlier(self, results: Path | None) -> None:
+        """Find the newest result among those kept in this folder, and what can be resumed; None: there are none."""
+        self._results = results
+        if not self.active:
+            self.result, self.latest, self.overlay = None, None, None
+            self.changed.emit()
+        if results is None:
+            return
+
+        def found(result: FitResult | None) -> None:
+            if results == self._results and result is not None and self.result is None and not self.active:
+                self.result = result
+                self.recalled.emit(result)
+
+        self._background.submit("session", newest_result, results / FOLDER, done=found)
+        self._look_for_unfinished()
+
+    def _look_for_unfinished(self) -> None:
+        results = self._results
+        self._set_unfinished(None)
+        if results is None or self.active:
+            return
+
+        def found(record: IdentificationRecord | None) -> None:
+            if results == self._results and not self.active:
+                self._set_unfinished(record)
+
+        self._background.submit("session", newest_unfinished, results / FOLDER, done=found)
+
+    def judge_again(self, folder: Path) -> None:
+        """A cross-validation was written to a folder: take over what it says where the result in sight lies there."""
+        shown = self.result
+        if shown is None or shown.folder != folder:
+            return
+
+        def found(recommended: str, choice: str) -> None:
+            if self.result is shown and (recommended, choice) != (shown.recommended, shown.choice):
+                self.result = replace(shown, recommended=recommended, choice=choice)
+                self.judged.emit(self.result)
+
+        self._background.submit("session", recommendation_in, folder, done=lambda said: found(*said))
+
+    def take(self, message: FitStarted | FitProgress | FitOverlay | Remedy) -> None:
+        """Tell what it is."""
+        if isinstance(message, FitStarted):
+            self.divided.emit(message.train, message.validation)
+        elif isinstance(message, FitOverlay):
+            self.overlay = message
+            self.overlaid.emit(message)
+        elif isinstance(message, Remedy):
+            self.remedy = message
+        else:
+            super().take(message)
+
+    def end(self, result: FitResult) -> None:
+        """Keep the models."""
+        super().end(result)
+        self._look_for_unfinished()
+        if result.problem:
+            self.refused.emit(result.problem)
+
+    def fail(self, problem: str) -> None:
+        """Keep why there are no models."""
+        super().fail(problem)
+        self._look_for_unfinished()
+
+    def _set_unfinished(self, record: IdentificationRecord | None) -> None:
+        if record != self.unfinished:
+            self.unfinished = record
+            self.unfinished_changed.emit()

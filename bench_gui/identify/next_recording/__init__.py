@@ -1,0 +1,1 @@
+"""Which recordings would help most."""

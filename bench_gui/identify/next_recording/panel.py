@@ -1,0 +1,262 @@
+"""The next best recordings: which cells of the plan would narrow the intervals most, and the way into the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QVBoxLayout, QWidget
+
+from bench_gui.controller import Controller
+from bench_gui.headless.next_recordings import NextRecordings
+from bench_gui.identify.chosen import chosen_material, latest_model, servo_to_propose_for
+from bench_gui.identify.fit.settings_form import SettingsForm
+from bench_gui.identify.next_recording.compute import ProposeJob
+from bench_gui.identify.words_cell import WordsDelegate
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
+from bench_gui.widgets.room import Room
+from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.work.computation import Computation
+from core.catalogue import load_servo
+from core.identification.next.proposal import Proposal
+from core.plan import Cell as PlanCell
+from core.plan import suggested_plan
+from core.units import significant
+from core.words import capitalised, counted
+
+Index = QModelIndex | QPersistentModelIndex
+MOST = 24
+WORDS_COLUMN = 5
+COUNT_WIDTH = 64
+"""[px]"""
+VISIBLE = 1.05
+"""Factor by which an interval has to shrink to be listed."""
+_OBJECTIVES = {"volume": "joint interval", "widths": "single intervals"}
+
+
+class ProposalTable(TextTable):
+    """Proposals, each with a check."""
+
+    checked_changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(
+            (
+                Column("Trajectory", "Checked ones go into the queue"),
+                Column("Mass [kg]", "Load", True),
+                Column("Length [m]", "Shaft to load", True),
+                Column("Gain kp", "In the servo's unit", True),
+                Column("Volume", "What becomes of the joint 95 % interval of all parameters", True),
+                Column("What it tells", "The intervals it narrows most, on top of the lines above it"),
+            )
+        )
+        self._proposals: tuple[Proposal, ...] = ()
+        self._checked: set[int] = set()
+
+    def show_proposals(self, proposals: Sequence[Proposal]) -> None:
+        """Show these, all checked."""
+        self._proposals, self._checked = tuple(proposals), set(range(len(proposals)))
+        self.show(
+            [
+                [
+                    p.cell.trajectory,
+                    f"{p.cell.mass:g}",
+                    f"{p.cell.length:g}",
+                    f"{p.cell.kp:g}",
+                    f"÷ {significant(p.factor, 2)}",
+                    Cell(p.words, _narrowed(p)),
+                ]
+                for p in proposals
+            ]
+        )
+        self.checked_changed.emit()
+
+    @property
+    def checked(self) -> tuple[PlanCell, ...]:
+        """Cells of the checked ones, the best first."""
+        return tuple(p.cell for place, p in enumerate(self._proposals) if place in self._checked)
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """The first column has a check."""
+        usual = super().flags(index)
+        return usual | Qt.ItemFlag.ItemIsUserCheckable if index.column() == 0 else usual
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """One cell."""
+        if role == Qt.ItemDataRole.CheckStateRole and index.column() == 0:
+            return Qt.CheckState.Checked if index.row() in self._checked else Qt.CheckState.Unchecked
+        return super().data(index, role)
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Check or uncheck one."""
+        if role != Qt.ItemDataRole.CheckStateRole or index.column() != 0:
+            return False
+        (self._checked.add if Qt.CheckState(value) is Qt.CheckState.Checked else self._checked.discard)(index.row())
+        self.dataChanged.emit(index, index, [role])
+        self.checked_changed.emit()
+        return True
+
+
+Proposals = Computation[ProposeJob, None, NextRecordings]
+
+
+class ProposalPanel(QWidget):
+    """Asks for proposals and hands them on."""
+
+    def __init__(self, controller: Controller, form: SettingsForm, proposing: Proposals) -> None:
+        super().__init__()
+        self._controller, self._form, self._proposing = controller, form, proposing
+        self._shown: object = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 6, 0, 0)
+        column.setSpacing(6)
+        column.addLayout(self._head())
+        column.addLayout(self._second_row())
+        self.table = ProposalTable()
+        self.table.checked_changed.connect(self._enable)
+        self.view: QTableView = plain_table(
+            "Proposed recordings", "The best first; Space checks or unchecks one for the queue"
+        )
+        self.view.setModel(self.table)
+        self._words = WordsDelegate(self.view, WORDS_COLUMN)
+        column.addWidget(Room(self.view), 1)
+        proposing.changed.connect(self.refresh)
+        controller.library.opened.connect(proposing.forget)
+        controller.library.runs_changed.connect(proposing.supersede)
+        controller.library.selection_changed.connect(proposing.supersede)
+        for other_model in (controller.fitting.finished, controller.fitting.judged):
+            other_model.connect(lambda _: proposing.supersede())
+        controller.setup.changed.connect(self._enable)
+        self.refresh()
+
+    def _head(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.propose_button: QPushButton = button(
+            "Propose recordings", "Choose the cells of the recording plan that would help most", self.propose
+        )
+        self.stop_button: QPushButton = button("Stop", "Give it up", self._proposing.stop)
+        self.count: QSpinBox = whole("Recordings", "How many to propose", 6, 1, MOST)
+        self.count.setFixedWidth(COUNT_WIDTH)
+        self.objective: QComboBox = choice(
+            "What is made small",
+            "The joint 95 % interval of all parameters, or the single ones",
+            [(text, key) for key, text in _OBJECTIVES.items()],
+        )
+        self.objective.setFixedWidth(FIELD_WIDTH + 12)
+        row.addWidget(self.propose_button)
+        row.addWidget(self.stop_button)
+        row.addSpacing(8)
+        for text, field in (("Recordings", self.count), ("Make small", self.objective)):
+            row.addWidget(caption_of(field, text))
+            row.addWidget(field)
+        row.addStretch(1)
+        return row
+
+    def _second_row(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self.status: QLabel = label("", "muted")
+        self.status.setWordWrap(True)
+        self.status.setAccessibleName("State of the proposals")
+        self.queue_button: QPushButton = button(
+            "Add to the queue", "Put the checked recordings behind what waits in Record", self.enqueue, "primary"
+        )
+        row.addWidget(self.status, 1)
+        row.addWidget(self.queue_button)
+        return row
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self.table.set_theme(theme)
+
+    # What a person asks for.
+
+    def propose(self) -> None:
+        """Choose from the plan, by the model in sight or the catalogue's."""
+        controller = self._controller
+        material = chosen_material(controller, self._form.settings())
+        servo = servo_to_propose_for(controller)
+        own = controller.setup.spec.name == servo
+        self._proposing.forget()
+        self._proposing.start(
+            ProposeJob(
+                material=material,
+                servo=servo,
+                model=latest_model(controller),
+                plan=controller.plan.plan if own else suggested_plan(load_servo(servo)),
+                count=self.count.value(),
+                objective=str(self.objective.currentData()),
+            )
+        )
+
+    def enqueue(self) -> None:
+        """Put the checked ones into the queue of the Record task."""
+        found, cells = self._proposing.result, self.table.checked
+        if found is None or not cells:
+            return
+        self._controller.plan.add(cells, found.plan)
+        count = len(cells)
+        self._controller.message.emit("info", f"{counted(count, 'recording')} added to the queue; start it in Record")
+
+    # What happens.
+
+    def refresh(self) -> None:
+        """Show what is known."""
+        proposing = self._proposing
+        found = proposing.result
+        if found is not self._shown:
+            self._shown = found
+            named = [] if found is None else found.proposals[0].narrowings
+            self._words.symbols = [narrowing.symbol for narrowing in named]
+            self.table.show_proposals(() if found is None else found.proposals)
+            for column in range(WORDS_COLUMN):
+                self.view.resizeColumnToContents(column)
+        self.view.setVisible(found is not None)
+        self.status.setText(self._state())
+        restyle(self.status, "role", "fault" if proposing.problem else "muted")
+        self._enable()
+
+    def _state(self) -> str:
+        proposing, found = self._proposing, self._proposing.result
+        if proposing.problem:
+            return capitalised(proposing.problem)
+        if proposing.active:
+            return "Simulating every recording the plan offers; the window stays free…"
+        if found is not None:
+            old = " There are other runs or another model now: propose again." if proposing.outdated else ""
+            return f"Judged by {found.basis}.{old}"
+        return (
+            "Which recordings would narrow the intervals most? Offered is the recording plan (Record, Plan) without "
+            "what is recorded; judged is by the model that was identified last, or by M6 at the catalogue's values, "
+            "which needs no recording."
+        )
+
+    def _enable(self) -> None:
+        proposing, controller = self._proposing, self._controller
+        found, count = proposing.result, len(self.table.checked)
+        self.propose_button.setEnabled(not proposing.active)
+        self.stop_button.setVisible(proposing.active)
+        other = found is not None and found.servo != controller.setup.spec.name
+        why = "propose recordings first" if found is None else "check at least one of them"
+        if found is not None and other:
+            bench, wanted = controller.setup.spec.title, load_servo(found.servo).title
+            why = f"the bench is set up for {bench}, these are for {wanted}: choose that servo under Bench"
+        possible = found is not None and count > 0 and not other
+        self.queue_button.setEnabled(possible)
+        self.queue_button.setText(f"Add {count} to the queue" if possible else "Add to the queue")
+        tip = "Put the checked recordings behind what waits in Record; nothing begins by itself"
+        self.queue_button.setToolTip(tip if possible else f"Not possible: {why}")
+
+
+def _narrowed(proposal: Proposal) -> str:
+    """What becomes of each parameter's 95 % interval, one a line."""
+    lines = []
+    for n in proposal.narrowings:
+        if n.factor >= VISIBLE:
+            unit = "" if n.unit == "1" else f" {n.unit}"
+            lines.append(f"{n.symbol}: ± {significant(n.before, 2)} → ± {significant(n.after, 2)}{unit}")
+    return "\n".join(lines) or proposal.words

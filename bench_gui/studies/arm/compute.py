@@ -1,0 +1,198 @@
+"""What the process of the arm's page computes: friction models on an arm of two servos, case by case.
+
+Answers hold nothing whose unpickling would load the compiler into the window's process, and each case is told as soon
+as it is known, so that what was found before a stop stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bench_gui.work.process import Share
+from core.model import ServoModel
+from core.words import capitalised
+
+if TYPE_CHECKING:
+    from bench_gui.work.process import Line
+    from core.studies.arm.links import ArmLinks
+    from core.studies.arm.validation import ArmCandidate, ArmCase
+
+Array = NDArray[np.float64]
+
+ARM_SERVOS = {"dynamixel": ("mx106", "mx64"), "erob": ("erob80_100", "erob80_50")}
+"""Servos of the seed's arms by the names of `ARMS` in `core.studies.arm.scene`, which the window does not load."""
+GAINS = {"low": "Low: half the catalogue's", "high": "High: twice the catalogue's"}
+"""Those of `core.studies.arm.validation`."""
+PERIOD = 4.0
+"""Once around a path, where nobody asks for another [s]."""
+FIT_COST = 6.0
+"""How many cases take as long as fitting the Coulomb–viscous servos; for the progress bar."""
+FITTED, PUBLISHED, OWN, CHOSEN = "fitted", "published", "own", "chosen"
+"""Where a compared model is from; a truth's own model is the chosen one of a measured arm."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmJob:
+    """What is compared on which arm."""
+
+    arm: str
+    """Of ARM_SERVOS; empty for links of a file."""
+    links: Path | None = None
+    joints: tuple[ServoModel, ServoModel]
+    """Shoulder and elbow: the truth, or the servos of the measured arm."""
+    frictions: tuple[str, ...]
+    paths: tuple[str, ...] = ()
+    gains: tuple[str, ...] = ()
+    """Of GAINS, or numbers as text; one for a measured arm."""
+    period: float = PERIOD
+    """[s]"""
+    recording: Path | None = None
+    """A measured arm's CSV; None for a simulated truth."""
+
+    @property
+    def title(self) -> str:
+        """In one line, for exported plots."""
+        shoulder, elbow = (model.title for model in self.joints)
+        return f"Arm of {shoulder} and {elbow}, {'simulated' if self.recording is None else 'measured'}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmTrack:
+    """What one model makes of a case."""
+
+    name: str
+    """As `core.studies.arm.validation` names it, e.g. "m1 fitted"."""
+    friction: str
+    origin: str
+    """FITTED, PUBLISHED, OWN or CHOSEN."""
+    angles: Array
+    """(n, 2) rad"""
+    tip: Array
+    """(n, 2) m"""
+    joints_mrad: tuple[float, float]
+    """Mean absolute error of each joint."""
+    tip_mm: float
+    """Mean distance of the tips."""
+
+    @property
+    def title(self) -> str:
+        """For tables and legends."""
+        return capitalised(self.name)
+
+    @property
+    def mae_mrad(self) -> float:
+        """Mean absolute error of both joints."""
+        return sum(self.joints_mrad) / 2.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArmView:
+    """One path with one gain: the truth's motion and what each model makes of it."""
+
+    path: str
+    """Title of the path or name of the recording."""
+    gain: str
+    """With the servos' kp."""
+    time: Array
+    """(n,) s"""
+    goal: Array
+    """(n, 2) rad"""
+    goal_tip: Array
+    """(n, 2) m"""
+    reference: Array
+    """(n, 2) rad: the truth's motion, or the measured one"""
+    reference_tip: Array
+    """(n, 2) m"""
+    rest: Array
+    """(3, 2) m: shoulder, elbow and tip at the start."""
+    tracks: tuple[ArmTrack, ...]
+
+    @property
+    def title(self) -> str:
+        """In one line."""
+        return f"{self.path}, {self.gain}"
+
+
+@dataclass(frozen=True)
+class ArmProgress(Share):
+    """And the case that has just been found."""
+
+    view: ArmView | None = None
+
+
+def validate(job: ArmJob, line: Line) -> int:
+    """Compare, tell each case, and return how many there were."""
+    from core.export.programs import mujoco_engine
+    from core.studies.arm.links import read_arm_parameters
+    from core.studies.arm.recording import read_arm_csv
+    from core.studies.arm.scene import published_arm
+    from core.studies.arm.validation import arm_candidates, arm_servos, gains_of, validate_arm, validate_recording
+
+    mujoco_engine()
+    links = published_arm(job.arm).links if job.links is None else read_arm_parameters(job.links).links
+    links.as_bodies()
+    run = None if job.recording is None else read_arm_csv(job.recording)
+    if run is not None:
+        # Says at once, not after the fit of the servos, that a recording has no goals.
+        validate_recording(run, links, {})
+    cases = [(path, gain) for path in job.paths for gain in job.gains] if run is None else [("", job.gains[0])]
+    before = FIT_COST if any(f == "m1" and any(m.friction != f for m in job.joints) for f in job.frictions) else 0.0
+    line.tell(ArmProgress(0.0, "Fitting Coulomb–viscous servos…" if before else "Simulating…"))
+    candidates = arm_candidates(job.joints, job.frictions)
+    for count, (path, gain) in enumerate(cases):
+        kp = gains_of(job.joints, gain)
+        if run is None:
+            (case,) = validate_arm(links, job.joints, candidates, [path], [gain], job.period).cases
+        else:
+            case = validate_recording(run, links, {c.name: arm_servos(c.models, kp) for c in candidates})
+        done = (before + count + 1) / (before + len(cases))
+        view = _view(case, links, candidates, kp, CHOSEN if job.recording else OWN)
+        line.tell(ArmProgress(done, f"{count + 1} of {len(cases)} cases", view))
+    return len(cases)
+
+
+def _view(
+    case: ArmCase, links: ArmLinks, candidates: Sequence[ArmCandidate], kp: tuple[float, float], own: str
+) -> ArmView:
+    from core.studies.arm.kinematics import elbow_positions, tip_positions
+    from core.studies.arm.paths import PATHS
+
+    tip = tip_positions(links, case.reference)
+    gains = f"kp {', '.join(f'{value:g}' for value in dict.fromkeys(kp))}"
+    return ArmView(
+        path=PATHS.get(case.path, case.path),
+        gain=f"{case.gain}, {gains}" if case.gain in GAINS else gains,
+        time=case.time,
+        goal=case.goal,
+        goal_tip=tip_positions(links, case.goal),
+        reference=case.reference,
+        reference_tip=tip,
+        rest=np.vstack([np.zeros(2), elbow_positions(links, case.reference[:1]), tip[:1]]),
+        tracks=tuple(
+            ArmTrack(
+                name=c.name,
+                friction=c.friction,
+                origin=_origin(c, own),
+                angles=case.motions[c.name].position,
+                tip=tip_positions(links, case.motions[c.name].position),
+                joints_mrad=case.errors[c.name].joints_mrad,
+                tip_mm=case.errors[c.name].tip_mm,
+            )
+            for c in candidates
+        ),
+    )
+
+
+def _origin(candidate: ArmCandidate, own: str) -> str:
+    from core.studies.arm.validation import FITTED_M1
+    from core.studies.arm.validation import PUBLISHED as PUBLISHED_NAME
+
+    if candidate.name == FITTED_M1:
+        return FITTED
+    return PUBLISHED if candidate.name == PUBLISHED_NAME.format(candidate.friction) else own

@@ -1,0 +1,49 @@
+"""How far a computation is, in one row: a bar while it runs, and a sentence always."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar
+
+from bench_gui.widgets.fields import describe, label, restyle
+from bench_gui.work.computation import Computation
+from core.words import capitalised
+
+STEPS = 1000
+
+
+class ProgressRow(QHBoxLayout):
+    """Of one computation."""
+
+    def __init__(self, what: str, tip: str, status: QLabel | None = None) -> None:
+        """what: is computed, in a word or two; tip: of the bar; status: holds the sentence, wrapped by default."""
+        super().__init__()
+        self.setSpacing(8)
+        self.bar = describe(QProgressBar(), f"Progress of the {what}", tip)
+        self.bar.setRange(0, STEPS)
+        self.bar.setTextVisible(False)
+        self.bar.setFixedWidth(120)
+        if status is None:
+            status = label("")
+            status.setWordWrap(True)
+            status.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.status = status
+        status.setProperty("role", "muted")
+        status.setTextFormat(Qt.TextFormat.PlainText)
+        status.setAccessibleName(f"State of the {what}")
+        self.addWidget(self.bar)
+        self.addWidget(status, 1)
+
+    def show(self, running: Computation[Any, Any, Any], idle: str, starting: str = "Starting…") -> None:
+        """Show how far one is that tells `Share`s; idle, starting: said while it does not run or has told nothing."""
+        latest, failed = running.latest, bool(running.problem) and not running.active
+        self.bar.setVisible(running.active)
+        self.bar.setValue(0 if latest is None else round(STEPS * latest.done))
+        text = capitalised(running.problem) if failed else idle
+        if running.active:
+            text = starting if latest is None else capitalised(latest.text)
+        self.status.setText(text)
+        self.status.setVisible(bool(text))
+        restyle(self.status, "role", "fault" if failed else "muted")
