@@ -17,7 +17,9 @@ from bench_gui.controller import DEFAULT_SERVO, Controller
 from bench_gui.icons import window_icon
 from bench_gui.main_window import MainWindow
 from bench_gui.shell.single import take_bell
+from bench_gui.shell.tasks import RECORD
 from bench_gui.tour.newcomer import is_newcomer
+from bench_gui.tour.tour import Tour
 from bench_gui.work.memory import return_memory_early
 
 DRAWN = 4096
@@ -39,7 +41,7 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
         print("ServoBench is open already; its window was brought to the front.")
         return 0
     controller = Controller(servo)
-    window = MainWindow(controller)
+    window = make_window(controller)
     doorbell.rang.connect(window.come_forward)
     left_behind = controller.settings.open_session
     newcomer = is_newcomer(controller)
@@ -65,6 +67,11 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
     if window.alarm:
         print(window.alarm, file=sys.stderr)
     return status or bool(window.alarm)
+
+
+def make_window(controller: Controller, theme: str | None = None, task: int = RECORD) -> MainWindow:
+    """Return the window with its tour, as `MainWindow` takes the rest."""
+    return MainWindow(controller, Tour, theme, task)
 
 
 def make_application() -> QApplication:

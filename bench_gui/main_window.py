@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
 from PySide6.QtGui import (
@@ -43,6 +43,7 @@ from bench_gui.shell.escape import EscapeStops
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay
+from bench_gui.theme import Theme
 from bench_gui.undo import Edit
 from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
@@ -63,11 +64,20 @@ if TYPE_CHECKING:
     from bench_gui.identify.view import IdentifyView
     from bench_gui.place.view import PlaceView
     from bench_gui.studies.view import ExploreView
-    from bench_gui.tour.tour import Tour
 
 SMALLEST = (1180, 640)
 AFTER_PAINT = 30
 """The window is seen before pages out of sight are made [ms]."""
+
+
+class GuidedTour(Protocol):
+    """What the window asks of its tour."""
+
+    def begin(self) -> None:
+        """Show the first step."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
 
 
 class MainWindow(QMainWindow):
@@ -79,7 +89,13 @@ class MainWindow(QMainWindow):
     completed = Signal()
     """Every page is there."""
 
-    def __init__(self, controller: Controller, theme: str | None = None, task: int = RECORD) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        make_tour: Callable[[MainWindow], GuidedTour],
+        theme: str | None = None,
+        task: int = RECORD,
+    ) -> None:
         """theme: "light" or "dark"; None takes the one a person chose last; task: the first in sight."""
         super().__init__()
         self.controller = controller
@@ -90,7 +106,8 @@ class MainWindow(QMainWindow):
         self.alarm = ""
         """A warning that must be read after the window has closed; empty when there is none."""
         self._help: HelpWindow | None = None
-        self.tour: Tour | None = None
+        self._make_tour = make_tour
+        self.tour: GuidedTour | None = None
         """Made when it is first asked for."""
         self._theme_name = ""
         self._pages: dict[int, TaskPage] = {}
@@ -399,7 +416,7 @@ class MainWindow(QMainWindow):
 
         if self._help is None:
             self._help = self._make_help(self)
-        self._help.show_page(topic_in_sight(self))
+        self._help.show_page(topic_in_sight(self.focusWidget(), self.work.docks, self.page(self.stack.currentIndex())))
         self._help.show()
         self._help.raise_()
 
@@ -420,9 +437,7 @@ class MainWindow(QMainWindow):
     def show_tour(self) -> None:
         """Point at what to do first, then at what comes next."""
         if self.tour is None:
-            from bench_gui.tour.tour import Tour
-
-            self.tour = Tour(self)
+            self.tour = self._make_tour(self)
             self.tour.set_theme(themes.load_theme(self._theme_name))
         self.tour.begin()
 

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.search.objective import Batch, available_threads
 from core.kernel.population import LANES
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 

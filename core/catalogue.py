@@ -1,4 +1,4 @@
-"""The servo catalogue: hardware facts as data, and the models shipped for them.
+"""The servo catalogue: hardware facts as data; `core.shipped` has the models that come with them.
 
 A servo is a TOML file: a shipped one in `resources/servos`, or a person's own in `own_folder()`, where a file is named
 after its servo. A broken file of one's own costs that servo only: the others work, and asking for it raises what is
@@ -24,18 +24,14 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_atomically
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS
 from core.sealed import warn_once, with_seal_line, without_seal_line
 from core.servo_spec import LARGEST_RATING, SMALLEST_RATING, ServoSpec, parse_servo
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
-    from core.model import ServoModel
-
 __all__ = [
     "LARGEST_RATING",
-    "PUBLISHED",
     "SERVOS_VARIABLE",
     "SERVO_FILE",
     "SMALLEST_RATING",
@@ -43,18 +39,14 @@ __all__ = [
     "add_servo",
     "adopt_servo",
     "broken_servos",
-    "load_model",
     "load_servo",
     "new_servo_text",
-    "nominal_model",
     "own_folder",
     "own_servo",
     "parse_servo",
-    "published_originals",
     "read_servo_file",
     "servo_provenance",
     "servos",
-    "shipped_models",
 ]
 
 LOG = logging.getLogger(__name__)
@@ -67,9 +59,6 @@ SERVO_FILE = "servo_file"
 """Entry of a model file and of a recording's provenance with the file of a servo that is not shipped."""
 TEMPLATE = "new_servo.toml"
 TEMPLATE_NAME = "my_servo"
-
-PUBLISHED = "-published"
-"""Ends the names of models as they were published: `mx106:m6-published` is the original of `mx106:m6`."""
 
 
 def _resources() -> Traversable:
@@ -250,49 +239,3 @@ def _require_distinct(spec: ServoSpec, other: ServoSpec, source: str) -> None:
     shared = set(spec.names) & set(other.names)
     if spec.name != other.name and shared:
         raise ModelError(f"{source}: {shared.pop()!r} is a name of your servo {other.name}; choose another")
-
-
-@cache
-def shipped_models(servo: str) -> tuple[str, ...]:
-    """Friction models that come with a servo, e.g. ("m1", "m2"); empty when none was identified."""
-    folder = _resources() / "models" / load_servo(servo).name
-    return tuple(m for m in FRICTION_MODELS if (folder / f"{m}.json").is_file())
-
-
-@cache
-def published_originals(servo: str) -> tuple[str, ...]:
-    """Names of the published originals of shipped models, e.g. ("m1-published",); empty when there are none.
-
-    They carry the integrator and step they were identified with.
-    """
-    folder = _resources() / "models" / load_servo(servo).name
-    return tuple(m + PUBLISHED for m in FRICTION_MODELS if (folder / f"{m}{PUBLISHED}.json").is_file())
-
-
-@cache
-def load_model(servo: str, variant: str) -> ServoModel:
-    """Return a model that comes with a servo, e.g. load_model("mx106", "m6") or, as published, "m6-published".
-
-    Raises ModelError when there is none.
-    """
-    from core.model import ServoModel
-
-    spec, name = load_servo(servo), variant.lower()
-    known = (*shipped_models(servo), *published_originals(servo))
-    if name not in known:
-        there = f"there is {', '.join(known)}" if known else "there is none; identify one and give its file"
-        raise ModelError(f"no model {variant!r} is shipped for {spec.name}; {there}")
-    entry = _resources() / "models" / spec.name / f"{name}.json"
-    return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
-
-
-def nominal_model(spec: ServoSpec, friction: str = "m6") -> ServoModel:
-    """Return the best a servo is known by: its shipped model, else one with the values a fit starts from.
-
-    What a driver converts between torque and current with, and the truth a simulated or emulated servo moves by.
-    """
-    from core.model import build_model
-
-    if friction in shipped_models(spec.name):
-        return load_model(spec.name, friction)
-    return replace(build_model(spec.name, friction), name=f"{spec.title} {friction.upper()}, start values")

@@ -11,7 +11,7 @@ from drivers.errors import CommandError
 
 if TYPE_CHECKING:
     from core.catalogue import ServoSpec
-    from drivers.servo import Reading
+    from drivers.reading import Reading
 
 SPEED_MARGIN = 3.0
 """A driven servo faster than this multiple of its no-load speed has run away."""

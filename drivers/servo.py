@@ -23,6 +23,7 @@ from core.recording import ServoSettings
 from drivers.clock import Clock, RealClock
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import Limits
+from drivers.reading import Reading
 
 if TYPE_CHECKING:
     from core.bench import Bench
@@ -98,26 +99,6 @@ class Release:
 
 
 Command = PositionGoal | TorqueGoal | Release
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """One block read from a servo; NaN marks what it does not give."""
-
-    position: float
-    """[rad]"""
-    velocity: float = math.nan
-    """[rad/s]"""
-    current: float = math.nan
-    """[A]"""
-    duty_cycle: float = math.nan
-    """Signed share of the supply voltage on the motor."""
-    supply_voltage: float = math.nan
-    """[V]"""
-    temperature: float = math.nan
-    """[degC]"""
-    moment: float = math.nan
-    """When it was measured, on the servo's clock [s]; NaN where only the middle of the read is known."""
 
 
 class Servo(ABC):

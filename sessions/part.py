@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from core.recording import CHANNELS, REQUIRED_CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
 from sessions.facts import EXIT_STATUSES, RunFacts, storable
-from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, check_channels, read_facts, read_values, reading, write_facts
+from sessions.schema import CHANNEL_DTYPES, MAX_SAMPLES, check_channels, read_facts, reading, write_facts
 from sessions.superblock import ClosedView
-from sessions.trial import survive
+from sessions.trial import read_values, survive
 
 PART, FRESH, ASIDE = ".part", ".new", ".tmp"
 """Endings after `.h5`: a run under way, one that has no sample yet, a finished file not yet in place."""

@@ -33,7 +33,7 @@ from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
 from sessions.trailer import check_trailer
-from sessions.trial import survive
+from sessions.trial import read_values, survive
 
 FORMAT_VERSION = 1
 """Version of the layout of runs and sessions; a file with a higher one is refused."""
@@ -44,14 +44,6 @@ PROVENANCE_HASH = "provenance_sha256"
 """Attribute with the SHA-256 of the provenance's text; runs of earlier versions have none."""
 MAX_SAMPLES = 50_000_000
 """More rows than this in a file are taken for damage (14 hours at 1 kHz)."""
-
-FREE_BYTES = 2**24
-"""A dataset may claim so much whatever its file holds."""
-MOST_UNPACKED = 100
-"""Beyond that, so many times the bytes that the file holds for it: other programs may have compressed it."""
-LARGEST_CHUNK = 2**25
-"""HDF5 unpacks whole chunks [bytes]."""
-MOST_CHUNKS = 100_000
 
 CHUNK_ROWS = 16_384
 CHANNEL_DTYPES = {channel.name: np.dtype(channel.kind).newbyteorder("<") for channel in CHANNELS}
@@ -292,21 +284,6 @@ def hard_member(group: h5py.Group, name: str, kind: type) -> Any:
     if isinstance(member, h5py.Dataset) and (member.is_virtual or member.external is not None):
         raise UnreadableError(f"{name} lies in another file")
     return member
-
-
-def read_values(dataset: h5py.Dataset, name: str) -> Any:
-    """Everything in a dataset; raises UnreadableError for one that claims far more than its file can hold.
-
-    A few hundred bytes can claim gigabytes, which are zeros or unpack to them.
-    """
-    item = dataset.dtype.itemsize
-    claimed = item * (dataset.size or 0)
-    held = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
-    chunk = math.prod(dataset.chunks or ()) * item
-    chunks = math.prod(-(-side // step) for side, step in zip(dataset.shape or (), dataset.chunks or (), strict=False))
-    if claimed > FREE_BYTES + MOST_UNPACKED * held or chunk > LARGEST_CHUNK or chunks > MOST_CHUNKS:
-        raise UnreadableError(f"{name} claims {claimed} bytes in {chunks} pieces, of which the file holds {held}")
-    return dataset[()]
 
 
 def number_attribute(group: h5py.Group, name: str) -> float:

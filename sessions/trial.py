@@ -30,13 +30,20 @@ PATIENCE = 30.0
 """A trial may take so long [s], and a second more for each of SPEED bytes."""
 SPEED = 20e6
 MOST_MEMORY = 3 * 2**30
-"""Of a trial [bytes]; what a file may claim is bounded to far less, see sessions.schema."""
+"""Of a trial [bytes]; what `read_values` lets a file claim is far less."""
 MOST_FOR_TEXTS = 2**26
 """The same for texts of variable length, besides the size of the file: only HDF5 knows how long they claim to be."""
 GREEDY = 3
 """Exit code of a trial that was asked for more."""
 UNLISTED = 4
 """Exit code of a trial that could not see all there is: what it did not see, nobody has tried."""
+FREE_BYTES = 2**24
+"""A dataset may claim so much whatever its file holds."""
+MOST_UNPACKED = 100
+"""Beyond that, so many times the bytes that the file holds for it: other programs may have compressed it."""
+LARGEST_CHUNK = 2**25
+"""HDF5 unpacks whole chunks [bytes]."""
+MOST_CHUNKS = 100_000
 _REFUSED = ("alloc", "memory")
 """In what HDF5 says when it is given none."""
 _PROGRAM = "import sys; from sessions.trial import read_through; read_through(sys.argv[1])"
@@ -100,8 +107,6 @@ def _spawned(path: str, limit: float) -> int | None:
 
 def read_through(path: str) -> None:
     """Read everything in a file that this very process can be lost for. What HDF5 says is of no interest here."""
-    from sessions.schema import read_values
-
     _limit(MOST_MEMORY)
     with contextlib.suppress(ImportError, ValueError, OSError):
         import resource
@@ -125,6 +130,21 @@ def read_through(path: str) -> None:
             file.visititems(look)
         except Exception:
             os._exit(UNLISTED)
+
+
+def read_values(dataset: h5py.Dataset, name: str) -> Any:
+    """Everything in a dataset; raises UnreadableError for one that claims far more than its file can hold.
+
+    A few hundred bytes can claim gigabytes, which are zeros or unpack to them.
+    """
+    item = dataset.dtype.itemsize
+    claimed = item * (dataset.size or 0)
+    held = min(dataset.id.get_storage_size(), dataset.file.id.get_filesize())
+    chunk = math.prod(dataset.chunks or ()) * item
+    chunks = math.prod(-(-side // step) for side, step in zip(dataset.shape or (), dataset.chunks or (), strict=False))
+    if claimed > FREE_BYTES + MOST_UNPACKED * held or chunk > LARGEST_CHUNK or chunks > MOST_CHUNKS:
+        raise UnreadableError(f"{name} claims {claimed} bytes in {chunks} pieces, of which the file holds {held}")
+    return dataset[()]
 
 
 def _read_texts(read: Callable[[], object], room: int) -> None:

@@ -14,7 +14,7 @@ import sessions.schema
 import sessions.trial  # noqa: F401
 import tests.warm  # noqa: F401
 from core.bench import Bench
-from core.catalogue import load_model
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from drivers.registry import open_servo

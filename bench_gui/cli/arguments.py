@@ -244,8 +244,9 @@ def bench_from(arguments: argparse.Namespace) -> Bench:
 
 def model_from(text: str, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
     """Read a model given as a file or as SERVO:VARIANT; one's own servo has start values. Raises ModelError."""
-    from core.catalogue import PUBLISHED, load_model, load_servo, nominal_model
+    from core.catalogue import load_servo
     from core.model import ServoModel
+    from core.shipped import PUBLISHED, load_model, nominal_model
     from core.simulation import with_integration
 
     servo, colon, variant = text.rpartition(":")

@@ -10,12 +10,13 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import comma_list
+from bench_gui.cli.arguments import add_several, comma_list
 from bench_gui.cli.terminal import add_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from core.studies.compliant.elastic import CompliantActuator
     from core.studies.compliant.files import CompliantUnit
 
 ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove", "coupled")
@@ -30,6 +31,21 @@ def add_outputs(parser: argparse.ArgumentParser, what: str) -> None:
     add_json(parser)
 
 
+def add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
+    """Offer --actuator and --set; default: None for that of the paper."""
+    said = default or "that of the paper"
+    parser.add_argument(
+        "--actuator",
+        type=actuator_name,
+        default=default,
+        metavar="NAME|FILE",
+        help=f"{', '.join(ACTUATOR_CHOICES)}, or the springs of a file of bench compliant identify; default: {said}",
+    )
+    add_several(
+        parser, "--set", default=[], metavar="NAME=VALUE,…", help="its parameters, e.g. k1=0.002,max_deflection=0.9"
+    )
+
+
 def numbers_of(text: str) -> tuple[float, ...]:
     """Numbers with commas between them, in one argument."""
     return tuple(float(part) for part in comma_list(text))
@@ -40,6 +56,26 @@ def actuator_name(text: str) -> str:
     if text in ACTUATOR_CHOICES or text.endswith(".json"):
         return text
     raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(ACTUATOR_CHOICES)} and no file of one (.json)")
+
+
+def actuator_of(arguments: argparse.Namespace) -> CompliantActuator | None:
+    """What --actuator and --set say; None for neither. Raises ServoBenchError."""
+    from core.errors import InputError
+
+    if arguments.actuator is None:
+        if arguments.set:
+            raise InputError("--set changes the actuator of --actuator; name one")
+        return None
+    values = {}
+    for part in arguments.set:
+        name, equals, number = part.partition("=")
+        try:
+            values[name] = float(number)
+        except ValueError:
+            equals = ""
+        if not equals:
+            raise InputError(f"--set {part}: give NAME=VALUE with a number, such as max_deflection=0.9")
+    return unit_named(arguments.actuator).actuator.with_values(values)
 
 
 def unit_named(text: str) -> CompliantUnit:

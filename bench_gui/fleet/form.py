@@ -30,9 +30,10 @@ from bench_gui.headless.places import as_person_writes, home
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
-from core.catalogue import load_servo, servos, shipped_models
+from core.catalogue import load_servo, servos
 from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.shipped import shipped_models
 from core.words import capitalised, counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"

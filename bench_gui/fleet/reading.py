@@ -230,7 +230,7 @@ def _spread(spread: ParameterSpread) -> dict[str, Any]:
 
 
 def _catalogue(servo: str, friction: str) -> Mapping[str, float]:
-    from core.catalogue import load_model, shipped_models
+    from core.shipped import load_model, shipped_models
 
     return load_model(servo, friction).values if friction in shipped_models(servo) else {}
 

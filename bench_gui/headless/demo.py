@@ -11,12 +11,12 @@ from typing import Any
 from bench_gui.headless.recording import RecordingPlan, record_plan
 from bench_gui.headless.report import ReportContents, write_report
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import InputError
 from core.export import export_model
 from core.identification.identify import IdentificationRequest, Progress, identify
 from core.identification.result import Identification
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording, with_integration
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session

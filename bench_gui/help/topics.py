@@ -10,7 +10,7 @@ from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 
 if TYPE_CHECKING:
-    from bench_gui.main_window import MainWindow
+    from collections.abc import Mapping
 
 TABS = {
     ("recording", "Live"): "recording#in-the-window",
@@ -50,14 +50,13 @@ DIALOGS = {
 """By class name."""
 
 
-def topic_in_sight(window: MainWindow) -> str:
+def topic_in_sight(focus: QWidget | None, docks: Mapping[str, QWidget], page: TaskPage) -> str:
     """Topic of the dock that has the focus, else of the tab of the task in sight; "page" or "page#place"."""
-    focus = window.focusWidget()
     if focus is not None and focus.isVisible():
         for name, topic in DOCKS.items():
-            if window.work.docks[name].isAncestorOf(focus):
+            if docks[name].isAncestorOf(focus):
                 return topic
-    return topic_of_page(window.page(window.stack.currentIndex()))
+    return topic_of_page(page)
 
 
 def topic_of_page(page: TaskPage) -> str:

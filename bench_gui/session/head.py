@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,17 +17,30 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, tool
 
 if TYPE_CHECKING:
-    from bench_gui.session.panel import SessionPanel
+    from bench_gui.session.dialogs.questions import Questions
 
 FILTER_WIDTH = 210
 TITLE_WIDTH = 190
 """The most a title takes [px]."""
 
 
+Way = tuple[str, str, Callable[[], object]]
+"""Text and tip of an action, and what it does."""
+
+
 class SessionHead(QWidget):
     """Buttons for runs are there while some are selected; the others always."""
 
-    def __init__(self, panel: SessionPanel, controller: Controller) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        questions: Questions,
+        include: Callable[[], object],
+        opening: Sequence[Way],
+        importing: Sequence[Way],
+    ) -> None:
+        """include: takes the selected runs into fits again; opening, importing: what the buttons offer, the first of
+        them at a click."""
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self._controller = controller
@@ -57,11 +70,10 @@ class SessionHead(QWidget):
         row.addSpacing(4)
         row.addWidget(self.filter)
         row.addStretch(1)
-        questions = panel.questions
         self.tags_button = button("Tags…", "Set tags of the selected runs", questions.ask_tags, "flat")
         self.trim_button = button("Trim…", "Use only a part of the selected run", questions.ask_trim, "flat")
         self.exclude_button = button("Exclude…", "Leave the selected runs out of fits", questions.ask_reason, "flat")
-        self.include_button = button("Include", "Take the selected runs into fits again", panel.include, "flat")
+        self.include_button = button("Include", "Take the selected runs into fits again", include, "flat")
         self._for_runs = (self.tags_button, self.trim_button, self.exclude_button, self.include_button)
         for made in self._for_runs:
             row.addWidget(made)
@@ -71,21 +83,11 @@ class SessionHead(QWidget):
         self._recent = self.recent_button.menu()
         self._recent.aboutToShow.connect(self._list_recent)
         self.open_button = self._menu_button("Open…", "Open a session folder; the arrow has other ways to begin")
-        self.open_button.clicked.connect(lambda: panel.ask_open())
-        for text, tip, act in (
-            ("Open session…", "A session is a folder", panel.ask_open),
-            ("Open session file…", "A session exported as one .h5 file, read-only", panel.ask_open_file),
-            ("New session…", "Create a session in a new folder", panel.ask_new),
-            ("Open the example", "Eight recordings of a real XL330", controller.library.open_example),
-        ):
-            _add(self.open_button.menu(), text, tip, act)
         self.import_button = self._menu_button("Import…", "Import recordings into this session; the arrow has folders")
-        self.import_button.clicked.connect(lambda: panel.ask_import())
-        for text, tip, act in (
-            ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", panel.ask_import),
-            ("Import a folder…", "Every recording in a folder and below it", panel.ask_import_folder),
-        ):
-            _add(self.import_button.menu(), text, tip, act)
+        for made, ways in ((self.open_button, opening), (self.import_button, importing)):
+            made.clicked.connect(lambda _=False, act=ways[0][2]: act())
+            for way in ways:
+                _add(made.menu(), *way)
         for made in (self.recent_button, self.open_button, self.import_button):
             row.addWidget(made)
         self.show_selection(0, False, False, False)

@@ -45,7 +45,21 @@ class SessionPanel(QFrame):
         self._library = library = controller.library
         self.editing = RunEditing(library, controller.undo)
         self.questions = Questions(self, controller, self.editing)
-        self.head = SessionHead(self, controller)
+        self.head = SessionHead(
+            controller,
+            self.questions,
+            self.include,
+            opening=(
+                ("Open session…", "A session is a folder", self.ask_open),
+                ("Open session file…", "A session exported as one .h5 file, read-only", self.ask_open_file),
+                ("New session…", "Create a session in a new folder", self.ask_new),
+                ("Open the example", "Eight recordings of a real XL330", library.open_example),
+            ),
+            importing=(
+                ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", self.ask_import),
+                ("Import a folder…", "Every recording in a folder and below it", self.ask_import_folder),
+            ),
+        )
         """The title of the dock the panel is in."""
         self.title, self.count = self.head.title, self.head.count
         self.view = RunView(library, self._edited)

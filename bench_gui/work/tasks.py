@@ -67,7 +67,7 @@ MOST_LOADED = 64_000_000
 def warm_up(servo: str) -> None:
     """Load the compiled kernels a servo needs, so that the first overlay does not wait for them."""
     from core.bench import Bench
-    from core.catalogue import load_model, shipped_models
+    from core.shipped import load_model, shipped_models
     from core.simulation import simulate_trajectory
     from core.trajectories import make_trajectory
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ModelError
 from core.export.references import default_bench
 from core.model import ServoModel
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 

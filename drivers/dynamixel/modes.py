@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from core.catalogue import ServoSpec, nominal_model
+from core.catalogue import ServoSpec
+from core.shipped import nominal_model
 from drivers.dynamixel.profile import DynamixelProfile
 from drivers.errors import ServoFault
-from drivers.servo import PositionGoal, Reading, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import PositionGoal, TorqueGoal
 
 GOAL_REGISTERS = {
     "position": "goal_position",

@@ -22,8 +22,9 @@ from drivers.dynamixel.table import load_table
 from drivers.dynamixel.watch import Watch
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault
 from drivers.limits import Limits
+from drivers.reading import Reading
 from drivers.serial_port import shorten_latency
-from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, ServoState, TorqueGoal
+from drivers.servo import PositionGoal, Servo, ServoIdentity, ServoState, TorqueGoal
 
 FIND_TIME = 1.0
 """A servo that was just switched on answers within this time [s]."""

@@ -7,9 +7,10 @@ import time
 from dataclasses import replace
 
 from core.bench import Bench
-from core.catalogue import ServoSpec, nominal_model
+from core.catalogue import ServoSpec
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.shipped import nominal_model
 from drivers.emulators.console import Console, number, switch
 from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import TICK, Imperfections, Plant, PlantGoal

@@ -22,7 +22,8 @@ from drivers.ethercat.cia402 import (
 )
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import Inputs, Outputs
-from drivers.servo import PositionGoal, Reading, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import PositionGoal, TorqueGoal
 
 ORPHAN_LIMIT = 0.1
 """A driven servo nobody commanded, read or waited with for this long [s] is let go."""

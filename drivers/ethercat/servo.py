@@ -18,12 +18,13 @@ from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import POSITION_OUTPUTS, TORQUE_OUTPUTS
 from drivers.ethercat.profile import drives
 from drivers.limits import Limits
-from drivers.servo import ANSWER_LIMIT, PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import ANSWER_LIMIT, PositionGoal, Servo, ServoIdentity, TorqueGoal
 
 if TYPE_CHECKING:
     from drivers.ethercat.bus import Bus
     from drivers.ethercat.master import Master, SlaveInfo
-    from drivers.ethercat.source import EthercatSource
+    from drivers.ethercat.settings import DriveSettings
 
 PATIENCE = 0.8 * ANSWER_LIMIT
 """A read or a release waits this long for the bus [s]."""
@@ -50,11 +51,11 @@ class EthercatServo(Servo):
     servo reads what was measured a moment ago.
     """
 
-    def __init__(self, source: EthercatSource) -> None:
-        spec, profile = drives()[source.servo or next(iter(drives()))]
+    def __init__(self, settings: DriveSettings) -> None:
+        spec, profile = drives()[settings.servo or next(iter(drives()))]
         super().__init__(Limits.for_spec(spec))
-        self._source = source
-        self._cycle = source.cycle or profile.cycle
+        self._wanted = settings
+        self._cycle = settings.cycle or profile.cycle
         self._bus_clock = BusClock(self._cycle)
         self.clock = self._bus_clock
         self._applied: ServoSettings | None = None
@@ -80,15 +81,15 @@ class EthercatServo(Servo):
 
     def _begin(self) -> None:
         """From a closed bus to a released drive in OP."""
-        nic.require(self._source.interface)
+        nic.require(self._wanted.interface)
         from drivers.ethercat.master import OP, Master
 
-        source = self._source
-        master = self._master = Master(source.interface, source.slave)
+        wanted = self._wanted
+        master = self._master = Master(wanted.interface, wanted.slave)
         self._warnings = []
         slaves = master.open()
         master.take(self._on_emergency)
-        info = slaves[source.slave - 1]
+        info = slaves[wanted.slave - 1]
         plate = self._plate = self._read_plate(master, info)
         settings = self._applied or ServoSettings(
             servo=plate.spec.name, kp=plate.spec.default_kp, supply_voltage=plate.spec.supply_voltage
@@ -96,7 +97,7 @@ class EthercatServo(Servo):
         self._applied = settings
         law = PositionLaw.of(plate.spec.control, settings)
         clock = self._bus_clock
-        clock.cycle = self._cycle = source.cycle or plate.profile.cycle
+        clock.cycle = self._cycle = wanted.cycle or plate.profile.cycle
         drive = self._made_drive = Drive(
             plate.scale, law, self._cycle, lambda: clock.waited_at, plate.profile.harmless_emergencies
         )
@@ -109,22 +110,22 @@ class EthercatServo(Servo):
         self._release()
 
     def _read_plate(self, master: Master, info: SlaveInfo) -> Nameplate:
-        spec, profile, warnings = choose(info.vendor, info.product, self._source.servo)
+        spec, profile, warnings = choose(info.vendor, info.product, self._wanted.servo)
         said: dict[str, str | float] = {
             "device_name": info.name,
             "vendor_id": f"0x{info.vendor:08X}",
             "product_code": f"0x{info.product:08X}",
             "revision": f"0x{info.revision:08X}",
         }
-        return read_nameplate(master, spec, profile, self._source.zero, warnings, said)
+        return read_nameplate(master, spec, profile, self._wanted.zero, warnings, said)
 
     def _start_bus(self, master: Master, drive: Drive, plate: Nameplate) -> None:
         from drivers.ethercat.bus import Bus
 
         cycle = self._cycle
-        outputs, inputs = master.map_images(TORQUE_OUTPUTS if self._source.mode == "cst" else POSITION_OUTPUTS)
+        outputs, inputs = master.map_images(TORQUE_OUTPUTS if self._wanted.mode == "cst" else POSITION_OUTPUTS)
         master.tell_cycle(cycle)
-        order = self._source.dc_order or plate.profile.dc_order
+        order = self._wanted.dc_order or plate.profile.dc_order
         pulses = order != "off"
         if pulses and not master.find_clocks():
             self._warnings.append("the drive has no distributed clock; its cycles are not in step with the bus")
@@ -180,20 +181,20 @@ class EthercatServo(Servo):
         self._warnings.append(f"the drive had a fault, {named}, which was reset")
 
     def _identify(self) -> ServoIdentity:
-        plate, source = self._nameplate(), self._source
+        plate, wanted = self._nameplate(), self._wanted
         warnings = [*plate.warnings, *self._warnings]
-        if source.mode == "csp":
+        if wanted.mode == "csp":
             warnings.append("the position law is the drive's own; gains of the settings have no effect on it")
         return ServoIdentity(
             model=plate.spec.name,
             title=plate.spec.title,
             firmware=plate.firmware,
             serial=plate.serial,
-            id=f"slave {source.slave} on {source.interface}",
+            id=f"slave {wanted.slave} on {wanted.interface}",
             position_step=plate.scale.step,
             cycle=self._cycle,
             watchdog=self._watchdog,
-            facts=plate.facts | {"bus_cycle_s": self._cycle, "mode": source.mode},
+            facts=plate.facts | {"bus_cycle_s": self._cycle, "mode": wanted.mode},
             warnings=tuple(warnings),
         )
 
@@ -210,12 +211,12 @@ class EthercatServo(Servo):
         self._applied = settings
 
     def _settings(self) -> ServoSettings | None:
-        return self._applied if self._source.mode == "cst" else None
+        return self._applied if self._wanted.mode == "cst" else None
 
     def _enable(self, goal: PositionGoal | TorqueGoal) -> None:
         drive = self._drive()
         self._complain(drive)
-        own_law = self._source.mode == "csp" and isinstance(goal, PositionGoal)
+        own_law = self._wanted.mode == "csp" and isinstance(goal, PositionGoal)
         drive.switch_on(CYCLIC_POSITION if own_law else CYCLIC_TORQUE, time.perf_counter())
         deadline = time.perf_counter() + ENABLE_LIMIT
         while not self._bus_clock.wait_for(lambda: drive.enabled or drive.trouble is not None, LOOK_PERIOD):

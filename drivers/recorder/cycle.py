@@ -16,9 +16,10 @@ from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
+from drivers.reading import Reading
 from drivers.recorder.link import BUSY_REMEDY, Link, RunStopped
 from drivers.recorder.run import Phase
-from drivers.servo import Command, Reading, Release, Servo, ServoState
+from drivers.servo import Command, Release, Servo, ServoState
 
 CONFIGURE_LIMIT = 10.0
 """Writing a released servo's settings, or rebooting it out of a fault, may take this long [s]."""

@@ -14,7 +14,7 @@ from core.trajectories import Trajectory
 from core.words import counted
 from drivers.errors import CommandError
 from drivers.limits import Limits
-from drivers.servo import Reading
+from drivers.reading import Reading
 
 HIGHEST_RATE = 5000.0
 """[Hz]"""

@@ -7,12 +7,14 @@ import random
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.recording import ServoSettings
+from core.shipped import nominal_model
 from drivers.clock import Clock, RealClock
 from drivers.errors import ServoFault
 from drivers.limits import Limits
-from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
 from drivers.simulated.plant import TICK, Hand, Imperfections, Plant
 
 if TYPE_CHECKING:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from core.catalogue import load_model, load_servo, nominal_model
+from core.catalogue import load_servo
 from core.errors import ServoBenchError
 from core.friction import FRICTION_MODELS
+from core.shipped import load_model, nominal_model
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import AddressError
 from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator

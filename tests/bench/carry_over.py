@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from core.catalogue import PUBLISHED, load_model, published_originals, servos
+from core.catalogue import servos
 from core.export.references import GridRun, default_bench, grid_runs, held_back_grid
 from core.identification.search.objective import Batch
 from core.identification.search.polish import polish
@@ -30,6 +30,7 @@ from core.identification.search.prior import Prior
 from core.identification.search.search import search
 from core.model import ServoModel
 from core.recording import Recording
+from core.shipped import PUBLISHED, load_model, published_originals
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.bench.printing import line

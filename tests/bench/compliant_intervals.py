@@ -16,9 +16,9 @@ from dataclasses import replace
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.parameters import ParameterSet
 from core.recording import Recording, RunHeader
+from core.shipped import load_model
 from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.files import CompliantUnit
 from core.studies.compliant.identification import CompliantIdentification, CompliantRequest, identify_compliant

@@ -13,9 +13,10 @@ from dataclasses import replace
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.identification.coverage.report import coverage
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.bench.printing import line

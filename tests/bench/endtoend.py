@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.model import ServoModel
 from core.recording import Recording
+from core.shipped import nominal_model
 from core.simulation import on_grid, simulate_recording, with_integration
 from tests.bench.printing import line
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.model import INTEGRATORS
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.bench.printing import line

@@ -17,7 +17,7 @@ import numpy as np
 
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.identification.coverage.audit import audit
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.findings import Finding
@@ -27,6 +27,7 @@ from core.identification.identify import IdentificationRequest, identify
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from sessions import Session
 from tests.bench.printing import line

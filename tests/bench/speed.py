@@ -16,13 +16,13 @@ import numpy as np
 
 from core.actuator import setup_row
 from core.benchmark import best_time, random_candidates, sample_recordings
-from core.catalogue import load_model
 from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
 from core.identification.search.objective import Batch, available_threads
 from core.kernel.layout import Setup
 from core.kernel.population import LANES
 from core.model import build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording
 from tests.bench import numpy_reference
 from tests.bench.printing import line

@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from core.catalogue import load_model
 from core.export import export_model
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.targets.mujoco.actuators import loads
 from core.export.targets.mujoco.xml import BRAKE_GROUP, DRIVE_GROUP, EXPRESSIBLE, SYNTAXES
 from core.model import ServoModel, build_model
+from core.shipped import load_model
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.bench.printing import line
 

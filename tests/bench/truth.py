@@ -12,8 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.recording import Recording, RunHeader
+from core.shipped import load_model
 from core.simulation import simulate_recording
 from core.trajectories import make_trajectory
 from drivers.clock import Clock, RealClock, VirtualClock

@@ -35,10 +35,9 @@ print(time.perf_counter() - begin)
 """
 OURS = """
 import time; begin = time.perf_counter()
-from bench_gui.app import make_application
+from bench_gui.app import make_application, make_window
 from bench_gui.controller import Controller
-from bench_gui.main_window import MainWindow
-app = make_application(); controller = Controller(); window = MainWindow(controller, "light")
+app = make_application(); controller = Controller(); window = make_window(controller, "light")
 window.show(); app.processEvents(); window.grab()
 print(time.perf_counter() - begin)
 window.leave()
@@ -101,14 +100,13 @@ class Bench:
     def __init__(self, folder: str, address: str = "simulated:mx106") -> None:
         os.environ["SERVOBENCH_HOME"] = folder
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        from bench_gui.app import make_application
+        from bench_gui.app import make_application, make_window
         from bench_gui.controller import Controller
-        from bench_gui.main_window import MainWindow
         from bench_gui.shell.tasks import RECORD
 
         self.app: Any = make_application()
         self.controller = Controller(address)
-        self.window = MainWindow(self.controller, "light")
+        self.window = make_window(self.controller, "light")
         self.window.resize(1280, 720)
         self.window.show()
         self.window.show_task(RECORD)

@@ -14,11 +14,11 @@ import pytest
 from bench_gui.cli import COMMANDS, main
 from bench_gui.cli.arguments import INTEGRATOR_CHOICES
 from bench_gui.headless.examples import example_session
-from core.catalogue import load_model
 from core.identification.cautions import cautions
 from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS, ServoModel
+from core.shipped import load_model
 from core.units import with_uncertainty
 from sessions import Session
 from sessions.results.identification import load_identification

@@ -93,7 +93,7 @@ def test_what_is_not_possible_is_said_in_one_line(folder, capsys, session, optio
 
 def test_bench_identify_refuses_these_runs(folder, tmp_path, capsys):
     assert main(["identify", str(folder / "sea"), "-o", str(tmp_path / "r"), "--quiet"]) == 1
-    assert "is of a SEA, not of the mx106's own motor (3 more runs like it)" in capsys.readouterr().err
+    assert "is of the actuator sea, not of the mx106's own motor (3 more runs like it)" in capsys.readouterr().err
 
 
 def test_an_address_may_be_that_of_an_identified_actuator(folder):

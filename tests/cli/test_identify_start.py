@@ -9,7 +9,7 @@ import pytest
 
 from bench_gui.cli import main
 from bench_gui.headless.examples import example_session
-from core.catalogue import load_model
+from core.shipped import load_model
 from sessions.results.record import read_record
 
 SMALL = ("--model", "m1", "--trials", "16", "--validation", "none", "--no-polish", "--jobs", "1")

@@ -16,9 +16,9 @@ from bench_gui.cli import build_parser, main
 from bench_gui.cli.arguments import add_several
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
-from core.catalogue import load_model
 from core.identification.request import IdentificationRequest
 from core.recording import ServoSettings
+from core.shipped import load_model
 from sessions import Annotation, Session
 
 RUNS = ("0001_lift_and_drop_kp100", "0003_sin_sin_kp100")

@@ -15,8 +15,8 @@ from bench_gui.headless.comparison_tables import GAP, Judged, motion_panels
 from bench_gui.headless.place.measuring import summary
 from bench_gui.headless.report import page
 from core.bench import Bench
-from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque
+from core.shipped import load_model
 from sessions.results.folder import FOLDER, RESULT, result_folders
 from sessions.results.identification import load_latest
 

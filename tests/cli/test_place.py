@@ -13,9 +13,10 @@ from bench_gui.cli.commands.place import PromptedHand
 from bench_gui.headless.place.measuring import PlacementPlan, place_points
 from bench_gui.headless.place.rests import Target
 from bench_gui.headless.place.torques import torques_from
-from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.catalogue import load_servo, servos
 from core.errors import ServoBenchError
 from core.placement import placement_residuals, points_from_json, suggest_torques
+from core.shipped import load_model, shipped_models
 from drivers.simulated.servo import starting_bench
 from sessions import Session
 

@@ -20,10 +20,10 @@ from bench_gui.cli.terminal import Visible, duration, milliradians, print_column
 from bench_gui.headless.report.commands import identify_command
 from bench_gui.headless.report.traces import SearchTrace
 from core.bench import Bench
-from core.catalogue import load_model
 from core.identification.evaluate import Evaluation, RunScore
 from core.identification.request import IdentificationRequest
 from core.recording import Recording, ServoSettings
+from core.shipped import load_model
 from sessions import Annotation, Session
 
 

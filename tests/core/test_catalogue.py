@@ -7,10 +7,11 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
-from core.catalogue import load_model, load_servo, parse_servo, published_originals, servos, shipped_models
+from core.catalogue import load_servo, parse_servo, servos
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS
 from core.model import build_model
+from core.shipped import load_model, published_originals, shipped_models
 
 MADE_UP = """
 name = "hs42"

@@ -19,7 +19,8 @@ from core.benchmark import time_compilation
 from core.kernel.layout import Law
 from core.kernel.population import population_kernel
 from core.kernel.rollout import rollout_kernel
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
+from core.shipped import nominal_model
 from core.bench import Bench
 from core.simulation import Stepper
 model = nominal_model(load_servo("mx106"))

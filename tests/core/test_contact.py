@@ -9,7 +9,7 @@ import pytest
 from numba import njit
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.catalogue import load_servo, servos
 from core.errors import ModelError
 from core.export import export_model
 from core.friction import CONTACTS, FRICTION_TERMS, friction_parameters, needed_damping, steepest_fall
@@ -19,6 +19,7 @@ from core.kernel.bristle import bristle_constants, make_bristle
 from core.kernel.layout import Contact
 from core.model import ServoModel, build_model, model_to_bam, with_contact
 from core.recording import Recording
+from core.shipped import load_model, shipped_models
 from core.simulation import Stepper, simulate_trajectory, with_integration
 from core.studies.stiction.budget import law_of_budget
 from core.studies.stiction.implicit import friction_function, implicit_friction

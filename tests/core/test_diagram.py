@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from core.catalogue import load_model, servos, shipped_models
+from core.catalogue import servos
 from core.diagram import (
     areas,
     backdrive_torque,
@@ -24,6 +24,7 @@ from core.diagram import (
 )
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.shipped import load_model, shipped_models
 from tests.core.conftest import catalogue_model
 
 MODELS = [(servo, friction) for servo in servos() for friction in shipped_models(servo)]

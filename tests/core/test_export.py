@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from bench_gui.cli import main
 from bench_gui.cli.commands.export import MODEL_TARGETS, WORDS
 from core.bench import Bench
-from core.catalogue import load_model, servos
+from core.catalogue import servos
 from core.errors import ExportError
 from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
@@ -44,6 +44,7 @@ from core.export.targets.mujoco.actuators import VERSIONS, MujocoOptions, loads
 from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco
 from core.export.targets.mujoco.xml import EXPRESSIBLE, pendulum_inertial, read_setup
 from core.model import ServoModel, build_model, model_from_bam
+from core.shipped import load_model
 from tests.core.conftest import PENDULUM, catalogue_model, errors_in_mujoco
 
 mujoco: Any = None

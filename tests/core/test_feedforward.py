@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.diagram import backdrive_torque, drive_torque
 from core.errors import ModelError
 from core.feedforward import (
@@ -27,6 +26,7 @@ from core.feedforward import (
 )
 from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
 from core.parameters import ParameterSet
+from core.shipped import load_model
 from core.simulation import Stepper
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for

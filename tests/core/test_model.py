@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.actuator import COMMAND_PATH_TERMS
-from core.catalogue import load_model, servos, shipped_models
+from core.catalogue import servos
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS
 from core.kernel.layout import Slot
 from core.model import FORMAT_VERSION, ServoModel, build_model, model_from_bam, model_to_bam
+from core.shipped import load_model, shipped_models
 from tests.core.conftest import LAW_MODELS, catalogue_model
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

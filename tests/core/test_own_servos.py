@@ -14,7 +14,6 @@ from core.catalogue import (
     broken_servos,
     load_servo,
     new_servo_text,
-    nominal_model,
     own_folder,
     own_servo,
     read_servo_file,
@@ -23,6 +22,7 @@ from core.catalogue import (
 from core.errors import ModelError
 from core.model import ServoModel, build_model
 from core.sealed import with_seal_line
+from core.shipped import nominal_model
 
 TEXT = new_servo_text("hexa")
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.catalogue import load_servo, servos
 from core.diagram import backdrive_torque, drive_torque
 from core.errors import InputError
 from core.placement import (
@@ -29,6 +29,7 @@ from core.placement import (
     redone,
     suggest_torques,
 )
+from core.shipped import load_model, shipped_models
 from core.simulation import Stepper
 from drivers.simulated.servo import starting_bench
 from tests.core.conftest import catalogue_model

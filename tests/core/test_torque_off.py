@@ -11,7 +11,7 @@ import pytest
 
 from core.actuator import ControlLaw
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.identification.evidence.model import (
     NORMAL_95,
     OPEN,
@@ -25,6 +25,7 @@ from core.identification.evidence.model import (
 from core.identification.evidence.sensitivity import judge
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 

@@ -16,7 +16,8 @@ from core.recording import ServoSettings
 from drivers.clock import RealClock
 from drivers.errors import BusError, NoAnswer
 from drivers.limits import Limits
-from drivers.servo import PositionGoal, Reading, Servo, ServoIdentity, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import PositionGoal, Servo, ServoIdentity, TorqueGoal
 
 FIELDS = (
     "pid",

@@ -8,9 +8,9 @@ from core.bench import Bench
 from core.recording import RunHeader, ServoSettings
 from core.trajectories import make_trajectory
 from drivers.clock import SLICE, SPIN, RealClock, VirtualClock
+from drivers.reading import Reading
 from drivers.recorder import record_inline
 from drivers.recorder.cycle import STALL_LIMIT
-from drivers.servo import Reading
 from drivers.simulated import SimulatedServo
 from drivers.simulated.plant import LONGEST_CATCH_UP
 from tests.drivers.fake_servo import FakeServo

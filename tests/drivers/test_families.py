@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.catalogue import shipped_models
+from core.shipped import shipped_models
 from drivers.errors import AddressError, DriverError
 from drivers.recorder import Recorder
 from drivers.recorder.messages import ConnectFailed

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import RunHeader, ServoSettings
+from core.shipped import load_model
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import HOLD_SPEED_SHARE, Limits

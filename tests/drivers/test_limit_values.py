@@ -10,9 +10,9 @@ from core.recording import RunHeader, ServoSettings
 from drivers.clock import VirtualClock
 from drivers.errors import DriverError
 from drivers.limits import Limits
+from drivers.reading import Reading
 from drivers.recorder import InlineHold
 from drivers.recorder.loop import ATTENDED_MOTION, UNATTENDED
-from drivers.servo import Reading
 from tests.drivers.fake_servo import FakeServo, FakeSource
 
 RATE = 10.0

@@ -9,7 +9,7 @@ from core.catalogue import load_servo, servos
 from core.errors import InputError
 from drivers.errors import CommandError
 from drivers.limits import FLICKER, HOLD_SPEED_SHARE, Limits
-from drivers.servo import Reading
+from drivers.reading import Reading
 
 LIMITS = Limits(
     lowest_position=-1.0,

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
+from core.shipped import load_model
 from core.trajectories import make_trajectory, recorded_trajectory, trajectory_names
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, NotReady
+from drivers.reading import Reading
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.control import Control
 from drivers.recorder.link import SharedLink, Unlinked
 from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
 from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
 from drivers.recorder.storage import BLOCK_TIME, LONGEST_BACKLOG, Immediately, Storage
-from drivers.servo import PositionGoal, Reading, ServoIdentity, ServoState
+from drivers.servo import PositionGoal, ServoIdentity, ServoState
 from drivers.simulated import Imperfections, SimulatedServo
 from tests.drivers.fake_servo import FakeServo, FakeSource
 

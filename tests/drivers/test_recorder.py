@@ -18,8 +18,8 @@ import pytest
 from sitecustomize import IMPATIENT
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import RunHeader, ServoSettings
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from drivers.errors import CommandError, DriverError, NotReady, RecorderDied
 from drivers.limits import Limits

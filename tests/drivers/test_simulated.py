@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo, shipped_models
+from core.catalogue import load_servo
 from core.recording import SAMPLE_DTYPE, Recording, RunHeader, ServoSettings
+from core.shipped import load_model, shipped_models
 from core.simulation import Stepper, simulate_recording
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock

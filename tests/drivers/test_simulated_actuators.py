@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.errors import IdentificationError, InputError
 from core.identification.runs.conditions import UnusableRuns, as_own_motor, check_runs
 from core.identification.search.objective import Batch
 from core.recording import RunHeader
+from core.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS, QbMove
 from core.studies.compliant.files import CompliantUnit, read_unit, unit_to_json, write_unit
 from core.studies.compliant.motor import Motor

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import Recording, RunHeader
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from drivers.recorder import MemorySink, record_inline
 from drivers.registry import open_servo

@@ -7,8 +7,8 @@ import pytest
 
 from bench_gui.cli import main
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import RunHeader
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import record_inline

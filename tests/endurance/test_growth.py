@@ -10,7 +10,7 @@ from bench_gui.controller import MOST_UNDONE
 from bench_gui.session.runs import sketches
 from bench_gui.shell.closing import may_close
 from bench_gui.work import tasks
-from core.catalogue import load_model
+from core.shipped import load_model
 from sessions import Session
 from tests.endurance.vitals import objects
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.recording import RunHeader
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline

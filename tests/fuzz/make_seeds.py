@@ -22,7 +22,6 @@ import numpy as np
 import sessions.part
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
 from core.export.targets.genesis import DRIVE_NUMBERS
@@ -32,6 +31,7 @@ from core.model import with_contact
 from core.placement import PlacedPoint, points_to_json
 from core.plan import dynamixel_plan
 from core.recording import SAMPLE_DTYPE, Recording, RunHeader
+from core.shipped import load_model
 from core.studies.compliant.elastic import ACTUATORS
 from core.studies.compliant.files import CompliantUnit, unit_to_json
 from sessions import Session, export_csv

@@ -11,9 +11,8 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 from shiboken6 import delete, isValid
 
-from bench_gui.app import make_application
+from bench_gui.app import make_application, make_window
 from bench_gui.controller import Controller
-from bench_gui.main_window import MainWindow
 from bench_gui.shell.tasks import RECORD
 from core.bench import Bench
 from core.identification.identify import IdentificationRequest, identify
@@ -119,7 +118,7 @@ def person(request, qtbot, tmp_path, monkeypatch):
     # Most tests look at one page or two; that the others are made in time is tested in test_window.
     monkeypatch.setattr("bench_gui.main_window.AFTER_PAINT", LONG)
     controller = Controller("simulated:mx106")
-    window = MainWindow(controller, "light", getattr(request.module, "FIRST_SEEN", RECORD))
+    window = make_window(controller, "light", getattr(request.module, "FIRST_SEEN", RECORD))
     window.show()
     yield Person(qtbot, window)
     # A test that ends while something is under way is no person who could be asked about it.

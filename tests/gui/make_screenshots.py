@@ -47,14 +47,13 @@ class Tour:
     """A window, and what is seen of it on the way."""
 
     def __init__(self, theme: str, home: Path, folder: Path) -> None:
-        from bench_gui.app import make_application
+        from bench_gui.app import make_application, make_window
         from bench_gui.controller import Controller
-        from bench_gui.main_window import MainWindow
 
         self.app: Any = make_application()
         self.home, self.theme, self.folder = home, theme, folder
         self.controller = Controller(SERVO)
-        self.window = MainWindow(self.controller, theme)
+        self.window = make_window(self.controller, theme)
         self.window.resize(*SIZES[""])
         self.window.show()
 

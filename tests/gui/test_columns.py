@@ -17,7 +17,6 @@ from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable
-from core.catalogue import load_model
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
 from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import Term, TermCost, TermCosts
@@ -26,6 +25,7 @@ from core.identification.evidence.certainty import ParameterCertainty
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.identification.runs.folds import Fold
 from core.plan import GridPlan, status
+from core.shipped import load_model
 from sessions import Annotation
 from sessions.results.crossvalidating import CrossValidated
 from tests.gui.test_forms import RUN

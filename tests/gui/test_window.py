@@ -19,9 +19,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.identify.next_recording.panel import ProposalTable
-from bench_gui.main_window import MainWindow
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme
 from bench_gui.widgets.tables import plain_table
@@ -248,10 +248,9 @@ def test_closing_while_recording_is_clean(tmp_path, act, made_after):
 def test_the_first_window_loads_no_compiler(tmp_path):
     program = (
         "import sys\n"
-        "from bench_gui.app import make_application\n"
+        "from bench_gui.app import make_application, make_window\n"
         "from bench_gui.controller import Controller\n"
-        "from bench_gui.main_window import MainWindow\n"
-        "app = make_application(); c = Controller(); w = MainWindow(c); w.show(); app.processEvents()\n"
+        "app = make_application(); c = Controller(); w = make_window(c); w.show(); app.processEvents()\n"
         "print([m for m in ('numba', 'scipy', 'optuna', 'matplotlib', 'h5py', 'cmaes') if m in sys.modules])\n"
         "w.close()\n"
     )
@@ -262,7 +261,7 @@ def test_the_first_window_loads_no_compiler(tmp_path):
 def test_pages_out_of_sight_are_made_once_the_window_is_seen(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller()
-    window = MainWindow(controller, "dark")
+    window = make_window(controller, "dark")
     assert "Identify" not in {path.split(" › ")[-1] for path, _ in window.menus.everything()}
     with qtbot.waitSignal(window.completed, timeout=240_000):
         window.show()

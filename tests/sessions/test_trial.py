@@ -18,10 +18,10 @@ from sessions.schema import opened
 from sessions.trailer import append_trailer
 
 TELLS = """
-import sys, sessions.schema
-from sessions.trial import read_through
-sessions.schema.read_values = lambda dataset, name: print(dataset.name)
-read_through(sys.argv[1])
+import sys
+from sessions import trial
+trial.read_values = lambda dataset, name: print(dataset.name)
+trial.read_through(sys.argv[1])
 """
 """A trial that names what it reads; it bounds the memory of its process."""
 

@@ -10,18 +10,17 @@ import argparse
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import add_several, not_negative, positive_float
+from bench_gui.cli.arguments import not_negative, positive_float
 from bench_gui.cli.commands import compliant_export, compliant_identify, compliant_learn, compliant_move
 from bench_gui.cli.compliant_files import (
-    ACTUATOR_CHOICES,
-    actuator_name,
+    actuator_of,
+    add_actuator,
     add_outputs,
     by_joint,
     drawing,
     numbers_of,
     pair_of,
     say_written,
-    unit_named,
     write_outputs,
 )
 from bench_gui.cli.terminal import print_json, print_table
@@ -29,7 +28,6 @@ from bench_gui.cli.terminal import print_json, print_table
 if TYPE_CHECKING:
     import numpy as np
 
-    from core.studies.compliant.elastic import CompliantActuator
     from core.studies.compliant.experiments import ArmRun, JointRun
 
 FURTHER_TASKS = (
@@ -46,20 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
 
     curve = tasks.add_parser("curve", help="torque and stiffness of an actuator's springs")
-    _add_actuator(curve, "qbmove")
+    add_actuator(curve, "qbmove")
     curve.add_argument("--presets", type=numbers_of, metavar="P,…", help="stiffness presets; default: soft and stiff")
     add_outputs(curve, "torque and stiffness over deflection")
     curve.set_defaults(run_task=_curve)
 
     step = tasks.add_parser("step", help="steps of the equilibrium under gravity, soft and stiff (Fig. 7)")
-    _add_actuator(step, None)
+    add_actuator(step, None)
     step.add_argument("--goal", type=float, default=0.8, metavar="RAD", help="(%(default)s)")
     step.add_argument("--duration", type=positive_float, default=0.5, metavar="S", help="(%(default)s)")
     add_outputs(step, "links over time")
     step.set_defaults(run_task=_step)
 
     chirp = tasks.add_parser("chirp", help="frequency response of one joint, soft and stiff (Fig. 11)")
-    _add_actuator(chirp, None)
+    add_actuator(chirp, None)
     chirp.add_argument("--amplitude", type=positive_float, default=0.15, metavar="RAD", help="(%(default)s)")
     chirp.add_argument("--band", type=numbers_of, default=(0.5, 6.0), metavar="HZ,HZ", help="(0.5,6)")
     chirp.add_argument("--duration", type=positive_float, default=40.0, metavar="S", help="(%(default)s)")
@@ -67,19 +65,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     chirp.set_defaults(run_task=_chirp)
 
     sine = tasks.add_parser("sine", help="one joint along a sinusoid under gravity, soft and stiff")
-    _add_actuator(sine, None)
+    add_actuator(sine, None)
     _add_sinusoid(sine)
     add_outputs(sine, "links over time")
     sine.set_defaults(run_task=_sine)
 
     arm = tasks.add_parser("arm", help="an arm of two joints, soft and stiff: horizontal step, vertical sinusoid")
-    _add_actuator(arm, None)
+    add_actuator(arm, None)
     _add_sinusoid(arm)
     add_outputs(arm, "both joints over time")
     arm.set_defaults(run_task=_arm)
 
     box = tasks.add_parser("box", help="an arm whose tip meets a box on its way, soft and stiff (Fig. 14)")
-    _add_actuator(box, None)
+    add_actuator(box, None)
     box.add_argument("--mass", type=positive_float, default=2.0, metavar="KG", help="of the box (%(default)s)")
     box.add_argument("--friction", type=not_negative, default=0.23, metavar="MU", help="below it (%(default)s)")
     add_outputs(box, "tip, push and box over time")
@@ -99,44 +97,10 @@ def run(arguments: argparse.Namespace) -> int:
 # Arguments.
 
 
-def _add_actuator(parser: argparse.ArgumentParser, default: str | None) -> None:
-    said = default or "that of the paper"
-    parser.add_argument(
-        "--actuator",
-        type=actuator_name,
-        default=default,
-        metavar="NAME|FILE",
-        help=f"{', '.join(ACTUATOR_CHOICES)}, or the springs of a file of bench compliant identify; default: {said}",
-    )
-    add_several(
-        parser, "--set", default=[], metavar="NAME=VALUE,…", help="its parameters, e.g. k1=0.002,max_deflection=0.9"
-    )
-
-
 def _add_sinusoid(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--amplitude", type=positive_float, default=0.8, metavar="RAD", help="(%(default)s)")
     parser.add_argument("--rate", type=positive_float, default=0.8, metavar="RAD/S", help="(%(default)s)")
     parser.add_argument("--duration", type=positive_float, default=16.0, metavar="S", help="(%(default)s)")
-
-
-def _actuator(arguments: argparse.Namespace) -> CompliantActuator | None:
-    """What --actuator and --set say; None for neither. Raises ServoBenchError."""
-    from core.errors import InputError
-
-    if arguments.actuator is None:
-        if arguments.set:
-            raise InputError("--set changes the actuator of --actuator; name one")
-        return None
-    values = {}
-    for part in arguments.set:
-        name, equals, number = part.partition("=")
-        try:
-            values[name] = float(number)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise InputError(f"--set {part}: give NAME=VALUE with a number, such as max_deflection=0.9")
-    return unit_named(arguments.actuator).actuator.with_values(values)
 
 
 # Tasks.
@@ -145,7 +109,7 @@ def _actuator(arguments: argparse.Namespace) -> CompliantActuator | None:
 def _curve(arguments: argparse.Namespace) -> int:
     import numpy as np
 
-    actuator = _actuator(arguments)
+    actuator = actuator_of(arguments)
     assert actuator is not None
     presets = arguments.presets or tuple(dict.fromkeys((actuator.soft_preset, actuator.stiff_preset)))
     limit = actuator.parameters()["max_deflection"].value
@@ -183,7 +147,7 @@ def _curve(arguments: argparse.Namespace) -> int:
 def _step(arguments: argparse.Namespace) -> int:
     from core.studies.compliant.experiments import step_responses
 
-    chosen = _actuator(arguments)
+    chosen = actuator_of(arguments)
     runs = step_responses([chosen] if chosen is not None else None, arguments.goal, arguments.duration)
     numbers = [
         {
@@ -218,7 +182,7 @@ def _chirp(arguments: argparse.Namespace) -> int:
     from core.studies.compliant.experiments import frequency_responses
 
     found = frequency_responses(
-        _actuator(arguments) or DATASHEET, arguments.amplitude, pair_of(arguments.band, "--band"), arguments.duration
+        actuator_of(arguments) or DATASHEET, arguments.amplitude, pair_of(arguments.band, "--band"), arguments.duration
     )
     numbers = [
         {
@@ -258,7 +222,7 @@ def _sine(arguments: argparse.Namespace) -> int:
     from core.studies.compliant.arm import DATASHEET
     from core.studies.compliant.experiments import sinusoid_runs
 
-    runs = sinusoid_runs(_actuator(arguments) or DATASHEET, arguments.amplitude, arguments.rate, arguments.duration)
+    runs = sinusoid_runs(actuator_of(arguments) or DATASHEET, arguments.amplitude, arguments.rate, arguments.duration)
     numbers = [{"behaviour": each.behaviour.title, "worst_error": each.worst_error} for each in runs]
     files = write_outputs(arguments, _of_joints(runs), lambda: drawing().sine_figure(runs))
     if arguments.json:
@@ -274,7 +238,7 @@ def _sine(arguments: argparse.Namespace) -> int:
 def _arm(arguments: argparse.Namespace) -> int:
     from core.studies.compliant.experiments import arm_of, arm_sinusoids, arm_steps
 
-    chosen = _actuator(arguments)
+    chosen = actuator_of(arguments)
     arm = None if chosen is None else arm_of(chosen)
     steps = arm_steps(arm, arguments.amplitude)
     sinusoids = arm_sinusoids(arm, arguments.amplitude, arguments.rate, arguments.duration)
@@ -322,7 +286,7 @@ def _box(arguments: argparse.Namespace) -> int:
     from core.studies.compliant.experiments import box_on_the_way, box_runs
 
     box = replace(box_on_the_way(), mass=arguments.mass, friction=arguments.friction)
-    runs = box_runs(_actuator(arguments) or DATASHEET, box)
+    runs = box_runs(actuator_of(arguments) or DATASHEET, box)
     numbers = [
         {
             "behaviour": each.behaviour.title,

@@ -9,15 +9,13 @@ import argparse
 from pathlib import Path
 
 from bench_gui.cli.arguments import comma_list, not_negative, positive_float
-from bench_gui.cli.compliant_files import say_written
+from bench_gui.cli.compliant_files import actuator_of, add_actuator, say_written
 from bench_gui.cli.terminal import add_json, print_json
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench compliant export`."""
-    from bench_gui.cli.commands.compliant import _add_actuator
-
-    _add_actuator(parser, "qbmove")
+    add_actuator(parser, "qbmove")
     parser.add_argument("--mode", type=int, choices=range(7), default=6, metavar="0…6", help="operation (%(default)s)")
     parser.add_argument("--robot", default="compliant_bench", metavar="NAME", help="of the robot (%(default)s)")
     parser.add_argument("--joints", type=comma_list, default=("joint",), metavar="NAME,…", help="names (joint)")
@@ -31,7 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Write the files and name them."""
-    from bench_gui.cli.commands.compliant import _actuator
     from core.bench import Bench
     from core.studies.compliant.array import JointArray, NamedJoint
     from core.studies.compliant.elastic import QbMove
@@ -41,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     load = Bench(mass=arguments.mass, length=arguments.length)
     link = CompliantLink.of_bench(load, damping=arguments.damping, friction=arguments.friction)
-    joint = CompliantJoint(actuator=_actuator(arguments) or QbMove(), link=link)
+    joint = CompliantJoint(actuator=actuator_of(arguments) or QbMove(), link=link)
     joints = tuple(NamedJoint(name=name, joint=joint, mode=Mode(arguments.mode)) for name in arguments.joints)
     array = JointArray(name=arguments.robot, joints=joints)
     files = [str(path) for path in write_gazebo(Path(arguments.output), array)]

@@ -27,7 +27,8 @@ def run(arguments: argparse.Namespace) -> int:
         return _write_new(Path(arguments.new))
     if arguments.model:
         return _show(arguments)
-    from core.catalogue import broken_servos, own_folder, published_originals, servos, shipped_models
+    from core.catalogue import broken_servos, own_folder, servos
+    from core.shipped import published_originals, shipped_models
 
     if arguments.json:
         print_json(

@@ -26,7 +26,7 @@ from bench_gui.headless.place.rests import (
 )
 from bench_gui.headless.place.virtual_hand import VirtualHand
 from core.bench import Bench
-from core.catalogue import load_model, load_servo, shipped_models
+from core.catalogue import load_servo
 from core.errors import InputError, ServoBenchError
 from core.model import ServoModel
 from core.placement import (
@@ -40,6 +40,7 @@ from core.placement import (
     suggest_torques,
 )
 from core.recording import RunHeader, ServoSettings
+from core.shipped import load_model, shipped_models
 from drivers.recorder import InlineHold, Recorder
 from drivers.recorder.messages import HoldEnded
 from drivers.recorder.run import Phase

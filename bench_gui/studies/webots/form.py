@@ -14,7 +14,8 @@ from bench_gui.session.library import Library
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
-from core.catalogue import load_model, load_servo, servos, shipped_models
+from core.catalogue import load_servo, servos
+from core.shipped import load_model, shipped_models
 from core.studies.webots.fields import NO_LIMIT, ServoFields
 from core.studies.webots.servo import FORCE, POSITION, VELOCITY
 from core.units import AngleUnit

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from core.catalogue import load_model, shipped_models
 from core.identification.coverage.doubts import REMEDIES, HeaderDoubt
 from core.model import ServoModel
 from core.recording import Recording
+from core.shipped import load_model, shipped_models
 
 SCATTER = {"kt": 0.05, "R": 0.1}
 """Of units of one servo, as logarithm: shipped fits of one servo agree in k_t to 5 %."""

@@ -16,7 +16,6 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_model, shipped_models
 from core.identification.coverage.corrected import AS_WRITTEN, FAR, CorrectedRun, Correction
 from core.identification.coverage.suspects import Fact
 from core.identification.evidence.sensitivity import Differences
@@ -25,6 +24,7 @@ from core.identification.search.steps import Effort, descend, normal_equations, 
 from core.model import ServoModel
 from core.parameters import Parameter
 from core.recording import Recording
+from core.shipped import load_model, shipped_models
 
 Array = NDArray[np.float64]
 T = TypeVar("T")

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.catalogue import load_model, shipped_models
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
 from core.identification.search.objective import Batch
 from core.model import ServoModel
 from core.plan import suggested_plan
 from core.recording import Recording
+from core.shipped import load_model, shipped_models
 
 Array = NDArray[np.float64]
 

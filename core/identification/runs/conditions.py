@@ -16,7 +16,6 @@ from core.errors import IdentificationError
 from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
 from core.model import ServoModel
 from core.recording import MOTOR_CHANNELS, Recording
-from core.studies.compliant.elastic import ACTUATORS
 from core.words import counted
 
 FEWEST_SAMPLES = 20
@@ -67,13 +66,12 @@ def require_own_motor(recordings: Sequence[Recording]) -> None:
     if not driven:
         return
     run, name = next(iter(driven.items()))
-    if name in ACTUATORS:
-        what, remedy = f"a {ACTUATORS[name].title}", "use bench compliant identify for these"
-    else:
-        what, remedy = f"a {str(name).title()} Servo", "use bench webots fit for these"
+    task = "bench webots fit" if name == "webots" else "bench compliant identify"
     more = f" ({counted(len(driven) - 1, 'more run')} like it)" if len(driven) > 1 else ""
     own = f"not of the {recordings[0].settings.servo}'s own motor"
-    raise UnusableRuns(f"run {run} is of {what}, {own}{more}; leave it out, or {remedy}", list(driven))
+    raise UnusableRuns(
+        f"run {run} is of the actuator {name}, {own}{more}; leave it out, or use {task} for these", list(driven)
+    )
 
 
 def as_own_motor(recording: Recording) -> Recording:

@@ -21,13 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from core.catalogue import load_model, shipped_models
 from core.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
 from core.export.references import default_bench
 from core.friction import FRICTION_MODELS
 from core.model import ServoModel
+from core.shipped import load_model, shipped_models
 from core.studies.arm.kinematics import tip_positions
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.paths import PATHS, arm_path

@@ -20,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from core.kernel.compilation import kept_on_disk
-from core.studies.compliant.elastic import PIVOT_REACH, Kind
+from core.studies.compliant.kinds import PIVOT_REACH, Kind
 
 POSITION, VELOCITY, ANCHOR, INTEGRAL = 0, 1, 2, 3
 MOTOR_STATE = 4

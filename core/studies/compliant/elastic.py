@@ -29,7 +29,6 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import IntEnum
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -37,27 +36,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.parameters import Parameter, ParameterSet
+from core.studies.compliant.kinds import PIVOT_REACH, Kind
 from core.words import counted
 
 Array = NDArray[np.float64]
 
 CONSTANTS = 8
 """Most parameters of an actuator, so that every one has the same length for the compiled twin."""
-PIVOT_REACH = 0.95
-"""AwAS-II: how far the pivot goes along the lever, at whose end the stiffness would be infinite."""
 _HALVINGS = 80
 """Of an interval of some radians: down to rounding."""
-
-
-class Kind(IntEnum):
-    """Which springs the compiled twin computes."""
-
-    SEA = 0
-    AWAS2 = 1
-    BAVS = 2
-    QBMOVE = 3
-    OWN = 4
-    """A user's: computed in Python, or by the compiled function the actuator gives."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo, nominal_model, shipped_models
+from core.catalogue import load_servo
 from core.errors import ModelError
 from core.export.approximation import Form, approximate
 from core.export.references import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
@@ -24,6 +24,7 @@ from core.identification.runs.conditions import as_own_motor
 from core.identification.runs.split import DEFAULT_RULE, split_recordings
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
+from core.shipped import load_model, nominal_model, shipped_models
 from core.simulation import initial_velocity, on_grid
 from core.studies.webots.fields import load_of
 from core.studies.webots.fitting import (

@@ -23,7 +23,7 @@ from drivers.simulated.hand import SharedHand
 from drivers.simulated.plant import TICK, Imperfections
 
 if TYPE_CHECKING:
-    from drivers.emulators.ethercat.source import EthercatEmulation
+    from drivers.emulators.ethercat.segment import Segment
 
 CURRENT_WINDOW = 0.002
 """Over which a drive filters the current it reports [s]."""
@@ -35,10 +35,10 @@ MOST_FRAMES = 32
 class EthercatEmulator(Emulator):
     """Slaves in a row behind one interface."""
 
-    def __init__(self, source: EthercatEmulation, hand: SharedHand) -> None:
+    def __init__(self, segment: Segment, hand: SharedHand) -> None:
         """Raises BusError when the interface cannot be made or opened."""
         super().__init__()
-        self._source = source
+        self._segment = segment
         now = time.perf_counter_ns()
         self.slaves = [self._make_slave(number, hand if number == 1 else SharedHand(), now) for number in self._numbers]
         for number, slave in zip(self._numbers, self.slaves, strict=True):
@@ -51,41 +51,41 @@ class EthercatEmulator(Emulator):
         time.sleep(2.0 * TICK)
         self._step(time.perf_counter_ns())
         self._made = False
-        self._claim = _claim(source.interface)
+        self._claim = _claim(segment.interface)
         try:
-            self._made = veth.make(source.interface, source.master_interface)
-            self._socket = _open(source.interface)
+            self._made = veth.make(segment.interface, segment.master_interface)
+            self._socket = _open(segment.interface)
         except BusError:
             self._leave()
             raise
 
     @property
     def _numbers(self) -> range:
-        return range(1, len(self._source.servos) + 1)
+        return range(1, len(self._segment.servos) + 1)
 
     def _make_slave(self, number: int, hand: SharedHand, now: int) -> Slave:
-        source = self._source
+        segment = self._segment
         mechanism = Mechanism(
-            load_servo(source.servos[number - 1]),
+            load_servo(segment.servos[number - 1]),
             hand,
-            model=source.model if number == 1 else None,
-            bench=source.bench,
+            model=segment.model if number == 1 else None,
+            bench=segment.bench,
             imperfections=Imperfections(encoder_step=0.0, current_window=CURRENT_WINDOW),
         )
         return Slave(
             mechanism,
             number=number,
-            strict=source.strict,
-            drift=source.drift,
-            sync_limit=source.sync_limit,
+            strict=segment.strict,
+            drift=segment.drift,
+            sync_limit=segment.sync_limit,
             now=now,
         )
 
     @property
     def addresses(self) -> tuple[str, ...]:
         """One servo address for each slave, numbered from 1 in the order of the cable."""
-        place = f"ethercat:{self._source.master_interface}"
-        names = self._source.servos
+        place = f"ethercat:{self._segment.master_interface}"
+        names = self._segment.servos
         return tuple(f"{place}:{number}?servo={name}" for number, name in zip(self._numbers, names, strict=True))
 
     def files(self) -> Collection[int]:
@@ -150,7 +150,7 @@ class EthercatEmulator(Emulator):
     def _leave(self) -> None:
         if self._made:
             self._made = False
-            veth.remove(self._source.interface)
+            veth.remove(self._segment.interface)
         self._claim.close()
 
 

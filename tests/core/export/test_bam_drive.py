@@ -5,7 +5,6 @@ import re
 import numpy as np
 import pytest
 
-from core.catalogue import load_model
 from core.export import export_model
 from core.export.approximation import Approximation
 from core.export.drives import bam as bam_drive
@@ -13,6 +12,7 @@ from core.export.drives.bam import deployment_of, drive_values, in_bam_drive, in
 from core.export.drives.carrying import Carried
 from core.export.drives.reference import delay_steps
 from core.export.references import default_bench
+from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 PATH = {"command_delay": 0.021, "error_gain_ratio": 0.9, "supply_sag": 0.11}

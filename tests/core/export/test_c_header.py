@@ -17,7 +17,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
 from core.export.files import README, slug
@@ -35,6 +34,7 @@ from core.export.targets.c_header import (
 from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
 from core.friction import CONTACTS, FRICTION_MODELS, QUADRATIC_GATES, friction_budget
 from core.model import with_contact
+from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for

@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import approximation, export_model
 from core.export.contract import ServoOptions
@@ -29,6 +28,7 @@ from core.export.targets.choreonoid.friction import (
     simulate_choreonoid,
 )
 from core.model import with_contact
+from core.shipped import load_model
 from core.studies.stiction.bristle import Bristle
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.laws import Stribeck

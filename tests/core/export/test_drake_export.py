@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import README, slug
@@ -24,6 +23,7 @@ from core.export.servo_file import servo_numbers
 from core.export.targets import drake
 from core.export.targets.drake import check_drake, write_drake
 from core.model import build_model
+from core.shipped import load_model
 from tests.core.conftest import LAW_MODELS, catalogue_model
 from tests.core.test_export import hostile_names
 

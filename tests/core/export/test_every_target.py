@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from core.catalogue import load_model
 from core.export import export_model, exporters
 from core.export.files import README
 from core.export.targets.webots import node as webots_servo_fit
+from core.shipped import load_model
 
 NAMES = (
     "../../etc/passwd",

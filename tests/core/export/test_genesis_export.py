@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import protocol
 from core.export.files import README, slug
@@ -31,6 +30,7 @@ from core.export.targets.genesis import (
     write_genesis,
 )
 from core.model import build_model
+from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 from tests.core.test_export import hostile_names
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import approximation
 from core.export.contract import ServoOptions
@@ -27,6 +26,7 @@ from core.friction import CONTACTS
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import build_model, with_contact
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM, catalogue_model
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.programs import program
@@ -19,6 +18,7 @@ from core.export.servo_file import servo_numbers
 from core.export.targets.mjlab import EXPORTER, PROGRAMS, simulate_in_mjlab
 from core.export.targets.mujoco.xml import pendulum_inertial
 from core.model import build_model, with_contact
+from core.shipped import load_model
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import PENDULUM
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import check_export, export_model
 from core.export.files import README
@@ -21,6 +20,7 @@ from core.export.targets.mujoco.hook import PROGRAMS, pendulum_scene
 from core.export.targets.mujoco.xml import pendulum_inertial, xml_text
 from core.friction import FRICTION_MODELS, friction_budget
 from core.model import build_model, with_contact
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from core.atomic import write_atomically
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model, exporters
 from core.export.files import README, slug
 from core.export.targets.c_header import identifier
 from core.friction import CONTACTS
 from core.model import with_contact
+from core.shipped import load_model
 
 CC = shutil.which("gcc") or shutil.which("cc")
 MODEL = load_model("mx106", "m1")

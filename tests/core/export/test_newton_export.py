@@ -6,7 +6,6 @@ import json
 import numpy as np
 import pytest
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import check_export, export_model
 from core.export.programs import program
@@ -15,6 +14,7 @@ from core.export.references import GridRun, converged_positions
 from core.export.servo_file import servo_numbers
 from core.export.targets.newton import PROGRAMS, simulate_in_newton
 from core.model import with_contact
+from core.shipped import load_model
 from tests.core.conftest import PENDULUM, catalogue_model
 
 needs_newton = pytest.mark.skipif(

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from bench_gui.cli import main
-from core.catalogue import load_model
 from core.export import check_export, export_model
 from core.export.contract import ServoOptions
 from core.export.files import README
 from core.export.protocol import conditions, measured
 from core.export.references import converged_positions, default_bench
+from core.shipped import load_model
 
 MODEL = load_model("mx106", "m1")
 EVERY = {

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.programs import program
@@ -17,6 +16,7 @@ from core.export.servo_file import servo_numbers
 from core.export.targets import pybullet as target
 from core.export.targets.pybullet import check_pybullet, write_pybullet
 from core.model import build_model
+from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 from tests.core.export.test_drake_export import INERTIA, LENGTH, MASS, arm_in_mujoco
 

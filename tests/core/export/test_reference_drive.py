@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.export.contract import ServoOptions
 from core.export.drives.reference import STEP, as_reference_drive, reference_motion, refusal
 from core.export.references import default_bench
@@ -19,6 +18,7 @@ from core.export.targets.mjlab import EXPORTER
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
 from core.kernel.layout import Slot
 from core.model import build_model
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")

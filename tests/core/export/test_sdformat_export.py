@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export import export_model
 from core.export.contract import ServoOptions
@@ -19,6 +18,7 @@ from core.export.drives.plain import Drive
 from core.export.files import README, slug
 from core.export.references import GridRun, default_bench
 from core.export.targets.sdformat import check_sdformat, gz_drive, simulate_gz, world_element, write_sdformat
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names

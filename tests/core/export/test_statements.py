@@ -6,12 +6,12 @@ import re
 import numpy as np
 import pytest
 
-from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.files import README
 from core.export.references import bench_grid, converged_positions, default_bench
 from core.export.servo_file import servo_text
 from core.model import with_contact
+from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 
 MODEL = with_contact(load_model("mx106", "m6"), "elastoplastic")

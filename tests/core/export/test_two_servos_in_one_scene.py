@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.export import approximation, export_model
 from core.export.apart import positions_apart
 from core.export.programs import program
@@ -21,6 +20,7 @@ from core.export.targets.mjlab import simulate_in_mjlab
 from core.export.targets.mujoco.plugin import load_plugin
 from core.export.targets.newton import simulate_in_newton
 from core.export.targets.usd import ENGINE_PACKAGES, scene_text
+from core.shipped import load_model
 
 TYPES, GAINS = ("mx106", "sts3215", "xl330"), (0.75, 1.5)
 """Shares of the catalogue's gain: two servos of a type differ by it alone, as shoulder and elbow do."""

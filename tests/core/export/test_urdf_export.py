@@ -10,7 +10,6 @@ import yaml
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import ServoOptions
@@ -29,6 +28,7 @@ from core.export.targets.urdf import (
     robot_element,
     write_urdf,
 )
+from core.shipped import load_model
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

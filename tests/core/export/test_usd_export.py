@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError, NotChecked
 from core.export import protocol
 from core.export.drives.envelope import EnvelopeDrive, as_model, envelope_drive_of
@@ -24,6 +23,7 @@ from core.export.targets.usd import AXIS, DRIVE, ENGINE_PACKAGES, ENVELOPE, NEWT
 from core.export.targets.usd import servo_text as layer_text
 from core.kernel.layout import Slot
 from core.model import build_model
+from core.shipped import load_model
 from tests.core.conftest import catalogue_model
 from tests.core.test_export import hostile_names
 

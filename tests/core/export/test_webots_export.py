@@ -17,7 +17,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.contract import ServoOptions
 from core.export.files import printable, slug
@@ -39,6 +38,7 @@ from core.export.targets.webots.controller import (
     write_webots,
 )
 from core.kernel.layout import Slot
+from core.shipped import load_model
 from core.studies.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError, ModelError
 from core.export.contract import ServoOptions
 from core.export.files import README, printable, slug
@@ -21,6 +20,7 @@ from core.export.targets.webots.node_export import (
     servo_node,
     write_webots_servo,
 )
+from core.shipped import load_model
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node

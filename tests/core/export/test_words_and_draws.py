@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form
 from core.export.contract import Check
@@ -18,6 +17,7 @@ from core.fleet.agreement import Agreement
 from core.fleet.population import population
 from core.fleet.spread import MEAN, Spread, mean_model
 from core.recording import ServoSettings
+from core.shipped import load_model
 from tests.core.fleet.specimens import fleet
 
 BENCH = Bench(mass=0.5, length=0.15)

@@ -13,7 +13,6 @@ import pytest
 from scipy.stats import chi2, norm
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.export.randomisation import files as randomisation
 from core.identification.evidence import model as identified
@@ -34,6 +33,7 @@ from core.identification.evidence.sensitivity import correlation_length, devianc
 from core.identification.result import ModelResult
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.studies.webots import fitting
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory

@@ -10,13 +10,13 @@ from dataclasses import replace
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError, InputError
 from core.identification.choice.crossvalidation import all_variants, cross_validate
 from core.identification.choice.model_choice import CrossValidation, Variant
 from core.identification.identify import IdentificationRequest
 from core.identification.runs.folds import balanced_subset, folds, unit_of
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 

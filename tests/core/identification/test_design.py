@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
 from core.identification.next.design import (
@@ -26,6 +26,7 @@ from core.identification.next.proposal import Narrowing, Proposal
 from core.model import ServoModel, build_model
 from core.plan import Cell, GridPlan, dynamixel_plan
 from core.recording import Recording, ServoSettings
+from core.shipped import load_model
 from core.simulation import simulate_recording
 from core.trajectories import make_trajectory
 from tests.bench.design import Trial, at_once, draw, paper

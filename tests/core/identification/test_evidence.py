@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.cautions import cautions
 from core.identification.evidence import sensitivity as sensitivities
@@ -28,6 +27,7 @@ from core.identification.runs.conditions import UnusableRuns, check_runs, missin
 from core.identification.runs.split import Split
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.fleet.specimens import unit

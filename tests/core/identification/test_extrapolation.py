@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.identification.evidence import extrapolation
 from core.identification.evidence.extrapolation import (
     REACH,
@@ -20,6 +19,7 @@ from core.identification.evidence.extrapolation import (
 )
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 

@@ -15,7 +15,7 @@ from optuna.storages.journal import JournalFileBackend
 
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
 from core.identification.evaluate import discretisation_error, evaluate
@@ -26,6 +26,7 @@ from core.identification.search.study import JOURNAL
 from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session

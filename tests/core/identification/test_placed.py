@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.placed import LARGEST_ERROR, PlacedResiduals
 from core.model import build_model
 from core.placement import SIDES, PlacedPoint, expected_angles
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 

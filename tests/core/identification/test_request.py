@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
 from core.identification.request import search_template, tunable_parameters
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.identification.choice.model_choice import Estimate, Variant
 from core.identification.choice.terms import TERMS, TermCost, TermCosts, term_costs
 from core.identification.choice.transfer import TransferTable, transfer_table
@@ -20,6 +19,7 @@ from core.identification.search.objective import Batch
 from core.identification.search.warmstart import NEUTRAL, reduction, search_on
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 

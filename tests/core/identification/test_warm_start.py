@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.friction import FRICTION_MODELS
 from core.identification.evaluate import evaluate
@@ -19,6 +18,7 @@ from core.identification.request import search_template
 from core.identification.search.start import NEUTRAL, started
 from core.model import ServoModel, build_model
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
 from core.trajectories import make_trajectory
 

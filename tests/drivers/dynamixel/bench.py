@@ -10,8 +10,8 @@ from drivers.dynamixel.servo import DynamixelServo
 from drivers.dynamixel.source import DynamixelSource
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.emulators.process import EmulatorProcess
+from drivers.reading import Reading
 from drivers.registry import resolve
-from drivers.servo import Reading
 from tests.drivers.dynamixel.virtual import Bus
 
 

@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
+from core.shipped import nominal_model
 from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.emulators.dynamixel import DynamixelEmulation, EmulatedDynamixel
 from drivers.errors import CommandError, DriverError

@@ -9,7 +9,8 @@ from drivers.dynamixel.modes import GOAL_REGISTERS, Motor, goal_counts
 from drivers.dynamixel.profile import dynamixels, profile_of
 from drivers.dynamixel.samples import Speedometer, TickCheck
 from drivers.errors import ServoFault
-from drivers.servo import PositionGoal, Reading, TorqueGoal
+from drivers.reading import Reading
+from drivers.servo import PositionGoal, TorqueGoal
 
 RPM = 2.0 * math.pi / 60.0
 # Servo, what, counts, value. Units of the e-manual: current XL330 1 mA, XM/XH 2.69 mA, MX(2) 3.36 mA, MX protocol 1

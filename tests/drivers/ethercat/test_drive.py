@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.recording import ServoSettings
+from core.shipped import nominal_model
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat import drive as limits
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE

@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
+from core.shipped import nominal_model
 from drivers.errors import NoAnswer, ServoFault
 from drivers.ethercat.identity import choose, read_nameplate, within_a_turn
 from drivers.ethercat.profile import Profile

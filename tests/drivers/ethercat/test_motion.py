@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.recording import ServoSettings
+from core.shipped import nominal_model
 from core.simulation import simulate_trajectory
 from core.trajectories import make_trajectory, recorded_trajectory
 from drivers.emulators.ethercat.slave import Slave

@@ -7,8 +7,9 @@ import signal
 import numpy as np
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.recording import RunHeader, ServoSettings
+from core.shipped import nominal_model
 from core.trajectories import make_trajectory
 from drivers.errors import RecorderDied
 from drivers.recorder import Phase, Recorder

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
 from core.recording import ServoSettings
+from core.shipped import nominal_model
 from drivers.emulators.ethercat import EthercatEmulation
 from drivers.emulators.process import EmulatorProcess
 from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoFault

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.shell.tasks import EXPORT
-from core.catalogue import load_model
 from core.export import check_export
 from core.export.targets.mujoco.xml import read_setup
 from core.model import ServoModel
+from core.shipped import load_model
 
 FIRST_SEEN = EXPORT
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog
 from bench_gui.cli import main
 from bench_gui.identify.tables import INITIAL_COLUMN, INTERVAL_COLUMN, NOTE_COLUMN
 from bench_gui.shell.tasks import IDENTIFY
-from core.catalogue import load_model
+from core.shipped import load_model
 from sessions import Session
 
 FIRST_SEEN = IDENTIFY

@@ -22,13 +22,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.app import PREPARE_AFTER
+from bench_gui.app import PREPARE_AFTER, make_window
 from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import DOCUMENT
-from bench_gui.main_window import MainWindow
-from core.catalogue import load_model
 from core.model import ServoModel
 from core.placement import SIDES, points_from_json
+from core.shipped import load_model
 from sessions import Session
 from tests.gui.conftest import dispose
 from tests.gui.mouse import drag_pendulum
@@ -134,7 +133,7 @@ class Newcomer:
 @pytest.fixture
 def newcomer(qtbot, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
-    window = MainWindow(Controller(f"simulated:mx106?speed={SPEED}"), "light")
+    window = make_window(Controller(f"simulated:mx106?speed={SPEED}"), "light")
     window.show()
     QTimer.singleShot(PREPARE_AFTER, window.controller.prepare)
     yield Newcomer(qtbot, window)

@@ -22,9 +22,9 @@ from PySide6.QtWidgets import (
     QPushButton,
 )
 
+from bench_gui.app import make_window
 from bench_gui.controller import Controller
 from bench_gui.headless.places import HOME_VARIABLE
-from bench_gui.main_window import MainWindow
 from bench_gui.settings import NAME
 from bench_gui.shell.command_palette import CommandPalette
 from bench_gui.shell.tasks import BENCH, COMPARE, RECORD, TASKS
@@ -127,7 +127,7 @@ def every_page(qapp, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(HOME_VARIABLE, str(tmp_path_factory.mktemp("home")))
         controller = Controller()
-        window = MainWindow(controller, "light")
+        window = make_window(controller, "light")
         window.show()
         assert window.pages
         yield window
@@ -263,7 +263,7 @@ def test_bad_state(qapp, tmp_path, monkeypatch, damage):
     else:
         (home / NAME).write_text(bad[damage], "utf-8")
     controller = Controller()
-    window = MainWindow(controller)
+    window = make_window(controller)
     window.show()
     assert window.messages.isVisible()
     text = window.messages.text.text()
@@ -278,13 +278,13 @@ def test_bad_state(qapp, tmp_path, monkeypatch, damage):
 
 def test_settings_are_remembered(qapp, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
-    window = MainWindow(Controller())
+    window = make_window(Controller())
     window.show()
     window.choose_theme("dark")
     window.work.docks["session"].hide()
     window.leave()
     dispose(window, window.controller)
-    again = MainWindow(Controller())
+    again = make_window(Controller())
     again.show()
     assert again.controller.settings.theme == "dark"
     assert not again.session.isVisible()
@@ -429,12 +429,11 @@ def test_of_several_starts_at_once_one_opens(tmp_path):
 TWICE = """
 import sys
 from PySide6.QtWidgets import QAbstractButton
-from bench_gui.app import make_application
+from bench_gui.app import make_application, make_window
 from bench_gui.controller import Controller
-from bench_gui.main_window import MainWindow
 from bench_gui.shell.tasks import TASKS
 app = make_application()
-window = MainWindow(Controller(), "light")
+window = make_window(Controller(), "light")
 window.resize(1280, 720)
 window.show()
 for number in range(len(TASKS)):

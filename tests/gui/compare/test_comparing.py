@@ -22,13 +22,13 @@ from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.theme import load_theme
 from core.bench import Bench
-from core.catalogue import load_model
 from core.diagram import drive_backdrive_diagram
 from core.errors import InputError
 from core.identification.evaluate import evaluate
 from core.identification.runs.grouping import grid_of, group_runs
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import RunHeader
+from core.shipped import load_model
 from core.trajectories import make_trajectory
 from core.units import DEGREES
 from drivers.recorder import record_inline

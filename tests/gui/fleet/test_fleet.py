@@ -29,7 +29,6 @@ from bench_gui.fleet.transfer_map import ALIKE, FLEET, GIVEN, OWN, RECEIVED, Tra
 from bench_gui.fleet.units_tab import UnitsTab
 from bench_gui.fleet.units_table import COLUMNS, HELD_OUT, MARK, TRAINING, UNIT
 from bench_gui.theme import load_theme
-from core.catalogue import load_model
 from core.fleet.driver import FleetWatch, run_fleet
 from core.fleet.local import PlainLoop
 from core.fleet.plan import FleetRequest
@@ -37,6 +36,7 @@ from core.fleet.result import assembled
 from core.fleet.store import FleetStore
 from core.identification.request import IdentificationRequest
 from core.model import ServoModel
+from core.shipped import load_model
 from core.units import DEGREES, RADIANS
 from sessions import Session
 from tests.core.fleet import small

@@ -17,12 +17,12 @@ from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import INTEGRATOR_TITLES
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
+from core.shipped import load_model
 from core.units import DEGREES
 from sessions import Annotation, Session
 from sessions.results.folder import RECORD, new_result_folder, working_on

@@ -8,9 +8,9 @@ from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.warning_list import WarningList
 from bench_gui.identify.tables import NOTE_COLUMN, ParameterTable
 from bench_gui.shell.tasks import IDENTIFY
-from core.catalogue import load_model
 from core.identification.evidence.model import Evidence, ParameterEvidence
 from core.model import build_model
+from core.shipped import load_model
 
 FIRST_SEEN = IDENTIFY
 

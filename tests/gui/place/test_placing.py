@@ -13,8 +13,8 @@ from bench_gui.controller import Controller
 from bench_gui.headless.place.rests import RestFinder, Target
 from bench_gui.place.placing import Stage
 from bench_gui.place.view import PlaceView
-from core.catalogue import load_model
 from core.placement import PlacedPoint, boundary_torque, points_from_json, points_to_json
+from core.shipped import load_model
 from core.units import DEGREES
 from drivers.servo import ServoState
 from sessions import Session

@@ -7,7 +7,6 @@ import pytest
 
 from bench_gui.record.live import LiveRun
 from core.bench import Bench
-from core.catalogue import load_model
 from core.mounting import (
     ASSUMED_ERROR,
     DIRECTION,
@@ -26,6 +25,7 @@ from core.mounting import (
     in_words,
 )
 from core.recording import RunHeader
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from core.units import DEGREES, RADIANS

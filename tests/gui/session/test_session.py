@@ -17,7 +17,7 @@ from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
 from bench_gui.work.desk import Desk
 from core.bench import Bench
-from core.catalogue import load_model
+from core.shipped import load_model
 from sessions import Annotation, Session, export_bam, export_csv, export_single
 from tests.gui.session.test_run_words import recording
 

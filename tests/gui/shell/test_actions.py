@@ -5,6 +5,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QApplication
 
+from bench_gui.app import make_window
 from bench_gui.compare.view import CompareView
 from bench_gui.connect.servo.card import ServoCard
 from bench_gui.connect.servo.link import ServoLink, ServoView
@@ -239,7 +240,7 @@ def specs(monkeypatch):
 def window(qtbot, monkeypatch, tmp_path, specs):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     controller = Controller("simulated:mx106")
-    made = MainWindow(controller, "light")
+    made = make_window(controller, "light")
     yield made
     MainWindow.leave(made)
     controller.close()

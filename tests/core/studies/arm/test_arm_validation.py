@@ -12,12 +12,12 @@ import pytest
 
 from core.actuator import command_path_parameters
 from core.bench import Bench
-from core.catalogue import load_model
 from core.diagram import peak_torque
 from core.errors import ExportError, InputError, ModelError
 from core.export.approximation import in_form
 from core.model import build_model
 from core.parameters import ParameterSet
+from core.shipped import load_model
 from core.simulation import simulate_recording
 from core.studies.arm import validation
 from core.studies.arm.kinematics import tip_positions

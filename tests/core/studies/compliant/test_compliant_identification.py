@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import IdentificationError
 from core.identification.runs.split import split_recordings
 from core.recording import CHANNELS, Recording, RunHeader
+from core.shipped import load_model
 from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.files import CompliantUnit
 from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors

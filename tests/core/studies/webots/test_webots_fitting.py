@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from core.bench import Bench
-from core.catalogue import load_model
 from core.errors import ModelError
 from core.recording import Recording
+from core.shipped import load_model
 from core.simulation import simulate_trajectory
 from core.studies.webots.fields import ServoFields, load_of
 from core.studies.webots.fitting import ALL_NUMBERS, NODE_NUMBERS, FitRun, fit_node, fitted_numbers, run_errors

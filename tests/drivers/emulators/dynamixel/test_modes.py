@@ -6,7 +6,8 @@ import math
 
 import pytest
 
-from core.catalogue import load_servo, nominal_model
+from core.catalogue import load_servo
+from core.shipped import nominal_model
 from core.simulation import Stepper
 from drivers.emulators.dynamixel import EmulatedDynamixel
 from drivers.simulated.servo import starting_bench

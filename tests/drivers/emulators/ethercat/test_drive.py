@@ -7,7 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from core.catalogue import load_model, load_servo
+from core.catalogue import load_servo
+from core.shipped import load_model
 from drivers.emulators.ethercat.dictionary import ObjectDictionary
 from drivers.emulators.ethercat.drive import Drive, DriveState
 from drivers.emulators.ethercat.objects import communication_objects, drive_objects

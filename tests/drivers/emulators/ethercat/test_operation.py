@@ -7,7 +7,7 @@ import struct
 import pytest
 import sitecustomize
 
-from core.catalogue import load_model
+from core.shipped import load_model
 from tests.drivers.emulators.ethercat.conftest import CYCLE, TORQUE_INPUTS, TORQUE_OUTPUTS, open_bench
 from tests.waiting import wait_until
 
