@@ -8,11 +8,8 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.compare.comparison import Comparison
-from bench_gui.compare.models import ModelShelf
 from bench_gui.connect.bench.presets import Presets
-from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.connect.servo.emulation import Emulation
-from bench_gui.connect.servo.link import ServoLink, ServoView, servo_name
 from bench_gui.connect.servo.scanning import Scanning
 from bench_gui.export.exporting import Exporting
 from bench_gui.headless.places import remember
@@ -25,8 +22,11 @@ from bench_gui.plots.contents import PlotContents
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.twin import Twin
-from bench_gui.session.library import Library
 from bench_gui.settings import Settings
+from bench_gui.state.library import Library
+from bench_gui.state.models import ModelShelf
+from bench_gui.state.servo_link import ServoLink, ServoView, servo_name
+from bench_gui.state.setup import BenchSetup
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations

@@ -31,7 +31,6 @@ from PySide6.QtWidgets import (
 
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.servo.link import ServoView, simulated_servos
 from bench_gui.controller import Controller
 from bench_gui.help.keys import HelpInDialogs
 from bench_gui.log.panel import LogPanel
@@ -43,6 +42,7 @@ from bench_gui.shell.escape import EscapeStops
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay
+from bench_gui.state.servo_link import ServoView, simulated_servos
 from bench_gui.theme import Theme
 from bench_gui.undo import Edit
 from bench_gui.widgets.fields import button, describe

@@ -136,6 +136,6 @@ def impatient(monkeypatch):
     limits = Recorder.__init__.__kwdefaults__
     shorter = limits["heartbeat_limit"] * sitecustomize.IMPATIENT / sitecustomize.FACTOR
     monkeypatch.setitem(limits, "heartbeat_limit", shorter)
-    window = sys.modules.get("bench_gui.connect.servo.heartbeat")
+    window = sys.modules.get("bench_gui.state.heartbeat")
     if window is not None:
         monkeypatch.setattr(window, "WINDOW_LIMIT", window.WINDOW_LIMIT / sitecustomize.FACTOR)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.compare.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
+from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk

@@ -5,7 +5,7 @@ One model has the colours and areas of Fig. 2; several have a colour each, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,15 +13,14 @@ import pyqtgraph as pg
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from bench_gui.compare.models import ModelEntry
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import Array, PlotArea
+from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from core.diagram import (
     DriveBackdriveDiagram,
-    area_labels,
-    areas,
     drive_backdrive_diagram,
     farthest,
     halves,
@@ -175,28 +174,3 @@ def _torques(entry: ModelEntry, points: Sequence[PlacedPoint]) -> Array:
     placed = max((abs(p.motor_torque) for p in points), default=0.0)
     peak = max(reachable_torque(entry.model), placed)
     return np.unique(np.concatenate([torque_range(peak), torque_range(min(2.0 * placed, peak))]))
-
-
-def boundary_shades(theme: Theme) -> dict[str, str]:
-    """Colour of each area of a single model, as Fig. 2 of seed 004."""
-    return {"drive": theme.drive, "static": theme.goal, "backdrive": theme.backdrive}
-
-
-def plot_areas(diagram: DriveBackdriveDiagram, colours: Mapping[str, str], opacity: float) -> list[PlotArea]:
-    """Areas of a diagram that have a colour, "drive", "static" or "backdrive"."""
-    return [
-        PlotArea(name, torque, low, high, colours[name], opacity)
-        for name, torque, low, high in areas(diagram)
-        if name in colours
-    ]
-
-
-def area_titles(chart: Chart, diagram: DriveBackdriveDiagram, theme: Theme) -> list[Any]:
-    """Names of the areas, added to a chart."""
-    titles = []
-    for name, torque, external in area_labels(diagram):
-        title = pg.TextItem(name, color=theme.muted, anchor=(0.5, 0.5))
-        title.setPos(torque, external)
-        chart.axes.addItem(title, ignoreBounds=True)
-        titles.append(title)
-    return titles

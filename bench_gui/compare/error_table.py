@@ -10,10 +10,10 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QColor, QFont
 
 from bench_gui.compare.comparison import ErrorBook
-from bench_gui.compare.models import ModelEntry
 from bench_gui.headless.comparison_tables import MRAD, condition_groups, conditions_of
 from bench_gui.icons import swatch
 from bench_gui.plots.contents import TablePanel
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from core.identification.runs.grouping import Group
 from core.units import FIGURE_DASH, milliradians

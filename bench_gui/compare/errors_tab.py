@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QTableV
 from bench_gui.compare.comparison import Comparison
 from bench_gui.compare.error_table import RUNS, ErrorTable
 from bench_gui.compare.heat_map import HeatMap
-from bench_gui.compare.models import ModelEntry
 from bench_gui.headless.comparison_tables import Judged, conditions_of, heat_panel
 from bench_gui.plots.contents import HeatPanel, PlotContents, TablePanel
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label
 from bench_gui.widgets.tables import plain_table

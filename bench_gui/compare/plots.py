@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Picture
-from bench_gui.compare.models import ModelEntry
 from bench_gui.headless.comparison_tables import GAP
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from core.units import AngleUnit, milliradians
 

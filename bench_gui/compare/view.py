@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -22,20 +23,22 @@ from bench_gui.actions import ActionSpec
 from bench_gui.compare.comparison import MOST_DRAWN
 from bench_gui.compare.diagram import DiagramPlot
 from bench_gui.compare.errors_tab import ErrorsTab
-from bench_gui.compare.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry
 from bench_gui.compare.models_tab import ModelsTab
 from bench_gui.compare.plots import ComparePlots
 from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
-from bench_gui.studies.arm.tab import ArmTab
+from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, button, describe, label, tool, whole
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
 from core.friction import FRICTION_TITLES
 from core.words import counted
+
+if TYPE_CHECKING:
+    from bench_gui.studies.arm.tab import ArmTab
 
 _ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
@@ -56,8 +59,8 @@ class CompareView(TaskPage):
 
     help_page = "compare"
 
-    def __init__(self, controller: Controller, record_four: QPushButton, example: QPushButton) -> None:
-        """record_four, example: what the empty state offers."""
+    def __init__(self, controller: Controller, arm: ArmTab, record_four: QPushButton, example: QPushButton) -> None:
+        """arm: its last tab; record_four, example: what the empty state offers."""
         super().__init__()
         self._controller = controller
         self._theme: Theme | None = None
@@ -71,7 +74,7 @@ class CompareView(TaskPage):
         self.errors = self.errors_tab.table
         self.models_tab = ModelsTab(comparison, controller.shelf)
         self.diagram = DiagramPlot()
-        self.arm = ArmTab(controller)
+        self.arm = arm
         self._build_tools()
         self._build_picture()
         self._build_settings()

@@ -7,17 +7,17 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QStackedWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.connect.bench.fitted_pendulum import BenchPendulum
-from bench_gui.connect.bench.form import SetupForm
 from bench_gui.connect.bench.presets_bar import PresetsBar
 from bench_gui.connect.bench.zero_panel import ZeroPanel
 from bench_gui.connect.servo.card import ServoCard
 from bench_gui.connect.servo.connection import ConnectionForm
 from bench_gui.connect.servo.emulation_dialog import EmulationDialog
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.connect.servo.own_servo_dialog import ServoDialog
 from bench_gui.connect.servo.scan_dialog import ScanDialog
 from bench_gui.controller import Controller
+from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
+from bench_gui.widgets.bench_form import SetupForm
 from bench_gui.widgets.fields import button, restyle
 from bench_gui.widgets.page import TaskPage
 from core.errors import ServoBenchError

@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel
 
-from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.state.setup import BenchSetup
 from bench_gui.widgets.fields import Section, choice, describe, number
 
 _FIELDS = (

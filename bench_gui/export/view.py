@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.actions import ActionSpec
-from bench_gui.compare.models import ModelEntry
 from bench_gui.controller import Controller
 from bench_gui.export.options_form import OptionsForm
 from bench_gui.headless.exporting import Checked, Exported
 from bench_gui.headless.places import as_person_writes
 from bench_gui.icons import icon
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, choice, describe, label
 from bench_gui.widgets.page import TaskPage

@@ -79,7 +79,7 @@ def read(job: ReadJob, line: Line) -> FleetSummary:
 
 def sessions_under(path: Path) -> list[Path]:
     """The session that a folder is, else those in it; empty for none."""
-    from bench_gui.session.dropped import classify
+    from bench_gui.headless.dropped import classify
 
     if not path.is_dir() or (path / "session.json").is_file():
         return [path]

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.compare.bars import BarChart
 from bench_gui.controller import Controller
 from bench_gui.fleet.summary import FleetSummary, ModelSummary
 from bench_gui.headless.comparison_tables import ERROR, MRAD
@@ -31,6 +30,7 @@ from bench_gui.headless.fleet.spreading import (
     write,
 )
 from bench_gui.headless.places import as_person_writes
+from bench_gui.plots.bars import BarChart
 from bench_gui.plots.contents import BarPanel, BarSeries, TablePanel
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, describe, label, whole

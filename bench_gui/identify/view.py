@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.actions import ActionSpec
-from bench_gui.compare.models import IDENTIFIED
 from bench_gui.controller import Controller
 from bench_gui.identify.fit.messages import (
     LEAVE_OUT,
@@ -52,7 +51,8 @@ from bench_gui.identify.tables import (
     ResultTable,
 )
 from bench_gui.plots.chart import Chart, pen
-from bench_gui.session.editing import RunEditing
+from bench_gui.state.editing import RunEditing
+from bench_gui.state.models import IDENTIFIED
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button, describe, label
 from bench_gui.widgets.page import TaskPage

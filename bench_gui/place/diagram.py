@@ -9,12 +9,12 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from bench_gui.compare.diagram import area_titles, boundary_shades, plot_areas
-from bench_gui.compare.models import ModelEntry
 from bench_gui.headless.place.rests import Target
 from bench_gui.plots.chart import Chart, pen
 from bench_gui.plots.contents import PlotArea
+from bench_gui.plots.diagram_areas import area_titles, boundary_shades, plot_areas
 from bench_gui.plots.legend import Legend, LegendEntry
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from core.diagram import drive_backdrive_diagram, halves
 from core.placement import DRIVE, PlacedPoint

@@ -17,9 +17,6 @@ import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.bench.setup import BenchSetup
-from bench_gui.connect.servo.link import ServoLink, ServoView
 from bench_gui.headless.place.rests import (
     DOCUMENT,
     HOLD_NAME,
@@ -30,7 +27,10 @@ from bench_gui.headless.place.rests import (
     Target,
     placed_point,
 )
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
+from bench_gui.state.models import ModelShelf
+from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
 from core.bench import Bench
 from core.errors import ServoBenchError

@@ -7,17 +7,17 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLabel, QPushButton, QTableView, QVBoxLayout
 
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.controller import Controller
 from bench_gui.icons import line_icon
 from bench_gui.place.diagram import PlacementDiagram
 from bench_gui.place.form import CaptureForm, TorqueForm
-from bench_gui.place.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.place.placing import Stage
 from bench_gui.place.point_table import PointTable
 from bench_gui.place.words import Guidance, guidance
+from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, Section, button, describe, label, restyle
+from bench_gui.widgets.hand_pendulum import NO_RANGE, HandPendulum, Range
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tables import plain_table
 from core.placement import expected_angles

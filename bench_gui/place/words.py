@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.place.placing import Placing, Stage
+from bench_gui.state.servo_link import ServoView
 from core.placement import DRIVE
 from drivers.servo import ServoState
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.record.queue import RecordQueue
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
+from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
 from bench_gui.work.background import Background
 from core.errors import ServoBenchError

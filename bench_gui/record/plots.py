@@ -15,11 +15,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QColor
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from bench_gui.compare.models import ModelEntry
 from bench_gui.plots.chart import Array, Chart, pen, show_live
 from bench_gui.plots.decimate import min_max
 from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.record.live import LiveRun
+from bench_gui.state.models import ModelEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import tool
 from core.mounting import TwinMotion

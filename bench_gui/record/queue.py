@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
-from bench_gui.connect.bench.setup import BenchSetup
-from bench_gui.connect.servo.link import ServoLink, ServoView
+from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.state.setup import BenchSetup
 from core.errors import ServoBenchError
 from core.plan import RUN_OVERHEAD, Cell, changes_by_hand
 from core.recording import RunHeader, SinkDescription
@@ -26,7 +26,7 @@ from drivers.registry import ServoAddress
 from drivers.servo import ServoState
 
 if TYPE_CHECKING:
-    from bench_gui.session.library import Library
+    from bench_gui.state.library import Library
     from drivers.recorder import RunResult
 
 HAZARDOUS_COUNTDOWN = 3.0

@@ -13,10 +13,10 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.compare.models import ModelEntry, ModelShelf
-from bench_gui.connect.servo.link import ServoLink
 from bench_gui.record.live import LiveRun
 from bench_gui.record.queue import QueuedRun, RecordQueue
+from bench_gui.state.models import ModelEntry, ModelShelf
+from bench_gui.state.servo_link import ServoLink
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk

@@ -10,8 +10,6 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
-from bench_gui.connect.bench.form import BenchForm
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.controller import TICK, Controller
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plan_page import PlanPage
@@ -20,7 +18,9 @@ from bench_gui.record.prompt import CountdownLabel, PromptCard
 from bench_gui.record.queue import LONGEST_COUNTDOWN
 from bench_gui.record.queue_panel import QueuePanel
 from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
+from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
+from bench_gui.widgets.bench_form import BenchForm
 from bench_gui.widgets.fields import Section, button, describe, label, number, tool
 from bench_gui.widgets.page import TaskPage
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, make_trajectory

@@ -10,17 +10,17 @@ from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QStackedLayout, QVBoxL
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
+from bench_gui.headless.dropped import may_take
 from bench_gui.headless.places import as_person_writes
-from bench_gui.session.contents import Recovery, unfinished_runs
 from bench_gui.session.dialogs.questions import Questions
 from bench_gui.session.dialogs.recovery_dialog import RecoveryDialog, UnfinishedDialog
-from bench_gui.session.dropped import may_take
-from bench_gui.session.editing import RunEditing
 from bench_gui.session.head import SessionHead
 from bench_gui.session.runs.cells import split_tags
 from bench_gui.session.runs.filter import parse_filter
 from bench_gui.session.runs.table import NOTE, TAGS
 from bench_gui.session.runs.view import RunView
+from bench_gui.state.contents import Recovery, unfinished_runs
+from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
 from core.words import counted

@@ -44,8 +44,9 @@ def make_page(number: int, controller: Controller, suppliers: Suppliers) -> Task
         return IdentifyView(controller, *suppliers())
     if number == COMPARE:
         from bench_gui.compare.view import CompareView
+        from bench_gui.studies.arm.tab import ArmTab
 
-        return CompareView(controller, *suppliers())
+        return CompareView(controller, ArmTab(controller), *suppliers())
     if number == EXPORT:
         from bench_gui.export.view import ExportView
 

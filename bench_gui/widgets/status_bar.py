@@ -8,8 +8,8 @@ from collections.abc import Callable
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QMenu, QPushButton, QToolButton
 
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.icons import icon
+from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, describe, label, restyle, tool
 from core.units import fixed

@@ -39,9 +39,9 @@ from core.export.targets.mujoco import actuators as mujoco
 from core.export.targets.mujoco import hook as mujoco_hook
 from core.export.targets.mujoco import plugin as mujoco_plugin
 from core.export.targets.webots import controller as webots
-from core.export.targets.webots import node_export as webots_servo_export
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
+from core.studies.webots.export import target as webots_servo_export
 
 __all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
 

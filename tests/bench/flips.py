@@ -27,12 +27,12 @@ from PySide6.QtGui import QUndoStack
 
 from bench_gui.cli import main as bench
 from bench_gui.connect.bench import presets
-from bench_gui.connect.bench.setup import BenchSetup
 from bench_gui.headless.examples import example_session
 from bench_gui.headless.fleet.gather import gather_units, load_unit, simulated_sessions
 from bench_gui.headless.places import HOME_VARIABLE, home
 from bench_gui.headless.report.traces import read_traces
 from bench_gui.settings import Settings
+from bench_gui.state.setup import BenchSetup
 from core import sealed
 from core.catalogue import SERVOS_VARIABLE, add_servo, load_servo, new_servo_text, own_folder, own_servo
 from core.errors import ServoBenchError

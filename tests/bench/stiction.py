@@ -11,9 +11,9 @@ import time
 import numpy as np
 from numba import njit
 
-from core.studies.stiction.bristle import Bristle
-from core.studies.stiction.implicit import implicit_friction
-from core.studies.stiction.laws import CoulombViscous, Rational, Stribeck
+from core.contact.bristle import Bristle
+from core.contact.implicit import implicit_friction
+from core.contact.laws import CoulombViscous, Rational, Stribeck
 from core.studies.stiction.table import NODES, error_bound, lambert_table, table_offset, tabulated_friction
 from tests.bench.printing import line
 

@@ -10,9 +10,9 @@ from PySide6.QtCore import QCoreApplication
 
 from bench_gui.cli import main
 from bench_gui.compare.comparison import Comparison
-from bench_gui.compare.models import CATALOGUE, ModelShelf
 from bench_gui.headless.examples import example_session
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
+from bench_gui.state.models import CATALOGUE, ModelShelf
 from sessions import Annotation, Session
 
 RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400")

@@ -10,6 +10,8 @@ from numba import njit
 
 from core.bench import Bench
 from core.catalogue import load_servo, servos
+from core.contact.implicit import friction_function, implicit_friction
+from core.contact.laws import Rational, Stribeck
 from core.errors import ModelError
 from core.export import export_model
 from core.friction import CONTACTS, FRICTION_TERMS, friction_parameters, needed_damping, steepest_fall
@@ -22,8 +24,6 @@ from core.recording import Recording
 from core.shipped import load_model, shipped_models
 from core.simulation import Stepper, simulate_trajectory, with_integration
 from core.studies.stiction.budget import law_of_budget
-from core.studies.stiction.implicit import friction_function, implicit_friction
-from core.studies.stiction.laws import Rational, Stribeck
 from core.trajectories import make_trajectory
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")

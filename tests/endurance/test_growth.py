@@ -5,10 +5,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 
 from bench_gui.compare.comparison import ErrorBook
-from bench_gui.compare.models import CATALOGUE, ModelEntry
 from bench_gui.controller import MOST_UNDONE
 from bench_gui.session.runs import sketches
 from bench_gui.shell.closing import may_close
+from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.work import tasks
 from core.shipped import load_model
 from sessions import Session

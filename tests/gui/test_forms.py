@@ -7,9 +7,6 @@ import pytest
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
 
-from bench_gui.compare.models import ModelShelf
-from bench_gui.connect.bench.form import BenchForm, SetupForm
-from bench_gui.connect.bench.setup import BenchSetup, Gains, Hanging
 from bench_gui.controller import Controller
 from bench_gui.fleet.form import SESSIONS, FleetForm
 from bench_gui.fleet.messages import FleetJob
@@ -20,6 +17,9 @@ from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.record.plan_page import PlanPage
 from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
+from bench_gui.state.models import ModelShelf
+from bench_gui.state.setup import BenchSetup, Gains, Hanging
+from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
 from core.bench import Bench
 from core.catalogue import load_servo

@@ -8,13 +8,13 @@ import pytest
 from PySide6.QtWidgets import QWidget
 
 from bench_gui.connect.bench.presets import Preset
-from bench_gui.connect.bench.setup import Gains, Hanging
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.headless.place.rests import Target
 from bench_gui.log.journal import MOST_ENTRIES, FileWarnings, Journal
 from bench_gui.place.point_table import SOUGHT, PointTable
 from bench_gui.record.estimate import end_time, file_size, size_in_words
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
+from bench_gui.state.servo_link import ServoView
+from bench_gui.state.setup import Gains, Hanging
 from bench_gui.theme import load_theme
 from bench_gui.widgets.status_bar import StatusBar
 from core.bench import Bench

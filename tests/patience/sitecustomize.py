@@ -13,7 +13,7 @@ FACTOR = float(os.environ.get("SERVOBENCH_TEST_PATIENCE", "100"))
 IMPATIENT = 10.0
 """The factor that the fixture `impatient` sets for processes, for tests that wait for such a limit to pass."""
 LIMITS = {
-    "bench_gui.connect.servo.heartbeat": ("WINDOW_LIMIT",),
+    "bench_gui.state.heartbeat": ("WINDOW_LIMIT",),
     "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
     "bench_gui.work.desk": ("PATIENCE",),
     "bench_gui.work.computation": ("PATIENCE",),

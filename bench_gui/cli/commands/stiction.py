@@ -20,8 +20,8 @@ from bench_gui.cli.terminal import add_json, print_json, print_table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from core.contact.laws import FrictionLaw
     from core.studies.stiction.joint import JointMotion
-    from core.studies.stiction.laws import FrictionLaw
 
 STRIBECK = "stribeck"
 LAW_CHOICES = (STRIBECK, "rational", "coulomb")
@@ -252,8 +252,8 @@ def _chatter(arguments: argparse.Namespace) -> int:
 
 def _stickslip(arguments: argparse.Namespace) -> int:
     from bench_gui.headless.report.stiction import stickslip_figure
+    from core.contact.laws import Rational
     from core.studies.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
-    from core.studies.stiction.laws import Rational
     from core.studies.stiction.published import LAWS, STEP
 
     rational = Rational(
@@ -317,7 +317,7 @@ def _curves(arguments: argparse.Namespace) -> int:
     import numpy as np
 
     from bench_gui.headless.report.stiction import curves_figure
-    from core.studies.stiction.bristle import Bristle, examine, transformed
+    from core.contact.bristle import Bristle, examine, transformed
     from core.studies.stiction.published import LAWS, STEP
 
     laws = _laws(arguments, LAWS)

@@ -311,7 +311,7 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
 
 
 def _fit(arguments: argparse.Namespace) -> int:
-    from core.export.targets.webots.node_export import node_text
+    from core.studies.webots.export.target import node_text
     from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
 

@@ -7,8 +7,8 @@ import math
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from bench_gui.connect.bench.pendulum import MARGIN, PendulumView, at
 from bench_gui.theme import Theme
+from bench_gui.widgets.pendulum import MARGIN, PendulumView, at
 
 SIDE = 88.0
 """Kept free beside the longest rod, for the scale and its numbers [px]."""

@@ -16,9 +16,9 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.connect.bench.setup import BenchSetup, Gains, Hanging
 from bench_gui.headless.places import home
 from bench_gui.headless.run_header import DIRECTIONS
+from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.undo import change
 from core.atomic import write_atomically
 from core.bench import Bench

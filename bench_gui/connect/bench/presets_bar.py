@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from bench_gui.connect.bench.presets import LONGEST_NAME, Preset, Presets, paper_presets
-from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.state.setup import BenchSetup
 from bench_gui.widgets.fields import MARGIN, Section, button, choice, describe, label
 from core.errors import ServoBenchError
 from core.words import capitalised

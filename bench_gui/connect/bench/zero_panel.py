@@ -11,11 +11,11 @@ import numpy as np
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
 
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.controller import Controller
-from bench_gui.place.hand_pendulum import HandPendulum
+from bench_gui.state.servo_link import ServoView
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import MARGIN, button, describe, label, restyle
+from bench_gui.widgets.hand_pendulum import HandPendulum
 from core.bench import STANDARD_GRAVITY
 from core.units import fixed
 from core.words import capitalised

@@ -7,11 +7,11 @@ from dataclasses import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
 
-from bench_gui.connect.bench.setup import Gains
 from bench_gui.connect.servo.draft import Draft, Entry, entries_of
-from bench_gui.connect.servo.link import ServoView
 from bench_gui.connect.servo.write_dialog import WriteDialog
 from bench_gui.controller import Controller
+from bench_gui.state.servo_link import ServoView
+from bench_gui.state.setup import Gains
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.fields import (

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from bench_gui.state.setup import LARGEST_GAIN
 from core.catalogue import ServoSpec
 from core.errors import InputError, ServoBenchError
 from core.recording import ServoSettings
 from drivers.limits import Limits
-
-LARGEST_GAIN = 10_000.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.connect.bench.setup import BenchSetup
+from bench_gui.state.setup import BenchSetup
 from core.errors import ServoBenchError
 from drivers.emulators.process import EmulatorProcess
 from drivers.emulators.registry import emulator_source

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-    from core.studies.stiction.bristle import Bristle
+    from core.contact.bristle import Bristle
+    from core.contact.laws import FrictionLaw
     from core.studies.stiction.experiments import Holding, StepResponse, StickSlip
     from core.studies.stiction.joint import JointMotion
-    from core.studies.stiction.laws import FrictionLaw
 
 WINDOW = 0.04
 """Of a velocity that chatters [s]."""
@@ -26,7 +26,7 @@ def curves_figure(laws: Mapping[str, FrictionLaw], bristle: Bristle, fastest: fl
 
     from bench_gui.headless.palette import MODEL_COLOURS
     from bench_gui.headless.report.figures import new_figure
-    from core.studies.stiction.bristle import transformed
+    from core.contact.bristle import transformed
 
     figure = new_figure(7.6, 3.1)
     left, right = figure.subplots(1, 2, sharey=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel, OverlayRun
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk

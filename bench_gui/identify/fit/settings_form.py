@@ -23,10 +23,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.compare.models import ModelShelf
 from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
 from bench_gui.identify.fit.settings import COMMAND_PATH_TITLES, FitSettings
+from bench_gui.state.models import ModelShelf
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole

@@ -11,7 +11,7 @@ from bench_gui.controller import Controller
 from bench_gui.session.dialogs.about_runs import ExcludeDialog, RunDialog, TagsDialog
 from bench_gui.session.dialogs.table_dialog import TableDialog
 from bench_gui.session.dialogs.trim_dialog import TrimDialog
-from bench_gui.session.editing import RunEditing
+from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme, load_theme
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QStandardItem, QStandardItemModel
 from PySide6.QtWidgets import QWidget
 
-from bench_gui.session.contents import Recovery
 from bench_gui.session.dialogs.about_runs import RunDialog
 from bench_gui.session.runs.wording import number_of
+from bench_gui.state.contents import Recovery
 from bench_gui.widgets.fields import label
 from bench_gui.widgets.tables import ROW_HEIGHT, plain_table
 from core.units import FIGURE_DASH

@@ -10,9 +10,9 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
-from bench_gui.session.library import Library
 from bench_gui.session.runs.filter import RunFilter
 from bench_gui.session.runs.table import COLUMNS, RUN, SKETCH_ROLE, RunTable
+from bench_gui.state.library import Library
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()

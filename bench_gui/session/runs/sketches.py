@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.session.library import Library
 from bench_gui.session.runs.sketch import Sketch, sketch
+from bench_gui.state.library import Library
 
 if TYPE_CHECKING:
     from sessions import Session

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
-from bench_gui.session.library import Library
 from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
+from bench_gui.state.library import Library
 from bench_gui.theme import Theme
 
 if TYPE_CHECKING:

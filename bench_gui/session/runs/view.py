@@ -8,12 +8,12 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, Qt,
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
-from bench_gui.session.library import Library
 from bench_gui.session.runs.cells import MotionCell, NoteCell, TagCell
 from bench_gui.session.runs.filter import RunFilter
 from bench_gui.session.runs.order import RunOrder
 from bench_gui.session.runs.sketches import WIDTH, Sketches
 from bench_gui.session.runs.table import COLUMNS, MOTION, NOTE, RUN, TAGS, RunTable
+from bench_gui.state.library import Library
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
 

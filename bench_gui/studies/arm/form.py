@@ -17,8 +17,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from bench_gui.compare.models import CATALOGUE, ModelShelf
 from bench_gui.icons import line_icon
+from bench_gui.state.models import CATALOGUE, ModelShelf
 from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from core.studies.stiction.laws import FrictionLaw
+from core.contact.laws import FrictionLaw
 from core.words import counted
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QW
 
 from bench_gui.studies.stiction.compute import EXPERIMENTS, StictionJob
 from bench_gui.widgets.fields import Section, choice, number
-from core.studies.stiction.bristle import Bristle, Remedy
-from core.studies.stiction.laws import FrictionLaw
+from core.contact.bristle import Bristle, Remedy
+from core.contact.laws import FrictionLaw
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, STEP, STIFFNESS
 
 LAW_TITLES = {"stribeck": "Stribeck", "rational": "Rational", "coulomb": "Coulomb–viscous"}

@@ -15,8 +15,8 @@ from bench_gui.studies.stiction.colours import FRICTION_COLOURS, LAW_MODELS
 from bench_gui.studies.stiction.compute import PULL, TORQUE, StictionView
 from bench_gui.studies.stiction.form import LAW_TITLES
 from bench_gui.theme import Theme
-from core.studies.stiction.bristle import Bristle, transformed
-from core.studies.stiction.laws import FrictionLaw
+from core.contact.bristle import Bristle, transformed
+from core.contact.laws import FrictionLaw
 from core.studies.stiction.published import LAWS
 from core.units import AngleUnit
 

@@ -14,8 +14,8 @@ from bench_gui.studies.stiction.running import StictionExperiment
 from bench_gui.studies.tab import ExploreTab
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, button, label, restyle
+from core.contact.bristle import Remedy, Verdict, examine
 from core.errors import ModelError
-from core.studies.stiction.bristle import Remedy, Verdict, examine
 from core.words import capitalised
 
 

@@ -9,8 +9,8 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
 
-from bench_gui.compare.models import CATALOGUE, ModelShelf
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
+from bench_gui.state.models import CATALOGUE, ModelShelf
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
 from core.friction import friction_budget, require_friction_model
-from core.studies.stiction.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 
 FAR = 1e12
 """Speed over v_s at which nothing of stiction is left for any exponent a model may have, 0.2 or more."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from core.contact.laws import FrictionLaw, Stribeck
 from core.errors import ModelError
 from core.studies.stiction.joint import (
     Drive,
@@ -24,7 +25,6 @@ from core.studies.stiction.joint import (
     excursion,
     simulate_joint,
 )
-from core.studies.stiction.laws import FrictionLaw, Stribeck
 from core.studies.stiction.published import DAMPING, INERTIA, STEP, STIFFNESS
 
 GOAL = math.pi / 2.0

@@ -6,10 +6,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from core.contact.bristle import Bristle, require_sound
+from core.contact.implicit import elastoplastic_step, implicit_friction
+from core.contact.laws import Array, FrictionLaw
 from core.errors import ModelError
-from core.studies.stiction.bristle import Bristle, require_sound
-from core.studies.stiction.implicit import elastoplastic_step, implicit_friction
-from core.studies.stiction.laws import Array, FrictionLaw
 
 
 class ElastoplasticFriction:

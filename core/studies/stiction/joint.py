@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
+from core.contact.bristle import Bristle, require_sound
+from core.contact.implicit import elastoplastic_step, friction_function
+from core.contact.laws import Array, FrictionLaw
 from core.errors import ModelError
-from core.studies.stiction.bristle import Bristle, require_sound
-from core.studies.stiction.implicit import elastoplastic_step, friction_function
-from core.studies.stiction.laws import Array, FrictionLaw
 
 _ELASTOPLASTIC, _SIGN, _TANH, _KARNOPP = range(4)
 _UNUSED = (1.0, 1.0, 1.0)

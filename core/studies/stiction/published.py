@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from core.studies.stiction.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
+from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 
 LAWS: dict[str, FrictionLaw] = {
     "stribeck": Stribeck(static=2.5, coulomb=0.4, breakaway_speed=0.06, viscous=4.5),

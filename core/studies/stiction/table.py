@@ -19,10 +19,10 @@ import math
 import numpy as np
 from numba import njit
 
+from core.contact.bristle import Bristle, require_sound
+from core.contact.lambert import lambert_w0
+from core.contact.laws import Array, Stribeck
 from core.errors import ModelError
-from core.studies.stiction.bristle import Bristle, require_sound
-from core.studies.stiction.lambert import lambert_w0
-from core.studies.stiction.laws import Array, Stribeck
 
 LAST = 6.35
 """t of the last node."""
@@ -71,7 +71,7 @@ def table_offset(law, z):
 
 @njit(error_model="numpy")
 def tabulated_friction(law, z, offset, table, wished):
-    """Φ_Z [N·m] as `core.studies.stiction.implicit.implicit_friction` of a Stribeck `Row` with α = 1.
+    """Φ_Z [N·m] as `core.contact.implicit.implicit_friction` of a Stribeck `Row` with α = 1.
 
     offset: `table_offset` of the law and z; table: `lambert_table`.
     """

@@ -18,7 +18,6 @@ from core.catalogue import load_servo
 from core.errors import ModelError
 from core.export.approximation import Form, approximate
 from core.export.references import GridRun, bench_grid, converged_positions, default_bench, held_back_grid
-from core.export.targets.webots.node import model_runs, start_node
 from core.identification.evaluate import evaluate
 from core.identification.runs.conditions import as_own_motor
 from core.identification.runs.split import DEFAULT_RULE, split_recordings
@@ -26,6 +25,7 @@ from core.model import ServoModel
 from core.recording import Recording, ServoSettings
 from core.shipped import load_model, nominal_model, shipped_models
 from core.simulation import initial_velocity, on_grid
+from core.studies.webots.export.fitted_node import model_runs, start_node
 from core.studies.webots.fields import load_of
 from core.studies.webots.fitting import (
     ALL_NUMBERS,

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ExportError, InputError, ModelError
+from core.export.targets.webots.vrml import Node, read_vrml
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields, seed_name
 from core.studies.webots.robot import MountedServo
-from core.studies.webots.vrml import Node, read_vrml
 
 Array = NDArray[np.float64]
 

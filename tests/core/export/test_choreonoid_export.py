@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.bench import Bench
+from core.contact.bristle import Bristle
+from core.contact.laws import Stribeck
 from core.errors import ExportError
 from core.export import approximation, export_model
 from core.export.contract import ServoOptions
@@ -29,9 +31,7 @@ from core.export.targets.choreonoid.friction import (
 )
 from core.model import with_contact
 from core.shipped import load_model
-from core.studies.stiction.bristle import Bristle
 from core.studies.stiction.friction import ElastoplasticFriction
-from core.studies.stiction.laws import Stribeck
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

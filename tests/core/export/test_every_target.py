@@ -10,8 +10,8 @@ import yaml
 
 from core.export import export_model, exporters
 from core.export.files import README
-from core.export.targets.webots import node as webots_servo_fit
 from core.shipped import load_model
+from core.studies.webots.export import fitted_node as webots_servo_fit
 
 NAMES = (
     "../../etc/passwd",
@@ -29,7 +29,7 @@ def no_search(monkeypatch):
     """One generation: names are tried here, not fits."""
     fit = webots_servo_fit.fit_servo_node
     monkeypatch.setattr(
-        "core.export.targets.webots.node_export.fit_servo_node", lambda *args, **kwargs: fit(*args, generations=1)
+        "core.studies.webots.export.target.fit_servo_node", lambda *args, **kwargs: fit(*args, generations=1)
     )
 
 

@@ -37,9 +37,9 @@ from core.export.targets.webots.controller import (
     world_nodes,
     write_webots,
 )
+from core.export.targets.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
 from core.kernel.layout import Slot
 from core.shipped import load_model
-from core.studies.webots.vrml import DEEPEST, Node, read_vrml, vrml_text
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 

@@ -12,19 +12,19 @@ from core.errors import ExportError, ModelError
 from core.export.contract import ServoOptions
 from core.export.files import README, printable, slug
 from core.export.references import default_bench
-from core.export.targets.webots.node import fit_servo_node, load_of_model, node_errors
-from core.export.targets.webots.node_export import (
+from core.export.targets.webots.vrml import read_vrml, vrml_text
+from core.shipped import load_model
+from core.studies.webots.export.fitted_node import fit_servo_node, load_of_model, node_errors
+from core.studies.webots.export.target import (
     HEADER,
     SCHEMA,
     check_webots_servo,
     servo_node,
     write_webots_servo,
 )
-from core.shipped import load_model
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.kernel import simulate_node
 from core.studies.webots.nodes import read_servo_node
-from core.studies.webots.vrml import read_vrml, vrml_text
 from tests.core.test_export import hostile_names
 
 STRONG = ServoFields(max_velocity=2.0, max_force=1e6)

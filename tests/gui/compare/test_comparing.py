@@ -15,11 +15,11 @@ from PySide6.QtGui import QColor
 from bench_gui.cli import main
 from bench_gui.compare import comparison as comparing
 from bench_gui.compare.diagram import DiagramPlot
-from bench_gui.compare.models import CATALOGUE, ModelEntry
 from bench_gui.compare.view import DIAGRAM, ERRORS, MODELS, OVERLAY
 from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_groups, heat_panel, split_groups
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
+from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.theme import load_theme
 from core.bench import Bench
 from core.diagram import drive_backdrive_diagram

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.connect.bench.form import BenchForm
 from bench_gui.connect.bench.presets import NAME, Preset, Presets, paper_presets
-from bench_gui.connect.bench.setup import BenchSetup, Gains
 from bench_gui.connect.servo.draft import Draft, entries_of
 from bench_gui.shell.tasks import BENCH
+from bench_gui.state.setup import BenchSetup, Gains
+from bench_gui.widgets.bench_form import BenchForm
 from core.catalogue import load_servo
 from core.errors import InputError
 from core.trajectories import make_trajectory

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bench_gui.connect.servo import heartbeat
-from bench_gui.connect.servo.heartbeat import PERIOD, WINDOW_LIMIT, Heartbeat
+from bench_gui.state import heartbeat
+from bench_gui.state.heartbeat import PERIOD, WINDOW_LIMIT, Heartbeat
 from tests.waiting import LIMIT
 
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from bench_gui.connect.servo.link import ServoLink, ServoView, servo_name
+from bench_gui.state.servo_link import ServoLink, ServoView, servo_name
 from core.bench import Bench
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QItemSelectionModel, QMimeData, Qt, QUrl
 
+from bench_gui.headless.dropped import classify, may_take
 from bench_gui.headless.places import MOST_RECENT, remember
-from bench_gui.session.contents import unfinished_runs
-from bench_gui.session.dropped import classify, may_take
 from bench_gui.session.runs.sketches import AT_ONCE
 from bench_gui.session.runs.table import NOTE, SKETCH_ROLE, STATUS, TAGS, USED_ROLE
 from bench_gui.shell.tasks import BENCH
+from bench_gui.state.contents import unfinished_runs
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
 from bench_gui.work.desk import Desk

@@ -8,7 +8,6 @@ from PySide6.QtWidgets import QApplication
 from bench_gui.app import make_window
 from bench_gui.compare.view import CompareView
 from bench_gui.connect.servo.card import ServoCard
-from bench_gui.connect.servo.link import ServoLink, ServoView
 from bench_gui.connect.view import BenchView
 from bench_gui.controller import Controller
 from bench_gui.export.view import ExportView
@@ -34,12 +33,13 @@ from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.view import LIVE, PLAN, RecordView
 from bench_gui.session.dialogs.questions import Questions
-from bench_gui.session.library import Library
 from bench_gui.session.panel import SessionPanel
 from bench_gui.session.runs.table import NOTE
 from bench_gui.shell.docks import WorkArea
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import TASKS
+from bench_gui.state.library import Library
+from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.studies.arm.tab import ArmTab
 from bench_gui.studies.compliant.form import ComplianceForm
 from bench_gui.studies.compliant.tab import ComplianceTab

@@ -10,8 +10,8 @@ from bench_gui.controller import Controller
 from bench_gui.studies.stiction.compute import HOLD, INTEGRAL, PULL, experiment
 from bench_gui.studies.stiction.tab import StictionTab
 from bench_gui.theme import load_theme
-from core.studies.stiction.bristle import transformed
-from core.studies.stiction.laws import Stribeck
+from core.contact.bristle import transformed
+from core.contact.laws import Stribeck
 from core.units import DEGREES
 
 LONG = 240_000

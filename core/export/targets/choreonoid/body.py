@@ -21,6 +21,8 @@ import yaml
 from numpy.typing import NDArray
 
 from core.bench import Bench
+from core.contact.bristle import Bristle
+from core.contact.laws import Stribeck
 from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
@@ -39,8 +41,6 @@ from core.export.targets.choreonoid.friction import (
 from core.export.targets.mujoco.xml import pendulum_inertial
 from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
-from core.studies.stiction.bristle import Bristle
-from core.studies.stiction.laws import Stribeck
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)

@@ -6,7 +6,7 @@ Z·Tv they are sound only if
 
     u = Z·(Ts − Tc)/(w·D) ≤ 1,
 
-see `core.studies.stiction.bristle`: `ChoreonoidFriction` refuses anything else.
+see `core.contact.bristle`: `ChoreonoidFriction` refuses anything else.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from core.contact.bristle import Bristle, examine
+from core.contact.implicit import elastoplastic_step
+from core.contact.laws import Stribeck
 from core.errors import ExportError
-from core.studies.stiction.bristle import Bristle, examine
-from core.studies.stiction.implicit import elastoplastic_step
-from core.studies.stiction.laws import Stribeck
 
 Array = NDArray[np.float64]
 

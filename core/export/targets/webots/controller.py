@@ -31,9 +31,9 @@ from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_inertial
+from core.export.targets.webots.vrml import Node, Schema, read_vrml, vrml_text
 from core.model import ServoModel
 from core.recording import ServoSettings
-from core.studies.webots.vrml import Node, Schema, read_vrml, vrml_text
 
 HEADER = "#VRML_SIM R2023b utf8"
 PROGRAM, LIBRARY = "servobench_webots.py", "servobench_servo.py"

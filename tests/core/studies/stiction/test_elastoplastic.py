@@ -9,13 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
+from core.contact.bristle import Bristle, transformed
+from core.contact.implicit import friction_function, implicit_friction
+from core.contact.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
 from core.errors import ModelError
 from core.friction import FRICTION_MODELS, FRICTION_TERMS, friction_budget
-from core.studies.stiction.bristle import Bristle, transformed
 from core.studies.stiction.budget import law_of_budget
 from core.studies.stiction.friction import ElastoplasticFriction
-from core.studies.stiction.implicit import friction_function, implicit_friction
-from core.studies.stiction.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
 from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
 
 PUBLISHED = Stribeck(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)

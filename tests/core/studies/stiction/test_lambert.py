@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import lambertw
 
-from core.studies.stiction.lambert import lambert_w0
+from core.contact.lambert import lambert_w0
 
 BRANCH = -math.exp(-1.0)
 

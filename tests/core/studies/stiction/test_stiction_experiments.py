@@ -6,8 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from core.contact.bristle import Bristle
+from core.contact.laws import CoulombViscous, Rational
 from core.errors import ModelError
-from core.studies.stiction.bristle import Bristle
 from core.studies.stiction.experiments import (
     HOUR,
     INTEGRAL,
@@ -29,7 +30,6 @@ from core.studies.stiction.experiments import (
 )
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.joint import Drive, NaiveSign, simulate_joint
-from core.studies.stiction.laws import CoulombViscous, Rational
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, SEED_RESTS, SEED_STOP, STEP, STIFFNESS
 
 STICTION = ("stribeck", "rational")

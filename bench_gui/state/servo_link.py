@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 
-from bench_gui.connect.servo.heartbeat import Heartbeat
+from bench_gui.state.heartbeat import Heartbeat
 from core.errors import ServoBenchError
 from core.recording import RunHeader, ServoSettings, SinkDescription
 from core.trajectories import Trajectory

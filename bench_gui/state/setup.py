@@ -21,6 +21,7 @@ from drivers.simulated.servo import starting_bench
 
 RATE = 200.0
 """[Hz]"""
+LARGEST_GAIN = 10_000.0
 
 
 @dataclass(frozen=True)

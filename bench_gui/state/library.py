@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Signal
 
+from bench_gui.headless.dropped import Dropped, classify
 from bench_gui.headless.places import new_session_folder, results_home
-from bench_gui.session.contents import Contents, read_contents, recovery_of
-from bench_gui.session.dropped import Dropped, classify
+from bench_gui.state.contents import Contents, read_contents, recovery_of
 from bench_gui.work.background import Background
 from core.errors import InputError
 from core.words import counted

@@ -12,8 +12,8 @@ import math
 
 from numba import njit
 
-from core.studies.stiction.lambert import lambert_w0
-from core.studies.stiction.laws import HYPERBOLIC
+from core.contact.lambert import lambert_w0
+from core.contact.laws import HYPERBOLIC
 
 MOST_STEPS = 80
 """Of the guarded Newton iteration; halving alone would end sooner."""
@@ -34,7 +34,7 @@ def friction_function(law, velocity):
 def implicit_friction(law, z, wished):
     """Φ_Z [N·m] at the hypothetical velocity v* [rad/s], eqs (16), (20), (30); law: a `Row`, z: Z [rad/s per N·m].
 
-    The law and Z have to be sound (`core.studies.stiction.bristle.require_sound`), which is not asked again here.
+    The law and Z have to be sound (`core.contact.bristle.require_sound`), which is not asked again here.
     """
     shape, static, coulomb, speed, viscous, exponent = law
     x = abs(wished)
@@ -66,7 +66,7 @@ def elastoplastic_step(law, bristle, deflection, velocity):
 
 @njit(error_model="numpy")
 def _stiction(shape, ratio, exponent):
-    """s(v/v_S), see `core.studies.stiction.laws`."""
+    """s(v/v_S), see `core.contact.laws`."""
     if shape == HYPERBOLIC:
         return 1.0 / (1.0 + ratio)
     return math.exp(-ratio) if exponent == 1.0 else math.exp(-(ratio**exponent))

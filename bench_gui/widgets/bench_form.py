@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QRadioButton, QWidget
 
-from bench_gui.connect.bench.setup import BenchSetup
-from bench_gui.connect.servo.draft import LARGEST_GAIN
 from bench_gui.headless.run_header import DIRECTIONS
+from bench_gui.state.setup import LARGEST_GAIN, BenchSetup
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number
 from core.errors import ServoBenchError
 from core.units import AngleUnit

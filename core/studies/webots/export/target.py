@@ -1,6 +1,6 @@
 """Export to the `Servo` node of Webots before version 7: the node's text, with the numbers that fit a model best.
 
-What the node does: `core.studies.webots`; how it is fitted: `core.export.targets.webots.node`.
+What the node does: `core.studies.webots`; how it is fitted: `core.studies.webots.export.fitted_node`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from core.export.files import printable, readme_section, slug, write_files
 from core.export.notes import settings_note
 from core.export.protocol import conditions
 from core.export.references import default_bench
-from core.export.targets.webots.node import fit_servo_node, node_errors
+from core.export.targets.webots.vrml import Node, Schema, vrml_text
 from core.friction import CONTACTS
 from core.model import ServoModel
+from core.studies.webots.export.fitted_node import fit_servo_node, node_errors
 from core.studies.webots.fields import ServoFields, seed_name
 from core.studies.webots.nodes import read_servo_node
-from core.studies.webots.vrml import Node, Schema, vrml_text
 
 HEADER = "#VRML_SIM V6.0 utf8"
 SCHEMA: Schema = {

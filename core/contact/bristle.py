@@ -28,8 +28,8 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
+from core.contact.laws import Array, CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
-from core.studies.stiction.laws import Array, CoulombViscous, FrictionLaw, Rational, Stribeck
 
 ROUNDING = 1e-9
 """By which −Φ' may exceed 1/Z, relatively: numbers on the very bound are sound."""

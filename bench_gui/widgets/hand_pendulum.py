@@ -11,8 +11,8 @@ import math
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QHideEvent, QKeyEvent, QMouseEvent, QPainter, QPen
 
-from bench_gui.connect.bench.pendulum import PendulumView, at
 from bench_gui.theme import Theme
+from bench_gui.widgets.pendulum import PendulumView, at
 from core.bench import Bench
 from core.units import AngleUnit, fixed
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QUndoStack
 
 from bench_gui import undo
-from bench_gui.session.library import Library
+from bench_gui.state.library import Library
 from core.errors import InputError
 from core.words import counted
 
