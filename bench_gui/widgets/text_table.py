@@ -9,23 +9,31 @@ from typing import Any
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor, QFont
 
+from bench_gui.icons import swatch
 from bench_gui.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
 _ROOT = QModelIndex()
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+VALUE_ROLE = Qt.ItemDataRole.UserRole + 1
+"""What a delegate draws, see `Cell.value`."""
 FONT_SIZE = 12
 """[px]"""
 
 
 @dataclass(frozen=True)
 class Column:
-    """Title, what it means, and whether its cells are numbers."""
+    """Title, what it means, and whether its cells are numbers, or else in the middle."""
 
     title: str
     tip: str = ""
     number: bool = False
+    centred: bool = False
+
+    @property
+    def alignment(self) -> int:
+        """As Qt takes it."""
+        side = Qt.AlignmentFlag.AlignRight if self.number else Qt.AlignmentFlag.AlignLeft
+        return int((Qt.AlignmentFlag.AlignHCenter if self.centred else side) | Qt.AlignmentFlag.AlignVCenter)
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,10 @@ class Cell:
     tone: str = ""
     """Colour by its name in the theme, e.g. "fault"; empty for the usual one."""
     bold: bool = False
+    friction: str = ""
+    """Friction model whose colour stands before the text."""
+    value: Any = None
+    """What a delegate draws, under VALUE_ROLE."""
 
 
 class TextTable(QAbstractTableModel):
@@ -47,19 +59,35 @@ class TextTable(QAbstractTableModel):
         super().__init__()
         self.columns = tuple(columns)
         self.rows: tuple[tuple[Cell, ...], ...] = ()
+        self._keys: Sequence[Any] | None = None
         self._theme: Theme | None = None
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
-        if self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1))
+        self._redraw()
 
-    def show(self, rows: Sequence[Sequence[Cell | str]], columns: Sequence[Column] | None = None) -> None:
-        """Show these rows; columns: None for those there are."""
+    def show(
+        self,
+        rows: Sequence[Sequence[Cell | str]],
+        columns: Sequence[Column] | None = None,
+        keys: Sequence[Any] | None = None,
+    ) -> None:
+        """Show these rows; columns: None for those there are; keys: what rows are of, one each.
+
+        Rows of the same keys as before are only changed, so that what is selected stays so.
+        """
+        columns = self.columns if columns is None else tuple(columns)
+        cells = tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+        if keys is not None and keys == self._keys and len(columns) == len(self.columns):
+            if (columns, cells) == (self.columns, self.rows):
+                return
+            self.columns, self.rows = columns, cells
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(columns) - 1)
+            self._redraw()
+            return
         self.beginResetModel()
-        self.columns = self.columns if columns is None else tuple(columns)
-        self.rows = tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows)
+        self.columns, self.rows, self._keys = columns, cells, keys
         self.endResetModel()
 
     def rowCount(self, parent: Index = _ROOT) -> int:
@@ -79,7 +107,7 @@ class TextTable(QAbstractTableModel):
             if role == Qt.ItemDataRole.ToolTipRole:
                 return column.tip
             if role == Qt.ItemDataRole.TextAlignmentRole:
-                return int(_RIGHT if column.number else _LEFT)
+                return column.alignment
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -90,7 +118,11 @@ class TextTable(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return cell.tip or cell.text
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(_RIGHT if self.columns[index.column()].number else _LEFT)
+            return self.columns[index.column()].alignment
+        if role == VALUE_ROLE:
+            return cell.value
+        if role == Qt.ItemDataRole.DecorationRole and cell.friction and self._theme is not None:
+            return swatch(self._theme.model(cell.friction))
         if role == Qt.ItemDataRole.ForegroundRole and cell.tone and self._theme is not None:
             return QColor(getattr(self._theme, cell.tone))
         if role == Qt.ItemDataRole.FontRole and cell.bold:
@@ -99,3 +131,7 @@ class TextTable(QAbstractTableModel):
             font.setBold(True)
             return font
         return None
+
+    def _redraw(self) -> None:
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1))

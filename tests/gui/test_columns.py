@@ -14,9 +14,10 @@ from bench_gui.identify.certainty import panel as certainty_panel
 from bench_gui.identify.coverage import panel as coverage_panel
 from bench_gui.identify.crossvalidation import tables as crossvalidation_tables
 from bench_gui.identify.fit.messages import FittedModel
-from bench_gui.identify.tables import SHARE_ROLE, CostHistory, ParameterTable, ResultTable
+from bench_gui.identify.tables import CostHistory, ParameterTable, ResultTable
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.session.runs.table import USED_ROLE, RunTable
+from bench_gui.widgets.text_table import VALUE_ROLE
 from core.identification.choice.model_choice import CrossValidation, Estimate, FoldFit, Variant
 from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import Term, TermCost, TermCosts
@@ -94,7 +95,7 @@ def test_a_parameter_s_numbers_stand_below_their_headings(qapp):
         **{"Symbol": base.symbol, "Value": "2.000", "± 95 %": "0.050", "Began at": "1.250"},
         **{"Unit": base.unit, "Between its bounds": "", "To know": evidence.about(base.name)},
     }
-    assert table.index(0, 5).data(SHARE_ROLE) == (0.25, False)
+    assert table.index(0, 5).data(VALUE_ROLE) == (0.25, False)
     open_ = replace(evidence, parameters=(known(parameter, standard_error=math.inf),))
     frozen = replace(evidence, parameters=(known(parameter, frozen=True, standard_error=math.nan),))
     table.set_parameters([parameter], open_)
