@@ -17,7 +17,7 @@ from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from core.friction import FRICTION_MODELS
+from core.terms import FRICTION_MODELS
 
 THEMES = ("light", "dark")
 _APPLIED = "servobenchTheme"

@@ -21,6 +21,7 @@ from core.finite import is_finite
 from core.kernel.layout import Law, Setup, Slot
 from core.parameters import Parameter
 from core.recording import ServoSettings
+from core.terms import COAST_TERMS, COMMAND_PATH, COMMAND_PATH_TERMS, MOTOR_TERMS, MOUNTING_TERMS
 
 LAWS = ("voltage", "current")
 BRIDGES = ("brake", "coast")
@@ -106,101 +107,13 @@ def setup_row(law: ControlLaw, bench: Bench, settings: ServoSettings, step: floa
     return setup
 
 
-@dataclass(frozen=True)
-class _Term:
-    symbol: str
-    unit: str
-    start: float
-    lower: float
-    upper: float
-    slot: Slot
-    description: str
-
-
-_COMMAND_PATH: dict[str, _Term] = {
-    "command_delay": _Term("t_d", "s", 0.01, 0.0, 0.06, Slot.DELAY, "time from command to its effect"),
-    "release_delay": _Term(
-        "t_r", "s", 0.005, 0.0, 0.06, Slot.RELEASE_DELAY, "time from switching the torque to its effect"
-    ),
-    "error_gain_ratio": _Term("ρ", "1", 1.0, 0.6, 1.6, Slot.KP, "real over nominal gain of the position error"),
-    "goal_slew": _Term("ω_max", "rad/s", 1.0, 0.1, 2.0, Slot.GOAL_SLEW, "velocity limit of the goal"),
-    "dead_band": _Term("ε", "rad", 0.002, 0.0, 0.03, Slot.DEAD_BAND, "half width of the error that is ignored"),
-    "pwm_lag": _Term("τ_p", "s", 0.002, 0.0, 0.05, Slot.PWM_LAG, "first-order lag of duty cycle or current"),
-    "supply_sag": _Term("R_s", "Ω", 0.05, 0.0, 6.0, Slot.SUPPLY_SAG, "resistance of supply and cable"),
-    "release_braking": _Term(
-        "β", "1", 0.2, 0.0, 1.0, Slot.RELEASE_BRAKING, "torque off: 0 open circuit, 1 shorted motor"
-    ),
-}
-
-_IN_SPEEDS = "goal_slew"
-"""Start and bounds of this one are in units of the no-load speed: a goal twice as fast is as good as unlimited."""
-
-COMMAND_PATH_TERMS = tuple(_COMMAND_PATH)
-"""Terms between a command and the motor, each off unless asked for."""
-
-_MOTOR = {
-    "kt": ("k_t", "N·m/A", Slot.TORQUE_CONSTANT, "torque constant, motor and reducer"),
-    "R": ("R", "Ω", Slot.RESISTANCE, "motor resistance"),
-    "armature": ("J_m", "kg·m²", Slot.ARMATURE, "apparent inertia of the rotor"),
-}
-
-_OTHER_SLOTS = {
-    "q_offset": Slot.ANGLE_OFFSET,
-    "inductance": Slot.INDUCTANCE,
-    "pwm_period": Slot.PWM_PERIOD,
-}
-
-
 def motor_parameters(bounds: Mapping[str, tuple[float, float, float]], bridge: str) -> list[Parameter]:
     """Motor parameters and the bench's angle offset; bounds by name as (start, lower, upper)."""
-    parameters = [
-        Parameter(
-            name=name,
-            symbol=symbol,
-            unit=unit,
-            value=bounds[name][0],
-            lower=bounds[name][1],
-            upper=bounds[name][2],
-            description=description,
-        )
-        for name, (symbol, unit, _, description) in _MOTOR.items()
+    others = (*(COAST_TERMS if bridge == "coast" else ()), *MOUNTING_TERMS)
+    return [
+        *(Parameter.of_term(name, bounds=bounds[name]) for name in MOTOR_TERMS),
+        *(Parameter.of_term(name) for name in others),
     ]
-    if bridge == "coast":
-        parameters.append(
-            Parameter(
-                name="inductance",
-                symbol="L",
-                unit="H",
-                value=1e-3,
-                lower=1e-5,
-                upper=0.1,
-                description="motor inductance",
-            )
-        )
-        parameters.append(
-            Parameter(
-                name="pwm_period",
-                symbol="T",
-                unit="s",
-                value=1e-4,
-                lower=1e-6,
-                upper=1e-2,
-                frozen=True,
-                description="period of the pulse width modulation",
-            )
-        )
-    parameters.append(
-        Parameter(
-            name="q_offset",
-            symbol="θ₀",
-            unit="rad",
-            value=0.0,
-            lower=-0.2,
-            upper=0.2,
-            description="mounting error of the angle",
-        )
-    )
-    return parameters
 
 
 def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[Parameter]:
@@ -208,30 +121,7 @@ def command_path_parameters(terms: tuple[str, ...], speed_scale: float) -> list[
 
     Raises ModelError for an unknown term.
     """
-    parameters = []
     for name in terms:
-        if name not in _COMMAND_PATH:
+        if name not in COMMAND_PATH:
             raise ModelError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")
-        term = _COMMAND_PATH[name]
-        scale = speed_scale if name == _IN_SPEEDS else 1.0
-        parameters.append(
-            Parameter(
-                name=name,
-                symbol=term.symbol,
-                unit=term.unit,
-                value=term.start * scale,
-                lower=term.lower * scale,
-                upper=term.upper * scale,
-                description=term.description,
-            )
-        )
-    return parameters
-
-
-def actuator_slot(name: str) -> Slot | None:
-    """Slot of the kernel's row that a motor or command path parameter fills; None for others."""
-    if name in _MOTOR:
-        return _MOTOR[name][2]
-    if name in _COMMAND_PATH:
-        return _COMMAND_PATH[name].slot
-    return _OTHER_SLOTS.get(name)
+    return [Parameter.of_term(name, speed_scale=speed_scale) for name in terms]

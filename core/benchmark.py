@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from core.bench import Bench
-from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.search.objective import Batch, available_threads
 from core.kernel.population import LANES
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 SERVO = "mx106"
@@ -85,7 +85,7 @@ def run_benchmark() -> list[Figure]:
     """Measure; takes some seconds."""
     figures = [Figure("first simulation", time_compilation(), "s")]
     recordings = sample_recordings(16)
-    for label, terms in (("M6", ()), ("M6 with command path", DEFAULT_COMMAND_PATH)):
+    for label, terms in (("M6", ()), ("M6 with command path", COMMAND_PATH_TERMS)):
         model = build_model(SERVO, "m6", command_path=terms)
         candidates = random_candidates(model, 2 * LANES)
         per_thread = {}

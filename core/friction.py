@@ -11,149 +11,18 @@ special points (M3 and M4 have K_m = K_e = K_l). Tests hold the two against each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
-from core.kernel.layout import Contact, Slot
 from core.parameters import Parameter
-
-FRICTION_MODELS = ("m1", "m2", "m3", "m4", "m5", "m6")
-
-FRICTION_TITLES = {
-    "m1": "Coulomb–viscous",
-    "m2": "Stribeck",
-    "m3": "Load-dependent",
-    "m4": "Stribeck load-dependent",
-    "m5": "Directional",
-    "m6": "Quadratic",
-}
-
-CONTACTS = {
-    "rigid": Contact.RIGID,
-    "elastoplastic": Contact.STRIBECK,
-    "elastoplastic_rational": Contact.RATIONAL,
-}
-CONTACT_TITLES = {
-    "rigid": "Rigid",
-    "elastoplastic": "Elastoplastic",
-    "elastoplastic_rational": "Elastoplastic, rational",
-}
+from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, SPLIT
 
 QUADRATIC_GATES = ("larger_torque", "opposing")
 """Readings of M6's quadratic term. "larger_torque": seed 004 as written, K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where
 |τ_m| < |τ_e|. "opposing": the same, but only where the two torques oppose, as the published parameters were fitted."""
-
-_BASE = ("friction_base", "friction_viscous")
-_STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
-_DIRECTIONAL = ("load_friction_motor", "load_friction_external")
-_DIRECTIONAL_STRIBECK = ("load_friction_motor_stribeck", "load_friction_external_stribeck")
-_QUADRATIC = ("load_friction_motor_quad", "load_friction_external_quad")
-
-BRISTLE = ("bristle_stiffness", "bristle_damping")
-"""Parameters of an elastoplastic contact."""
-
-FRICTION_TERMS: dict[str, tuple[str, ...]] = {
-    "m1": _BASE,
-    "m2": (*_BASE, *_STRIBECK),
-    "m3": (*_BASE, "load_friction_base"),
-    "m4": (*_BASE, *_STRIBECK, "load_friction_base", "load_friction_stribeck"),
-    "m5": (*_BASE, *_STRIBECK, *_DIRECTIONAL, *_DIRECTIONAL_STRIBECK),
-    "m6": (*_BASE, *_STRIBECK, *_DIRECTIONAL, *_DIRECTIONAL_STRIBECK, *_QUADRATIC),
-}
-"""Parameters of each model, in order; names are those of published parameter files."""
-
-
-@dataclass(frozen=True)
-class _Term:
-    symbol: str
-    unit: str
-    start: float
-    upper: float
-    """start and upper are in units of the servo's torque scale T and speed scale ω, see `friction_parameters`."""
-    torque_power: int
-    speed_power: int
-    description: str
-    slots: tuple[Slot, ...]
-    lower: float = 0.0
-
-
-_TERMS: dict[str, _Term] = {
-    "friction_base": _Term("K_c", "N·m", 0.02, 0.3, 1, 0, "Coulomb friction", (Slot.FRICTION_BASE,)),
-    "friction_viscous": _Term("K_v", "N·m·s/rad", 0.02, 1.0, 1, -1, "viscous friction", (Slot.FRICTION_VISCOUS,)),
-    "friction_stribeck": _Term(
-        "K_c^s", "N·m", 0.01, 0.3, 1, 0, "extra Coulomb friction at rest", (Slot.FRICTION_STRIBECK,)
-    ),
-    "dtheta_stribeck": _Term(
-        "v_s", "rad/s", 0.25, 1.0, 0, 1, "Stribeck velocity", (Slot.STRIBECK_VELOCITY,), lower=0.001
-    ),
-    "alpha": _Term("α", "1", 1.2, 10.0, 0, 0, "Stribeck exponent", (Slot.STRIBECK_EXPONENT,), lower=0.2),
-    "load_friction_base": _Term(
-        "K_l", "1", 0.05, 1.0, 0, 0, "load-dependent friction", (Slot.LOAD_MOTOR, Slot.LOAD_EXTERNAL)
-    ),
-    "load_friction_stribeck": _Term(
-        "K_l^s",
-        "1",
-        0.05,
-        1.0,
-        0,
-        0,
-        "extra load-dependent friction at rest",
-        (Slot.LOAD_MOTOR_STRIBECK, Slot.LOAD_EXTERNAL_STRIBECK),
-    ),
-    "load_friction_motor": _Term("K_m", "1", 0.05, 1.0, 0, 0, "friction by motor torque", (Slot.LOAD_MOTOR,)),
-    "load_friction_external": _Term("K_e", "1", 0.05, 1.0, 0, 0, "friction by external torque", (Slot.LOAD_EXTERNAL,)),
-    "load_friction_motor_stribeck": _Term(
-        "K_m^s", "1", 0.05, 1.0, 0, 0, "extra friction by motor torque at rest", (Slot.LOAD_MOTOR_STRIBECK,)
-    ),
-    "load_friction_external_stribeck": _Term(
-        "K_e^s",
-        "1",
-        0.05,
-        1.2,
-        0,
-        0,
-        "extra friction by external torque at rest",
-        (Slot.LOAD_EXTERNAL_STRIBECK,),
-    ),
-    "load_friction_motor_quad": _Term(
-        "K_m^q", "1/(N·m)", 0.01, 0.3, -1, 0, "quadratic friction by motor torque", (Slot.LOAD_MOTOR_QUAD,)
-    ),
-    "load_friction_external_quad": _Term(
-        "K_e^q",
-        "1/(N·m)",
-        0.01,
-        0.3,
-        -1,
-        0,
-        "quadratic friction by external torque",
-        (Slot.LOAD_EXTERNAL_QUAD,),
-    ),
-    "bristle_stiffness": _Term(
-        "K",
-        "N·m/rad",
-        20.0,
-        1000.0,
-        1,
-        0,
-        "stiffness of the contact before it slips",
-        (Slot.BRISTLE_STIFFNESS,),
-        lower=1.0,
-    ),
-    "bristle_damping": _Term(
-        "B",
-        "N·m·s/rad",
-        0.5,
-        20.0,
-        1,
-        0,
-        "damping of the contact before it slips",
-        (Slot.BRISTLE_DAMPING,),
-        lower=0.01,
-    ),
-}
 
 
 def require_friction_model(model: str) -> str:
@@ -174,7 +43,7 @@ def require_contact(contact: str) -> str:
 
 def contact_terms(contact: str) -> tuple[str, ...]:
     """Parameters that a contact has beside its budget's."""
-    return () if require_contact(contact) == "rigid" else BRISTLE
+    return () if require_contact(contact) == "rigid" else tuple(BRISTLE)
 
 
 def friction_parameters(model: str, torque_scale: float, speed_scale: float, contact: str = "rigid") -> list[Parameter]:
@@ -183,32 +52,12 @@ def friction_parameters(model: str, torque_scale: float, speed_scale: float, con
     torque_scale: stall torque [N·m]; speed_scale: no-load speed [rad/s]. An elastoplastic contact needs a Stribeck
     exponent of at least 1 (eq. 14 of seed 001), and its rational function has none: there it is held at 1.
     """
-    parameters = []
-    for name in (*FRICTION_TERMS[require_friction_model(model)], *contact_terms(contact)):
-        term = _TERMS[name]
-        if name == "alpha" and contact != "rigid":
-            term = replace(term, lower=1.0)
-        scale = torque_scale**term.torque_power * speed_scale**term.speed_power
-        parameters.append(
-            Parameter(
-                name=name,
-                symbol=term.symbol,
-                unit=term.unit,
-                value=term.start * scale,
-                lower=term.lower * scale,
-                upper=term.upper * scale,
-                description=term.description,
-            )
-        )
-    if contact == "elastoplastic_rational":
-        parameters = [replace(p, value=1.0, frozen=True) if p.name == "alpha" else p for p in parameters]
-    return parameters
-
-
-def friction_slots(name: str) -> tuple[Slot, ...]:
-    """Slots of the kernel's row that a friction parameter fills; empty for any other parameter."""
-    term = _TERMS.get(name)
-    return term.slots if term else ()
+    names = (*FRICTION_TERMS[require_friction_model(model)], *contact_terms(contact))
+    parameters = {name: Parameter.of_term(name, torque_scale, speed_scale) for name in names}
+    if "alpha" in parameters and contact != "rigid":
+        held = {"value": 1.0, "frozen": True} if contact == "elastoplastic_rational" else {}
+        parameters["alpha"] = replace(parameters["alpha"], lower=1.0, **held)
+    return list(parameters.values())
 
 
 def steepest_fall(alpha: ArrayLike) -> NDArray[np.float64]:
@@ -246,20 +95,16 @@ def lift_friction(values: Mapping[str, float], source: str, target: str) -> dict
     none, as nothing depends on them. Raises ModelError when the target cannot express the source.
     """
     lifted = {name: values[name] for name in FRICTION_TERMS[source] if name in FRICTION_TERMS[target]}
-    for shared, split in (
-        ("load_friction_base", _DIRECTIONAL),
-        ("load_friction_stribeck", _DIRECTIONAL_STRIBECK),
-    ):
+    for shared, split in SPLIT.items():
         if shared in FRICTION_TERMS[source] and shared not in FRICTION_TERMS[target]:
             if split[0] not in FRICTION_TERMS[target]:
                 raise ModelError(f"{target} has no load-dependent friction and cannot express {source}")
             lifted |= dict.fromkeys(split, values[shared])
     for name in FRICTION_TERMS[source]:
-        known = name in lifted or name in ("load_friction_base", "load_friction_stribeck")
-        if not known:
+        if name not in lifted and name not in SPLIT:
             raise ModelError(f"{target} has no {name} and cannot express {source}")
     for name in FRICTION_TERMS[target]:
-        if name not in lifted and name not in ("dtheta_stribeck", "alpha"):
+        if name not in lifted and name in NEUTRAL:
             lifted[name] = 0.0
     return lifted
 

@@ -16,28 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from core.actuator import COMMAND_PATH_TERMS, ControlLaw, actuator_slot, setup_row
+from core.actuator import ControlLaw, setup_row
 from core.bench import Bench
 from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError, newer
 from core.finite import finite_float, is_finite
-from core.friction import (
-    BRISTLE,
-    CONTACT_TITLES,
-    CONTACTS,
-    FRICTION_TERMS,
-    QUADRATIC_GATES,
-    contact_terms,
-    friction_slots,
-    needed_damping,
-    require_contact,
-    require_friction_model,
-)
+from core.friction import QUADRATIC_GATES, contact_terms, needed_damping, require_contact, require_friction_model
 from core.kernel.layout import Contact, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.sealed import is_edited, sealed_text
 from core.servo_spec import ServoSpec, parse_servo
+from core.terms import BRISTLE, COMMAND_PATH_TERMS, CONTACT_TITLES, CONTACTS, FRICTION_TERMS, MOTOR_TERMS, TERMS
 
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
@@ -112,16 +102,16 @@ class ServoModel:
             raise ModelError(f"a step of {self.dt} s in {self.substeps} parts is not possible")
         if not (math.isfinite(self.supply_voltage) and self.supply_voltage > 0):
             raise ModelError(f"a supply of {self.supply_voltage} V is not possible")
-        needed = ("kt", "R", "armature", *FRICTION_TERMS[self.friction], *contact_terms(self.contact))
+        needed = (*MOTOR_TERMS, *FRICTION_TERMS[self.friction], *contact_terms(self.contact))
         missing = [name for name in needed if name not in self.parameters]
         if missing:
             raise ModelError(f"{self.title}: parameters missing: {', '.join(missing)}")
         for name, parameter in self.parameters.items():
-            if actuator_slot(name) is None and not friction_slots(name):
+            if name not in TERMS:
                 raise ModelError(f"{self.title}: no such parameter: {name}")
             if name != "q_offset" and parameter.value < 0:
                 raise ModelError(f"{self.title}: {name} = {parameter.value} is negative")
-        for name in ("kt", "R", "armature", *contact_terms(self.contact)):
+        for name in (*MOTOR_TERMS, *contact_terms(self.contact)):
             if not self.parameters[name].value > 0:
                 raise ModelError(f"{self.title}: {name} must be positive")
         self._require_continuous_contact()
@@ -252,12 +242,9 @@ class ServoModel:
             needed = needed_damping(values, self.contact, self.spec.stall_torque)
             values["bristle_damping"] = np.maximum(values["bristle_damping"], needed)
         for name, value in values.items():
-            if name == "error_gain_ratio":
-                rows[:, [Slot.KP, Slot.KI, Slot.KD]] *= np.reshape(value, (-1, 1))
-                continue
-            slot = actuator_slot(name)
-            for target in friction_slots(name) if slot is None else (slot,):
-                rows[:, target] = value
+            term = TERMS[name]
+            for slot in term.slots:
+                rows[:, slot] = rows[:, slot] * value if term.scales else value
         if "release_delay" not in self.parameters:
             rows[:, Slot.RELEASE_DELAY] = rows[:, Slot.DELAY]
         return rows

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
+from core.terms import TERMS
 
 AT_BOUND_FRACTION = 1e-3
 """A value closer to a bound than this fraction of the interval counts as lying at the bound."""
@@ -43,6 +44,32 @@ class Parameter:
         """Whether a free value lies at one of its bounds, a sign that the data did not determine it."""
         margin = AT_BOUND_FRACTION * (self.upper - self.lower)
         return not self.frozen and not (self.lower + margin < self.value < self.upper - margin)
+
+    @classmethod
+    def of_term(
+        cls,
+        name: str,
+        torque_scale: float = 1.0,
+        speed_scale: float = 1.0,
+        bounds: tuple[float, float, float] | None = None,
+    ) -> Parameter:
+        """A term of `core.terms` at its start value for a servo's stall torque [N·m] and no-load speed [rad/s].
+
+        bounds: start value, lower and upper bound, SI units, instead of the term's own.
+        """
+        term = TERMS[name]
+        scale = torque_scale**term.torque_power * speed_scale**term.speed_power
+        start, lower, upper = bounds or (scale * term.start, scale * term.lower, scale * term.upper)
+        return cls(
+            name=name,
+            symbol=term.symbol,
+            unit=term.unit,
+            value=start,
+            lower=lower,
+            upper=upper,
+            frozen=term.frozen,
+            description=term.description,
+        )
 
     def with_value(self, value: float) -> Parameter:
         """Return the same parameter at another value."""

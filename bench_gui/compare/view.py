@@ -34,7 +34,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, button, describe, label, tool, whole
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
-from core.friction import FRICTION_TITLES
+from core.terms import FRICTION_TITLES
 from core.words import counted
 
 if TYPE_CHECKING:

@@ -31,9 +31,9 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
 from core.catalogue import load_servo, servos
-from core.friction import FRICTION_MODELS, FRICTION_TITLES
-from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.identification.request import IdentificationRequest
 from core.shipped import shipped_models
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, FRICTION_TITLES
 from core.words import capitalised, counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"
@@ -270,7 +270,7 @@ class FleetForm(QWidget):
         servo = str(self.servo.currentData())
         same = self._base is not None and self._base.servo == servo
         base = self._base if same and self._base is not None else IdentificationRequest(servo=servo)
-        path = base.command_path if same and base.command_path else DEFAULT_COMMAND_PATH
+        path = base.command_path if same and base.command_path else COMMAND_PATH_TERMS
         simulated = self.source.currentData() == SIMULATED
         return FleetJob(
             sessions=() if simulated else self.sessions.sessions,

@@ -61,10 +61,10 @@ def plan_to_offer(session: Session, servo: str) -> GridPlan:
 
 def catalogue_model(servo: str) -> ServoModel:
     """What judges where nothing was identified: M6 with the usual command path at the catalogue's start values."""
-    from core.identification.request import DEFAULT_COMMAND_PATH
     from core.model import build_model
+    from core.terms import COMMAND_PATH_TERMS
 
-    return build_model(servo, FRICTION, command_path=DEFAULT_COMMAND_PATH)
+    return build_model(servo, FRICTION, command_path=COMMAND_PATH_TERMS)
 
 
 def next_recordings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib.resources import files
 
-from core.friction import FRICTION_MODELS
+from core.terms import FRICTION_MODELS
 
 _CURVES = tomllib.loads((files("resources") / "palettes" / "light.toml").read_text("utf-8"))["curve"]
 

@@ -40,7 +40,7 @@ def with_symbols(text: str, symbols: Sequence[str] | None = None) -> str:
 def all_symbols() -> tuple[str, ...]:
     """Symbols with subscripts and superscripts of friction models M1 to M6 and of the motor."""
     from core.catalogue import servos
-    from core.friction import FRICTION_MODELS
+    from core.terms import FRICTION_MODELS
 
     spec = next(iter(servos().values()))
     found = [p.symbol for friction in FRICTION_MODELS for p in spec.parameters(friction).values()]

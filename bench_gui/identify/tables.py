@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
 from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
-from core.friction import FRICTION_TITLES
 from core.identification.evidence.model import Evidence
 from core.parameters import Parameter
+from core.terms import FRICTION_TITLES
 from core.units import FIGURE_DASH, duration, milliradians, significant
 from core.words import counted
 

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from core.actuator import setup_row
 from core.bench import Bench
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
-from core.friction import FRICTION_TERMS, friction_budget
+from core.friction import friction_budget
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
+from core.terms import FRICTION_TERMS
 from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]

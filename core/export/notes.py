@@ -14,9 +14,9 @@ import numpy as np
 from core.bench import Bench
 from core.export.approximation import Approximation, Form
 from core.export.references import SAMPLE, bench_grid, converged_positions, mean_errors, own_motion
-from core.friction import CONTACT_TITLES
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACT_TITLES
 
 WORTH_A_NOTE = 0.5
 """A difference between the identified step and a converged one above this is said [mrad]."""

@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import root_scalar
 from scipy.stats import chi2
 
-from core.identification.request import physical_limits
+from core.terms import physical_limits
 from core.words import counted
 
 Array = NDArray[np.float64]

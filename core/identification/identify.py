@@ -26,12 +26,7 @@ from core.identification.evaluate import Evaluation, discretisation_error, evalu
 from core.identification.evidence.extrapolation import REACH, disagreement, reach_of, saturated_share
 from core.identification.evidence.model import Evidence, RunOffset
 from core.identification.evidence.sensitivity import DIFFERENCE, judge
-from core.identification.request import (
-    DEFAULT_COMMAND_PATH,
-    TRIALS_PER_PARAMETER,
-    IdentificationRequest,
-    search_template,
-)
+from core.identification.request import TRIALS_PER_PARAMETER, IdentificationRequest, search_template
 from core.identification.result import Identification, ModelResult, Repeat
 from core.identification.runs.conditions import (
     DivergingError,
@@ -82,7 +77,7 @@ MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
 polished with all runs."""
 
 
-__all__ = ["DEFAULT_COMMAND_PATH", "IdentificationRequest", "Progress", "fit_repeat", "identify"]
+__all__ = ["IdentificationRequest", "Progress", "fit_repeat", "identify"]
 
 
 @dataclass(frozen=True)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import ServoSpec, load_servo
 from core.errors import IdentificationError, InputError, newer
 from core.finite import is_finite
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, require_contact, require_friction_model
+from core.friction import QUADRATIC_GATES, require_contact, require_friction_model
 from core.identification.runs.split import DEFAULT_RULE
 from core.identification.search.start import started
 from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
 from core.placement import PlacedPoint
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
 METRICS = ("mae", "rmse", "mae_velocity")
 """Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
@@ -33,18 +33,6 @@ confirmed more."""
 COARSEST_GRID = 0.05
 """A servo's motion is not resolved by longer steps [s]."""
 
-DEFAULT_COMMAND_PATH = (
-    "command_delay",
-    "release_delay",
-    "error_gain_ratio",
-    "goal_slew",
-    "dead_band",
-    "pwm_lag",
-    "supply_sag",
-    "release_braking",
-)
-"""The terms that "command path on" adds."""
-
 PAPER_PROTOCOL: Mapping[str, Any] = {
     "validation": "25%",
     "repeats": 3,
@@ -56,21 +44,6 @@ PAPER_PROTOCOL: Mapping[str, Any] = {
     "command_path_if_better": False,
 }
 """Fields of a request as in seed 004, section V-B: CMA-ES three times, about 4000 evaluations each, by Algorithm 1."""
-
-_POSITIVE = (
-    "kt",
-    "R",
-    "armature",
-    "inductance",
-    "pwm_period",
-    "dtheta_stribeck",
-    "alpha",
-    "bristle_stiffness",
-    "bristle_damping",
-    "error_gain_ratio",
-    "goal_slew",
-)
-_LIMITS = {"q_offset": (-math.pi, math.pi), "release_braking": (0.0, 1.0)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,12 +199,6 @@ _POSSIBLE: Mapping[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
 }
 """What a field of a request may be, by its type; fields of other types are put together one by one."""
-
-
-def physical_limits(name: str) -> tuple[float, float, bool]:
-    """Lowest and highest value of a parameter that means anything, and whether the lowest itself does."""
-    low, high = _LIMITS.get(name, (0.0, math.inf))
-    return low, high, name not in _POSITIVE
 
 
 def check_value(parameter: Parameter, value: float) -> None:

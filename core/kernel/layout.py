@@ -3,9 +3,13 @@
 Friction models M1–M5 are points in M6's space (seed 004, eqs 3, 6–10), so every candidate has the same length.
 """
 
-from enum import IntEnum
+from __future__ import annotations
 
-import numpy as np
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Slot(IntEnum):
@@ -100,6 +104,8 @@ class Contact(IntEnum):
 
 def empty_rows(count: int) -> np.ndarray:
     """Rows with every term off, shape (count, ROW): unit motor, no friction, no command path."""
+    import numpy as np
+
     rows = np.zeros((count, ROW))
     rows[:, Slot.TORQUE_CONSTANT] = 1.0
     rows[:, Slot.RESISTANCE] = 1.0

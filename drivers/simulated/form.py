@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.catalogue import ServoSpec, servos
-from core.friction import CONTACT_TITLES
 from core.shipped import nominal_model, shipped_models
+from core.terms import CONTACT_TITLES
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF

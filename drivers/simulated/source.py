@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from core.catalogue import load_servo
 from core.errors import ServoBenchError
-from core.friction import FRICTION_MODELS
 from core.shipped import load_model, nominal_model
+from core.terms import FRICTION_MODELS
 from drivers.clock import RealClock, VirtualClock
 from drivers.errors import AddressError
 from drivers.simulated.actuators import SERVO, PlantActuator, plant_actuator

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.atomic import write_atomically
 from core.errors import InputError, ServoBenchError
-from core.friction import FRICTION_MODELS
 from core.sealed import sealed_text, warn_once
+from core.terms import FRICTION_MODELS
 from sessions.results.folder import CROSSVALIDATION, FOLDER, RECORD, RESULT, read_file, result_folders
 
 if TYPE_CHECKING:

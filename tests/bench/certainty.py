@@ -20,9 +20,10 @@ from bench_gui.headless.examples import example_session
 from core.identification.evidence.bootstrap import bootstrap
 from core.identification.evidence.certainty import Certainty, ParameterCertainty, Profile, certainty
 from core.identification.evidence.profile import Optimum, profile
-from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
 from core.recording import Recording
+from core.terms import COMMAND_PATH_TERMS
 from sessions import Session
 from tests.bench.design import draw
 from tests.bench.intervals import cells_of, record
@@ -65,7 +66,7 @@ def example(friction: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         runs = list(Session.open(example_session(Path(folder))).load_all())
     request = IdentificationRequest(
-        servo="xl330", models=(friction,), command_path=DEFAULT_COMMAND_PATH, validation="none", threads=1
+        servo="xl330", models=(friction,), command_path=COMMAND_PATH_TERMS, validation="none", threads=1
     )
     made, profiling, drawing = assess(identify(request, runs).results[0], runs)
     count = len(made.parameters)

@@ -12,10 +12,9 @@ import time
 import numpy as np
 
 from core.benchmark import sample_recordings
-from core.friction import CONTACTS
-from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.search.objective import Batch
 from core.model import build_model
+from core.terms import COMMAND_PATH_TERMS, CONTACTS
 
 SERVO = "mx106"
 CANDIDATES = 64
@@ -27,7 +26,7 @@ def main() -> None:
     parser.add_argument("--turns", type=int, default=15)
     turns = parser.parse_args().turns
     recordings = sample_recordings(8, 1200)
-    for title, path in (("plain", ()), ("with the command path", DEFAULT_COMMAND_PATH)):
+    for title, path in (("plain", ()), ("with the command path", COMMAND_PATH_TERMS)):
         batches, populations = [], []
         for contact in CONTACTS:
             model = build_model(SERVO, "m6", command_path=path, contact=contact)

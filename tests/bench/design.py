@@ -25,17 +25,16 @@ import numpy as np
 
 from core.bench import Bench
 from core.catalogue import load_servo, servos
-from core.friction import FRICTION_MODELS
 from core.identification.evidence.model import NORMAL_95
 from core.identification.evidence.sensitivity import sensitivity
 from core.identification.next.design import PRIOR_INFORMATION, candidate_cells, commands, next_best
-from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.search.objective import Batch
 from core.identification.search.search import search
 from core.model import ServoModel, build_model
 from core.plan import Cell, GridPlan, dynamixel_plan, suggested_plan
 from core.recording import Recording
 from core.simulation import simulate_recording
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from tests.bench.printing import line
 
 TRIALS = 50
@@ -114,7 +113,7 @@ def draw(number: int, offered: Callable[[GridPlan], GridPlan] = ends_of) -> Tria
     names = list(servos())
     while True:
         name, friction = names[randomness.integers(len(names))], FRICTION_MODELS[number % len(FRICTION_MODELS)]
-        terms = DEFAULT_COMMAND_PATH if randomness.random() < 0.5 else ()
+        terms = COMMAND_PATH_TERMS if randomness.random() < 0.5 else ()
         template = build_model(name, friction, command_path=terms)
         vector = randomness.uniform(*template.parameters.bounds().T)
         truth = template.with_parameters(template.parameters.with_vector(vector))
@@ -186,7 +185,7 @@ CHOICES: dict[str, Choice] = {
 
 def speed() -> None:
     """One choice of six on 4 trajectories × 3 masses × 2 lengths × 4 gains, M6 with command path."""
-    model = build_model("mx106", "m6", command_path=DEFAULT_COMMAND_PATH)
+    model = build_model("mx106", "m6", command_path=COMMAND_PATH_TERMS)
     cells = candidate_cells(replace(dynamixel_plan(), lengths=(0.1, 0.2)))
     next_best(model, [], cells[:1], 1)
     began = time.perf_counter()

@@ -19,8 +19,8 @@ from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
-from core.friction import FRICTION_MODELS
 from core.shipped import load_model
+from core.terms import FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.bench.printing import line
 

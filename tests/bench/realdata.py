@@ -22,10 +22,11 @@ from core.identification.choice.repeatability import repeatability
 from core.identification.choice.terms import term_costs
 from core.identification.choice.transfer import transfer_table
 from core.identification.evaluate import evaluate
-from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording
+from core.terms import COMMAND_PATH_TERMS
 from sessions.importers.bam_json import read_bam
 from tests.bench.printing import line
 
@@ -85,7 +86,7 @@ def mrad(model: ServoModel, runs: Sequence[Recording], jobs: int | None, supply:
 def training(jobs: int | None) -> None:
     """Fits to the 80 runs of small.json."""
     small, every = sts3215()
-    m6, m1 = (Variant(friction=name, command_path=DEFAULT_COMMAND_PATH) for name in ("m6", "m1"))
+    m6, m1 = (Variant(friction=name, command_path=COMMAND_PATH_TERMS) for name in ("m6", "m1"))
     for variant, bar in ((m6, "≤ 11.5"), (m1, "≤ 17")):
         for seed in (0, 1) if variant != m1 else (0,):
             model = fit("sts3215", small, variant, jobs, seed)
@@ -114,7 +115,7 @@ def print_conditions(model: ServoModel, runs: Sequence[Recording], jobs: int | N
 def crossvalidation(jobs: int | None, models: Sequence[str]) -> None:
     """One mass or gain of the 296 held out, judged on every held-out run."""
     _, every = sts3215()
-    request = IdentificationRequest(servo="sts3215", command_path=DEFAULT_COMMAND_PATH, trials=CV_TRIALS, threads=jobs)
+    request = IdentificationRequest(servo="sts3215", command_path=COMMAND_PATH_TERMS, trials=CV_TRIALS, threads=jobs)
     variants = [v for v in all_variants(request, every, models) if v.command_path]
     started = time.perf_counter()
     found = cross_validate(
@@ -162,7 +163,7 @@ def print_crossvalidation(found: CrossValidation, bars: dict[str, str]) -> None:
 def transfer_and_terms(jobs: int | None) -> None:
     """Fitted to one mass, and to one gain, judged on each; and what each term of M6 buys."""
     small, every = sts3215()
-    m6 = Variant(friction="m6", command_path=DEFAULT_COMMAND_PATH)
+    m6 = Variant(friction="m6", command_path=COMMAND_PATH_TERMS)
     request = IdentificationRequest(servo="sts3215", trials=CV_TRIALS, threads=jobs)
     for condition in ("mass", "kp"):
         table = transfer_table(request, every, condition, m6, most_training_runs=CV_RUNS)
@@ -184,7 +185,7 @@ def xl330(jobs: int | None) -> None:
     if not runs:
         line("XL330 recordings", "not here", "they are in ../shared/data/xl330")
         return
-    plain, path = (Variant(friction="m6", command_path=terms) for terms in ((), DEFAULT_COMMAND_PATH))
+    plain, path = (Variant(friction="m6", command_path=terms) for terms in ((), COMMAND_PATH_TERMS))
     plain_error = 0.0
     for prior in (0.0, PRIOR):
         for seed in (0, 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from core.actuator import setup_row
 from core.benchmark import best_time, random_candidates, sample_recordings
-from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch, available_threads
 from core.kernel.layout import Setup
 from core.kernel.population import LANES
@@ -24,6 +24,7 @@ from core.model import build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording
+from core.terms import COMMAND_PATH_TERMS
 from tests.bench import numpy_reference
 from tests.bench.printing import line
 
@@ -53,7 +54,7 @@ def speed() -> None:
     line("kernel against NumPy", f"{reference / ours:.0f} ×", "≥ 150")
     gap = reference_gap(recordings, truth)
     line("largest difference between the two", f"{gap:.1e} rad")
-    full = build_model("mx106", "m6", command_path=DEFAULT_COMMAND_PATH)
+    full = build_model("mx106", "m6", command_path=COMMAND_PATH_TERMS)
     line(
         "M6 with command path, one thread",
         f"{per_step(Batch(full, recordings, threads=1), random_candidates(full, 4 * LANES)):.1f} ns/step",
@@ -127,7 +128,7 @@ def reference_gap(recordings: list[Recording], truth) -> float:
 def identification_speed() -> None:
     """M6 on 80 recordings, 4,000 evaluations."""
     recordings = sample_recordings(80)
-    for label, terms in (("M6", ()), ("M6 with command path", DEFAULT_COMMAND_PATH)):
+    for label, terms in (("M6", ()), ("M6 with command path", COMMAND_PATH_TERMS)):
         request = IdentificationRequest(
             servo="mx106", models=("m6",), command_path=terms, trials=4000, validation="none"
         )

@@ -16,10 +16,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from core.identification.cautions import cautions
-from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.result import ModelResult
 from core.recording import Recording
 from core.simulation import simulate_recording
+from core.terms import COMMAND_PATH_TERMS
 from tests.bench.plain_logs import PLANS, RATES, SEEDS
 from tests.independent_servo import NOISE, PLANTED, with_noise
 
@@ -35,7 +36,7 @@ def verdict(friction: str, rate: float, seed: int, threads: int | None) -> tuple
     noisy = [with_noise(run, [seed, int(name)]) for name, run in exact.items()]
     request = IdentificationRequest(
         servo=servo.servo,
-        command_path=DEFAULT_COMMAND_PATH,
+        command_path=COMMAND_PATH_TERMS,
         command_path_if_better=True,
         seed=seed,
         threads=threads,

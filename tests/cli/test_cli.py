@@ -15,10 +15,10 @@ from bench_gui.cli import COMMANDS, main
 from bench_gui.cli.arguments import INTEGRATOR_CHOICES
 from bench_gui.headless.examples import example_session
 from core.identification.cautions import cautions
-from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS, ServoModel
 from core.shipped import load_model
+from core.terms import COMMAND_PATH_TERMS
 from core.units import with_uncertainty
 from sessions import Session
 from sessions.results.identification import load_identification
@@ -214,7 +214,7 @@ def test_the_command_path_is_tried_unless_it_is_said_what_to_do(capsys, tmp_path
     assert load_identification(tmp_path / "without").results[0].model.command_path == ()
     run(capsys, *words, "--command-path", "-o", tmp_path / "with")
     assert set(load_identification(tmp_path / "with").results[0].model.command_path) == (
-        set(DEFAULT_COMMAND_PATH) - {"supply_sag"}
+        set(COMMAND_PATH_TERMS) - {"supply_sag"}
     )
     both = [*words, "--no-command-path", "--terms", "command_delay", "-o", tmp_path / "both"]
     assert main([str(word) for word in both]) == 1

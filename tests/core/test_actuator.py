@@ -9,20 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import (
-    COMMAND_PATH_TERMS,
-    ControlLaw,
-    actuator_slot,
-    command_path_parameters,
-    motor_parameters,
-    setup_row,
-)
+from core.actuator import ControlLaw, command_path_parameters, motor_parameters, setup_row
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import ModelError
 from core.kernel.layout import Law, Setup, Slot
 from core.kernel.step import coast_current
 from core.simulation import Stepper
+from core.terms import COMMAND_PATH_TERMS, TERMS
 from tests.core.conftest import PENDULUM, catalogue_model, settings_for
 
 H = 0.001
@@ -229,8 +223,7 @@ def test_motor_parameters_of_each_bridge():
     assert [p.name for p in brake] == ["kt", "R", "armature", "q_offset"]
     assert [p.name for p in coast] == ["kt", "R", "armature", "inductance", "pwm_period", "q_offset"]
     assert [p.name for p in coast if p.frozen] == ["pwm_period"]
-    assert all(actuator_slot(p.name) is not None for p in coast)
-    assert actuator_slot("friction_base") is None
+    assert all(TERMS[p.name].slots for p in coast)
 
 
 def test_command_path_parameters():

@@ -9,9 +9,9 @@ import pytest
 
 from core.catalogue import load_servo, parse_servo, servos
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS
 from core.model import build_model
 from core.shipped import load_model, published_originals, shipped_models
+from core.terms import FRICTION_MODELS
 
 MADE_UP = """
 name = "hs42"

@@ -10,10 +10,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.kernel.layout import NO_SLEW
 from core.kernel.step import coast_current
 from core.simulation import Stepper, simulate_recording, simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands
 

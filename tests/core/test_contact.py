@@ -14,7 +14,7 @@ from core.contact.implicit import friction_function, implicit_friction
 from core.contact.laws import Rational, Stribeck
 from core.errors import ModelError
 from core.export import export_model
-from core.friction import CONTACTS, FRICTION_TERMS, friction_parameters, needed_damping, steepest_fall
+from core.friction import friction_parameters, needed_damping, steepest_fall
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.search.objective import Batch
 from core.kernel.bristle import bristle_constants, make_bristle
@@ -24,6 +24,7 @@ from core.recording import Recording
 from core.shipped import load_model, shipped_models
 from core.simulation import Stepper, simulate_trajectory, with_integration
 from core.studies.stiction.budget import law_of_budget
+from core.terms import CONTACTS, FRICTION_TERMS
 from core.trajectories import make_trajectory
 
 ELASTOPLASTIC = tuple(name for name in CONTACTS if name != "rigid")

@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from core.friction import CONTACTS, friction_budget
+from core.friction import friction_budget
 from core.model import with_contact
 from core.shipped import load_model, shipped_models
 from core.simulation import simulate_trajectory
+from core.terms import CONTACTS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for
 

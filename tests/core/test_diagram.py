@@ -23,8 +23,9 @@ from core.diagram import (
     torque_range,
 )
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.friction import QUADRATIC_GATES, friction_budget
 from core.shipped import load_model, shipped_models
+from core.terms import FRICTION_MODELS
 from tests.core.conftest import catalogue_model
 
 MODELS = [(servo, friction) for servo in servos() for friction in shipped_models(servo)]

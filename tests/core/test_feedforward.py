@@ -24,10 +24,11 @@ from core.feedforward import (
     look_ahead,
     wanted_motion,
 )
-from core.friction import FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.friction import QUADRATIC_GATES, friction_budget
 from core.parameters import ParameterSet
 from core.shipped import load_model
 from core.simulation import Stepper
+from core.terms import FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, settings_for
 

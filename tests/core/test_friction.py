@@ -14,18 +14,15 @@ from hypothesis import strategies as st
 
 from core.errors import ModelError
 from core.friction import (
-    FRICTION_MODELS,
-    FRICTION_TERMS,
-    FRICTION_TITLES,
     QUADRATIC_GATES,
     friction_budget,
     friction_parameters,
-    friction_slots,
     lift_friction,
     require_friction_model,
 )
 from core.kernel.layout import Slot
 from core.kernel.step import friction_budget as kernel_budget
+from core.terms import FRICTION_MODELS, FRICTION_TERMS, FRICTION_TITLES, TERMS
 from tests.core.conftest import catalogue_model
 
 VALUES = {
@@ -209,7 +206,7 @@ def test_bounds_scale_with_the_servo(model):
         )
         assert scaled == expected
         assert scaled.lower < scaled.value < scaled.upper
-        assert friction_slots(name)
+        assert TERMS[name].slots
 
 
 def test_self_locking_is_within_the_bounds():
@@ -219,6 +216,5 @@ def test_self_locking_is_within_the_bounds():
     assert upper["load_friction_external_stribeck"] > 1.0
 
 
-def test_only_friction_parameters_have_friction_slots():
-    assert friction_slots("kt") == ()
-    assert friction_slots("load_friction_base") == (Slot.LOAD_MOTOR, Slot.LOAD_EXTERNAL)
+def test_one_coefficient_of_the_load_fills_both_slots():
+    assert TERMS["load_friction_base"].slots == (Slot.LOAD_MOTOR, Slot.LOAD_EXTERNAL)

@@ -10,12 +10,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import COMMAND_PATH_TERMS, setup_row
+from core.actuator import setup_row
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.kernel.layout import ROW, Law, Setup, Slot, bind, empty_rows
 from core.kernel.population import LANES, SUMS, population_kernel
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, catalogue_model
 

@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.catalogue import servos
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS
 from core.kernel.layout import Slot
 from core.model import FORMAT_VERSION, ServoModel, build_model, model_from_bam, model_to_bam
 from core.shipped import load_model, shipped_models
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from tests.core.conftest import LAW_MODELS, catalogue_model
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

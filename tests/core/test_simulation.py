@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.bench import Bench
 from core.errors import ModelError
 from core.recording import Recording
@@ -22,6 +21,7 @@ from core.simulation import (
     supply_of,
     with_integration,
 )
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
 

@@ -23,10 +23,11 @@ from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
 from core.bench import Bench
 from core.catalogue import load_servo
-from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.identification.request import IdentificationRequest
 from core.placement import PlacedPoint
 from core.plan import GridPlan
 from core.recording import ServoSettings
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory, trajectory_names
 from core.units import DEGREES, RADIANS
 from sessions import RunSummary
@@ -154,7 +155,7 @@ def test_every_setting_reaches_the_request(name):
     elif name == "command_path":
         assert found == {"command_path_if_better": False}
         off = replace(plain, command_path="off").request("mx106")
-        assert (off.command_path, plain.request("mx106").command_path) == ((), DEFAULT_COMMAND_PATH)
+        assert (off.command_path, plain.request("mx106").command_path) == ((), COMMAND_PATH_TERMS)
     elif name == "points":
         elsewhere = replace(POINT, servo="xl330")
         assert found == {"points": (POINT,)}
@@ -238,7 +239,7 @@ def test_every_field_of_a_fleet_s_job_is_asked_as_it_was_entered(qapp, qtbot, mo
         ("models", "Models of the fleet", ("m1", "m6"), ("m1", "m6")),
         ("repeats", "Repeats", 4, 4),
         ("trials", "Evaluations of a fit", 1500, 1500),
-        ("command_path", "Identify the command path of each unit", True, DEFAULT_COMMAND_PATH),
+        ("command_path", "Identify the command path of each unit", True, COMMAND_PATH_TERMS),
     ):
         before = made.job().fit
         enter(made, widget, entered)

@@ -26,7 +26,7 @@ from bench_gui.record.live import LiveRun
 from bench_gui.theme import load_theme
 from bench_gui.work.plot_files import save_plot
 from core.errors import InputError
-from core.friction import FRICTION_MODELS
+from core.terms import FRICTION_MODELS
 from core.units import duration, fixed, milliradians, significant
 from drivers.recorder.run import LIVE_DTYPE, Phase
 

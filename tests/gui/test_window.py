@@ -25,9 +25,9 @@ from bench_gui.identify.next_recording.panel import ProposalTable
 from bench_gui.shell.tasks import BENCH, COMPARE, IDENTIFY, RECORD, TASKS
 from bench_gui.theme import THEMES, apply, load_theme
 from bench_gui.widgets.tables import plain_table
-from core.friction import FRICTION_MODELS
 from core.identification.next.proposal import Proposal
 from core.plan import Cell
+from core.terms import FRICTION_MODELS
 from tests.gui.conftest import dispose
 
 INTERACTIVE = (QAbstractButton, QAbstractSpinBox, QComboBox, QLineEdit, QAbstractItemView, QPlainTextEdit)

@@ -146,19 +146,19 @@ def run(arguments: argparse.Namespace) -> int:
 
     from bench_gui.headless.interrupt import Interrupt
     from bench_gui.headless.place.rests import DOCUMENT
-    from core.actuator import COMMAND_PATH_TERMS
     from core.errors import IdentificationError, InputError
-    from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, Progress
+    from core.identification.identify import IdentificationRequest, Progress
     from core.identification.request import PAPER_PROTOCOL
     from core.placement import points_from_json
     from core.recording import FIT_CHANNELS
+    from core.terms import COMMAND_PATH_TERMS
     from sessions import Session
     from sessions.results.identification import with_crossvalidation
     from sessions.results.identifying import Watch, run_identification
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
-    terms = tuple(arguments.terms or (() if arguments.command_path is False else DEFAULT_COMMAND_PATH))
+    terms = tuple(arguments.terms or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
     if arguments.command_path is False and arguments.terms:

@@ -90,7 +90,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     from bench_gui.headless.next_recordings import FRICTION, catalogue_model
     from core.errors import InputError
     from core.identification.identify import IdentificationRequest, Progress, identify
-    from core.identification.request import DEFAULT_COMMAND_PATH
+    from core.terms import COMMAND_PATH_TERMS
 
     if arguments.model:
         return model_from(arguments.model)
@@ -103,7 +103,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
     request = IdentificationRequest(
         servo=servo,
         models=(FRICTION,),
-        command_path=DEFAULT_COMMAND_PATH,
+        command_path=COMMAND_PATH_TERMS,
         trials=QUICK_TRIALS * len(parameters),
         validation="none",
         dt=arguments.dt,

@@ -19,9 +19,9 @@ from bench_gui.headless.report.figures import as_svg, diagram_figure, error_bars
 from bench_gui.headless.report.parameters import parameter_rows
 from bench_gui.headless.report.profiles import certainty_rows, profile_figure
 from core.diagram import drive_backdrive_diagram, reachable_torque
-from core.friction import FRICTION_TITLES
 from core.identification.result import step_in_words
 from core.identification.runs.grouping import group_runs, named
+from core.terms import FRICTION_TITLES
 from core.words import counted
 from sessions import selection_damage, selection_text
 

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QS
 from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
-from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.defaults import CONDITIONS
 from core.identification.runs.grouping import SAME_DIGITS, named
+from core.terms import FRICTION_MODELS, FRICTION_TITLES
 from sessions.results.crossvalidating import Question
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from bench_gui.widgets.text_table import Cell, Column
-from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.identification.choice.model_choice import Choice, CrossValidation, Estimate, Variant
 from core.identification.choice.transfer import TransferTable
+from core.terms import FRICTION_MODELS, FRICTION_TITLES
 from core.units import FIGURE_DASH, milliradians, significant
 from core.words import counted
 from sessions.results.crossvalidating import CrossValidated

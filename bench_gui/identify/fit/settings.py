@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING
 
 from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, Remedy
 from core.errors import ServoBenchError
-from core.friction import FRICTION_MODELS
-from core.identification.request import (
-    DEFAULT_COMMAND_PATH,
-    IdentificationRequest,
-    search_template,
-    tunable_parameters,
-)
+from core.identification.request import IdentificationRequest, search_template, tunable_parameters
 from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
 from core.parameters import ParameterSet
 from core.placement import PlacedPoint
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -62,7 +57,7 @@ class FitSettings:
     @property
     def terms(self) -> tuple[str, ...]:
         """The command path terms to identify, or to try."""
-        return () if self.command_path == "off" else DEFAULT_COMMAND_PATH
+        return () if self.command_path == "off" else COMMAND_PATH_TERMS
 
     def parameters(self, servo: str) -> ParameterSet:
         """Everything these models of a servo let a search move, with the catalogue's values and bounds."""

@@ -30,8 +30,8 @@ from bench_gui.state.models import ModelShelf
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole
-from core.friction import CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
 from core.identification.request import COARSEST_GRID
+from core.terms import CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
 
 if TYPE_CHECKING:
     from sessions import RunSummary

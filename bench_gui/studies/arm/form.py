@@ -24,10 +24,10 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choice, describe, number
 from core.catalogue import load_servo, servos
-from core.friction import FRICTION_MODELS, FRICTION_TITLES
 from core.model import ServoModel
 from core.shipped import load_model, shipped_models
 from core.studies.arm.paths import PATHS
+from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
 DEFAULT_MODELS = ("m1", "m4", "m6")
 LINKS_FILE = ""

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from core.bench import Bench
 from core.export.approximation import MOTOR, Approximation
 from core.export.references import GridRun, bench_grid, held_back_grid
-from core.friction import FRICTION_TERMS
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import FRICTION_TERMS
 
 Array = NDArray[np.float64]
 Errors = Callable[[ServoModel], list[Array]]

@@ -25,12 +25,12 @@ from core.actuator import setup_row
 from core.bench import Bench
 from core.export.drives.carrying import Carried, Errors, compared
 from core.export.references import GridRun, converged_positions
-from core.friction import CONTACT_TITLES
 from core.kernel.compilation import fingerprint, kept_on_disk
 from core.kernel.layout import Law, Slot, bind
 from core.kernel.step import clip, dry_friction
 from core.model import ServoModel, with_contact, without_terms
 from core.recording import ServoSettings
+from core.terms import CONTACT_TITLES
 from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]

@@ -19,9 +19,9 @@ from core.export.contract import Exporter, ExportResult, exported
 from core.export.drives.carrying import Carried, compared
 from core.export.files import slug
 from core.export.references import GridRun, bench_grid, default_bench, mean_errors, own_motion
-from core.friction import CONTACTS
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
 from core.simulation import Motion
+from core.terms import CONTACTS
 
 Array = NDArray[np.float64]
 

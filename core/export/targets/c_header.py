@@ -30,10 +30,10 @@ from core.export.notes import bristle_notes
 from core.export.protocol import held_commands, measured, rollout_of_files
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, standalone_text
-from core.friction import CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 
 HEADER, PROGRAM = "servobench_friction.h", "servobench_pendulum.c"
 PROGRAM_TIME = 6.0

@@ -48,9 +48,9 @@ from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
 from core.finite import is_finite
-from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 
 DRIVES = ("servo", "plain")
 PROGRAM = "servobench_genesis.py"

@@ -33,10 +33,10 @@ from core.export.programs import engine, program, require_unchanged
 from core.export.protocol import held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_numbers, servo_text, standalone_text
-from core.friction import CONTACT_TITLES, CONTACTS
 from core.kernel.layout import Slot
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACT_TITLES, CONTACTS
 
 PROGRAMS = ("servobench_isaaclab.py", "servobench_torch.py")
 KEPT = ("error_gain_ratio",)

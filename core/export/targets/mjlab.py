@@ -31,9 +31,9 @@ from core.export.protocol import measured, rollout_of_scene
 from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.xml import pendulum_element, xml_text
-from core.friction import CONTACTS
 from core.model import ServoModel, model_to_bam
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 from core.trajectories import Trajectory, make_trajectory
 from core.words import counted
 

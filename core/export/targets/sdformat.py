@@ -28,10 +28,10 @@ from core.export.notes import fit_notes, lead_note, missing_terms, settings_note
 from core.export.protocol import at_gain, measured, tilted
 from core.export.references import GridRun, bench_grid, converged_positions, default_bench
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
-from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.simulation import simulate_trajectory
+from core.terms import CONTACTS
 from core.trajectories import make_trajectory
 
 Array = NDArray[np.float64]

@@ -8,8 +8,8 @@ from pathlib import Path
 from core.errors import ExportError, ModelError
 from core.export.contract import Check, Exporter, ExportResult
 from core.export.files import readme_section, slug, write_files
-from core.friction import CONTACTS
 from core.model import ServoModel
+from core.terms import CONTACTS
 from core.trajectories import PAPER_TRAJECTORIES
 
 

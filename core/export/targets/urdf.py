@@ -33,8 +33,8 @@ from core.export.programs import mujoco_engine
 from core.export.protocol import at_gain, held_commands, measured, tilted
 from core.export.references import GridRun, default_bench
 from core.export.targets.mujoco.xml import numbers, pendulum_inertial, xml_text
-from core.friction import CONTACTS
 from core.model import ServoModel
+from core.terms import CONTACTS
 
 FORM = Form(plain_drive=True)
 JOINT = "servo"

@@ -34,9 +34,9 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 
 FORM = Form(kept=("error_gain_ratio",))
 PROGRAM = "servobench_physx.py"

@@ -11,18 +11,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from core.errors import IdentificationError
-from core.friction import FRICTION_MODELS
 from core.identification.choice.model_choice import CrossValidation, FoldFit, Variant
 from core.identification.evaluate import evaluate
 from core.identification.identify import Progress, identify
-from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.identification.request import IdentificationRequest
 from core.identification.result import ModelResult
 from core.identification.runs.conditions import suited
 from core.identification.runs.folds import Fold, balanced_subset, folds
 from core.identification.search.objective import Batch
-from core.identification.search.warmstart import NEUTRAL, search_on
+from core.identification.search.warmstart import search_on
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, NEUTRAL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ def all_variants(
     request: IdentificationRequest, recordings: Sequence[Recording], models: Sequence[str] = FRICTION_MODELS
 ) -> tuple[Variant, ...]:
     """Each model without and with the command path, the request's terms or else the usual ones."""
-    wanted = replace(request, command_path=request.command_path or DEFAULT_COMMAND_PATH)
+    wanted = replace(request, command_path=request.command_path or COMMAND_PATH_TERMS)
     path = suited(wanted, recordings).command_path
     return tuple(Variant(friction=model, command_path=terms) for terms in ((), path) for model in models)
 

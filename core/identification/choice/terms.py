@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any
 from core.identification.choice.model_choice import Estimate, clustered_mean, finite_or_none, or_infinite
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import unit_of
-from core.identification.search.start import NEUTRAL
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import NEUTRAL
+from core.terms import TERMS as PHYSICAL
 
 if TYPE_CHECKING:
     from core.identification.search.warmstart import Reduction
@@ -46,7 +47,7 @@ class Term:
     zero: tuple[str, ...] = ()
     """Friction parameters that are 0 without it."""
     neutral: Mapping[str, float] = field(default_factory=dict)
-    """Command path terms and their value without it."""
+    """Terms and the value of each without it."""
     tied: tuple[tuple[str, str], ...] = ()
     """Pairs of parameters that are equal without it."""
     idle: tuple[str, ...] = ()
@@ -95,17 +96,9 @@ TERMS: tuple[Term, ...] = (
     ),
     Term(name="quadratic", title="friction quadratic in the load", zero=_QUADRATIC),
     *(
-        Term(name=name, title=title, neutral={name: NEUTRAL[name]})
-        for name, title in (
-            ("command_delay", "delay of the command"),
-            ("release_delay", "delay of switching the torque"),
-            ("error_gain_ratio", "gain ratio"),
-            ("goal_slew", "velocity limit of the goal"),
-            ("dead_band", "dead band"),
-            ("pwm_lag", "lag of the duty cycle"),
-            ("supply_sag", "sag of the supply"),
-            ("release_braking", "braking while released"),
-        )
+        Term(name=name, title=term.title, neutral={name: NEUTRAL[name]})
+        for name, term in PHYSICAL.items()
+        if term.title
     ),
 )
 """Every term that can be left out, those of friction first."""

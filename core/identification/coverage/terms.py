@@ -14,6 +14,7 @@ from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
 from core.identification.runs.conditions import SLOW
 from core.parameters import ParameterSet
+from core.terms import TERMS
 from core.words import counted
 
 VERDICTS = ("good", "weak", "none")
@@ -58,9 +59,9 @@ def term_verdicts(parameters: ParameterSet, excitation: Excitation, grid: Condit
     seen = _Seen(excitation, grid)
     found = []
     for parameter in parameters.free:
-        rule = _rule_for(parameter.name)
-        if rule is not None:
-            verdict, text = rule(seen)
+        term = TERMS.get(parameter.name)
+        if term is not None and term.evidence:
+            verdict, text = _RULES[term.evidence](seen)
             found.append(TermVerdict(name=parameter.name, symbol=parameter.symbol, verdict=verdict, text=text))
     return tuple(found)
 
@@ -192,30 +193,19 @@ def _braking(seen: _Seen) -> tuple[str, str]:
 
 
 _RULES: dict[str, Callable[[_Seen], tuple[str, str]]] = {
-    "kt": _motor,
-    "R": _motor,
-    "armature": _inertia,
-    "q_offset": _offset,
-    "friction_base": _coulomb,
-    "friction_viscous": _viscous,
-    "friction_stribeck": _stribeck,
-    "dtheta_stribeck": _stribeck,
-    "alpha": _stribeck,
-    "load_friction_base": _load,
-    "load_friction_stribeck": _load,
-    "command_delay": _delay,
-    "pwm_lag": _delay,
-    "error_gain_ratio": _gain,
-    "goal_slew": _slew,
+    "motor": _motor,
+    "inertia": _inertia,
+    "offset": _offset,
+    "coulomb": _coulomb,
+    "viscous": _viscous,
+    "stribeck": _stribeck,
+    "load": _load,
+    "directional": _directional,
+    "delay": _delay,
+    "gain": _gain,
+    "slew": _slew,
     "dead_band": _dead_band,
-    "supply_sag": _sag,
-    "release_braking": _braking,
-    "release_delay": _braking,
+    "sag": _sag,
+    "braking": _braking,
 }
-
-
-def _rule_for(name: str) -> Callable[[_Seen], tuple[str, str]] | None:
-    """Rule by name; what is split into motor and external load shares one."""
-    if name in _RULES:
-        return _RULES[name]
-    return _directional if name.startswith("load_friction_") else None
+"""Rules by the evidence that a term needs, see `core.terms.Term.evidence`."""

@@ -13,9 +13,9 @@ from typing import Any
 from core.errors import IdentificationError
 from core.identification.choice.model_choice import finite_or_none
 from core.identification.evidence.model import NORMAL_95, Evidence
-from core.identification.request import physical_limits
 from core.identification.result import ModelResult
 from core.model import ServoModel
+from core.terms import physical_limits
 
 LIMIT = NORMAL_95**2
 """Deviance at the ends of a 95 % interval: χ² with one degree of freedom, 3.84."""

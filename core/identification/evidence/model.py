@@ -14,7 +14,7 @@ from typing import Any
 from core.actuator import ControlLaw
 from core.errors import IdentificationError
 from core.identification.choice.words import listed
-from core.identification.request import physical_limits
+from core.terms import FRICTION, NEUTRAL, physical_limits
 
 NORMAL_95 = 1.959963984540054
 """Half width of a 95 % interval in standard errors."""
@@ -30,7 +30,7 @@ MOST_APART = 0.5
 """Share of the runs that can stand apart from the others."""
 _OFFSETS = ("angle", "angle_error", "supply", "supply_error")
 
-_STRIBECK = ("dtheta_stribeck", "alpha")
+_STRIBECK = FRICTION.keys() - NEUTRAL.keys()
 
 WIDEST_BRAKING = 0.5
 """A 95 % interval of β that is wider tells nothing."""

@@ -13,9 +13,10 @@ import numpy as np
 
 from core.catalogue import load_servo
 from core.errors import IdentificationError
-from core.identification.request import DEFAULT_COMMAND_PATH, IdentificationRequest
+from core.identification.request import IdentificationRequest
 from core.model import ServoModel
 from core.recording import MOTOR_CHANNELS, Recording
+from core.terms import COMMAND_PATH_TERMS
 from core.words import counted
 
 FEWEST_SAMPLES = 20
@@ -50,9 +51,9 @@ def suited(request: IdentificationRequest, recordings: Sequence[Recording]) -> I
     """The request for these recordings: a supply voltage that was measured has sagged already, and the usual command
     path needs no term for it."""
     measured = request.supply == "logged" and any("supply_voltage" in run.channels for run in recordings)
-    if not measured or request.command_path != DEFAULT_COMMAND_PATH:
+    if not measured or request.command_path != COMMAND_PATH_TERMS:
         return request
-    return replace(request, command_path=tuple(term for term in DEFAULT_COMMAND_PATH if term != "supply_sag"))
+    return replace(request, command_path=tuple(term for term in COMMAND_PATH_TERMS if term != "supply_sag"))
 
 
 def unused_channels(recordings: Sequence[Recording]) -> list[str]:

@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 
 from core.identification.search.objective import Batch
 from core.identification.search.search import search
-from core.identification.search.start import NEUTRAL
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
 
-__all__ = ["NEAR", "NEARER", "NEUTRAL", "Reduction", "reduction", "search_on"]
+__all__ = ["NEAR", "NEARER", "Reduction", "reduction", "search_on"]
 
 NEAR, NEARER = 0.5, 0.1
 """Share of the bounds that is searched around the best known point, first and then."""

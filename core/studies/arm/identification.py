@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import IdentificationError, ModelError
-from core.friction import FRICTION_MODELS, FRICTION_TERMS, lift_friction, require_friction_model
+from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.parameters import ParameterSet
@@ -32,6 +32,7 @@ from core.studies.arm.parameters import (
 )
 from core.studies.arm.recording import ArmRecording
 from core.studies.arm.windows import Windows, cut_windows
+from core.terms import FRICTION_MODELS, FRICTION_TERMS
 from core.words import counted
 
 Array = NDArray[np.float64]

@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import ModelError
-from core.friction import friction_parameters, friction_slots
+from core.friction import friction_parameters
 from core.parameters import Parameter, ParameterSet
 from core.studies.arm.dynamics import ARM_AT, FRICTION_SLOTS, arm_rows
 from core.studies.arm.links import ArmLinks
+from core.terms import FRICTION
 
 Array = NDArray[np.float64]
 
@@ -99,8 +100,8 @@ def candidate_rows(links: ArmLinks, parameters: ParameterSet, matrix: Array | No
         elif name in _RATIOS:
             for number in _RATIOS[name]:
                 rows[:, ARM_AT[number]] *= value
-        elif slots := friction_slots(kind):
-            for slot in slots:
+        elif kind in FRICTION:
+            for slot in FRICTION[kind].slots:
                 assert slot in FRICTION_SLOTS
                 rows[:, ARM_AT[f"{slot.name.lower()}_of_{joint}"]] = value
         else:

@@ -25,7 +25,6 @@ from core.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
 from core.export.references import default_bench
-from core.friction import FRICTION_MODELS
 from core.model import ServoModel
 from core.shipped import load_model, shipped_models
 from core.studies.arm.kinematics import tip_positions
@@ -33,6 +32,7 @@ from core.studies.arm.links import ArmLinks
 from core.studies.arm.paths import PATHS, arm_path
 from core.studies.arm.recording import ArmRecording
 from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, ArmMotion, ArmServo, simulate_arm
+from core.terms import FRICTION_MODELS
 
 Array = NDArray[np.float64]
 Pair = tuple[ServoModel, ServoModel]

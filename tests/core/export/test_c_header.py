@@ -32,10 +32,11 @@ from core.export.targets.c_header import (
     write_c,
 )
 from core.feedforward import PREVIEW, SMOOTHING, WantedMotion, feedforward
-from core.friction import CONTACTS, FRICTION_MODELS, QUADRATIC_GATES, friction_budget
+from core.friction import QUADRATIC_GATES, friction_budget
 from core.model import with_contact
 from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
+from core.terms import CONTACTS, FRICTION_MODELS
 from core.trajectories import make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model, commands, settings_for
 

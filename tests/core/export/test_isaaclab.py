@@ -22,11 +22,11 @@ from core.export.contract import ServoOptions
 from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import STANDALONE, servo_numbers
 from core.export.targets.isaaclab import EXPORTER, NO_LIMIT, PROGRAMS, dc_motor
-from core.friction import CONTACTS
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
 from core.model import build_model, with_contact
 from core.shipped import load_model
+from core.terms import CONTACTS
 from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM, catalogue_model
 

@@ -18,10 +18,11 @@ from core.export.references import GridRun, converged_positions, default_bench
 from core.export.servo_file import servo_numbers
 from core.export.targets.mujoco.hook import PROGRAMS, pendulum_scene
 from core.export.targets.mujoco.xml import pendulum_inertial, xml_text
-from core.friction import FRICTION_MODELS, friction_budget
+from core.friction import friction_budget
 from core.model import build_model, with_contact
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 mujoco = pytest.importorskip("mujoco", reason="MuJoCo is not installed")

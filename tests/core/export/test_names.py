@@ -11,9 +11,9 @@ from core.errors import ExportError
 from core.export import export_model, exporters
 from core.export.files import README, slug
 from core.export.targets.c_header import identifier
-from core.friction import CONTACTS
 from core.model import with_contact
 from core.shipped import load_model
+from core.terms import CONTACTS
 
 CC = shutil.which("gcc") or shutil.which("cc")
 MODEL = load_model("mx106", "m1")

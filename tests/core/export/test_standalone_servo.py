@@ -11,16 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.bench import Bench
 from core.export.programs import program
 from core.export.servo_file import BRISTLE_NUMBERS, LAWS, NUMBERS, STANDALONE, servo_numbers
-from core.friction import CONTACTS, FRICTION_MODELS, friction_budget, steepest_fall
+from core.friction import friction_budget, steepest_fall
 from core.kernel.layout import Slot
 from core.model import build_model, with_contact
 from core.recording import ServoSettings
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS
 from core.trajectories import make_trajectory, recorded_trajectory
 
 servo = program("servobench_servo")

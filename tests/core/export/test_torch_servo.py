@@ -11,14 +11,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from core.actuator import COMMAND_PATH_TERMS
 from core.export.servo_file import BRISTLE_NUMBERS, NUMBERS, servo_numbers, servo_text
-from core.friction import CONTACTS, FRICTION_MODELS, friction_budget
+from core.friction import friction_budget
 from core.kernel.layout import Law, Slot
 from core.kernel.rollout import OUTPUTS, STATE, rollout_kernel
 from core.model import with_contact
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS, CONTACTS, FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from tests.core.conftest import LAW_MODELS, PENDULUM, catalogue_model
 

@@ -17,9 +17,8 @@ from bench_gui.headless.examples import example_session
 from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import IdentificationError
-from core.friction import FRICTION_MODELS
 from core.identification.evaluate import discretisation_error, evaluate
-from core.identification.identify import ALIKE, DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import ALIKE, IdentificationRequest, identify
 from core.identification.next.design import commands
 from core.identification.result import Identification
 from core.identification.search.study import JOURNAL
@@ -28,6 +27,7 @@ from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
 from tests.independent_servo import PLANTED, with_noise
@@ -205,7 +205,7 @@ def test_richer_models_never_score_worse_in_training() -> None:
 def test_same_seed_same_bits_whatever_the_threads() -> None:
     recordings = grid("m4")[3:5]
     alone, together = (
-        quick(recordings, models=("m4",), command_path=DEFAULT_COMMAND_PATH, threads=threads, trials=100)
+        quick(recordings, models=("m4",), command_path=COMMAND_PATH_TERMS, threads=threads, trials=100)
         for threads in (1, 3)
     )
     assert alone.results[0].model.values == together.results[0].model.values

@@ -11,11 +11,12 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.identify import DEFAULT_COMMAND_PATH, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template, tunable_parameters
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import COMMAND_PATH_TERMS
 from core.trajectories import make_trajectory
 
 SERVO = "mx106"
@@ -100,7 +101,7 @@ def test_nothing_left_to_search_is_refused() -> None:
 
 
 def test_every_parameter_that_can_be_moved_is_named_once() -> None:
-    names = list(tunable_parameters(SERVO, ("m4", "m6"), DEFAULT_COMMAND_PATH))
+    names = list(tunable_parameters(SERVO, ("m4", "m6"), COMMAND_PATH_TERMS))
     assert len(names) == len(set(names))
     assert {"load_friction_base", "load_friction_motor_quad", "command_delay", "q_offset"} <= set(names)
 
@@ -108,7 +109,7 @@ def test_every_parameter_that_can_be_moved_is_named_once() -> None:
 def test_a_request_survives_a_file() -> None:
     request = replace(
         SMALL,
-        command_path=DEFAULT_COMMAND_PATH,
+        command_path=COMMAND_PATH_TERMS,
         frozen=(("R", 2.5),),
         bounds=(("kt", 0.5, 2.0),),
         dt=0.004,

@@ -16,11 +16,12 @@ from core.identification.choice.terms import TERMS, TermCost, TermCosts, term_co
 from core.identification.choice.transfer import TransferTable, transfer_table
 from core.identification.identify import IdentificationRequest
 from core.identification.search.objective import Batch
-from core.identification.search.warmstart import NEUTRAL, reduction, search_on
+from core.identification.search.warmstart import reduction, search_on
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
+from core.terms import NEUTRAL
 from core.trajectories import make_trajectory
 
 SERVO = "mx106"

@@ -11,15 +11,15 @@ import pytest
 
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.friction import FRICTION_MODELS
 from core.identification.evaluate import evaluate
 from core.identification.identify import IdentificationRequest, identify
 from core.identification.request import search_template
-from core.identification.search.start import NEUTRAL, started
+from core.identification.search.start import started
 from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording, simulate_trajectory
+from core.terms import FRICTION_MODELS, NEUTRAL
 from core.trajectories import make_trajectory
 
 SERVO = "mx106"

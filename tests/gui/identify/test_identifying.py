@@ -18,11 +18,11 @@ from bench_gui.identify.fit.settings_form import INTEGRATOR_TITLES
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.bench import Bench
 from core.errors import IdentificationError
-from core.identification.request import DEFAULT_COMMAND_PATH
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
 from core.shipped import load_model
+from core.terms import COMMAND_PATH_TERMS
 from core.units import DEGREES
 from sessions import Annotation, Session
 from sessions.results.folder import RECORD, new_result_folder, working_on
@@ -152,7 +152,7 @@ def test_settings_are_edited_with_undo(person, session):
     assert "1 frozen, 1 with other bounds" in form.parameters_note.text()
     request = chosen.request("mx106")
     assert request.bounds == (("kt", 0.5, 3.0),)
-    assert request.command_path == DEFAULT_COMMAND_PATH
+    assert request.command_path == COMMAND_PATH_TERMS
     person.click(form.defaults_button)
     assert form.settings() == before
     stack.undo()

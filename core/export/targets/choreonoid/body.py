@@ -39,8 +39,8 @@ from core.export.targets.choreonoid.friction import (
     simulate_choreonoid,
 )
 from core.export.targets.mujoco.xml import pendulum_inertial
-from core.friction import CONTACTS
 from core.model import ServoModel, with_contact
+from core.terms import CONTACTS
 
 STRIBECK = Form(friction="m2", alpha=1.0, plain_drive=True)
 COULOMB = Form(friction="m1", plain_drive=True)

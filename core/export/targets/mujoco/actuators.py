@@ -36,9 +36,9 @@ from core.export.targets.mujoco.xml import (
     servo_element,
     xml_text,
 )
-from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 
 FRICTIONS = ("coulomb", "lugre")
 VERSIONS = {

@@ -26,9 +26,9 @@ from core.export.references import GridRun, default_bench
 from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.xml import joint_attributes, numbers, pendulum_element, pendulum_inertial, xml_text
-from core.friction import CONTACTS
 from core.model import ServoModel
 from core.recording import ServoSettings
+from core.terms import CONTACTS
 
 PROGRAMS = ("servobench_mujoco.py", "servobench_servo.py")
 

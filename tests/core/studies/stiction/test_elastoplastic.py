@@ -13,10 +13,11 @@ from core.contact.bristle import Bristle, transformed
 from core.contact.implicit import friction_function, implicit_friction
 from core.contact.laws import EXPONENTIAL, HYPERBOLIC, CoulombViscous, Rational, Stribeck
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS, FRICTION_TERMS, friction_budget
+from core.friction import friction_budget
 from core.studies.stiction.budget import law_of_budget
 from core.studies.stiction.friction import ElastoplasticFriction
 from core.studies.stiction.table import NODES, TabulatedStribeck, error_bound
+from core.terms import FRICTION_MODELS, FRICTION_TERMS
 
 PUBLISHED = Stribeck(static=2.5, coulomb=0.2, breakaway_speed=0.04, viscous=4.5)
 """Constants of the public code that cites seed 001 (romunro/mc_mujoco)."""

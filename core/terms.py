@@ -1,0 +1,260 @@
+"""The physical terms of a servo's model, one record each: bounds, texts and lists derive from these.
+
+A new term is its record here, its slot in a kernel's row, its effect in `core.kernel.step` and in the stand-alone
+programs. Start values, bounds, limits, verdicts of the coverage, costs of terms and the command line's choices follow.
+Nothing here loads numpy.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.kernel.layout import NO_SLEW, Contact, Slot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One number of a model, SI units and radians.
+
+    start, lower and upper are in units of T^torque_power · ω^speed_power, with the servo's stall torque T [N·m] and its
+    no-load speed ω [rad/s].
+    """
+
+    symbol: str
+    unit: str
+    description: str
+    slots: tuple[Slot, ...]
+    """Slots of a kernel's row that hold its value."""
+    start: float = 0.0
+    lower: float = 0.0
+    upper: float = 0.0
+    torque_power: int = 0
+    speed_power: int = 0
+    frozen: bool = False
+    """True for a number that no search moves."""
+    scales: bool = False
+    """True for a factor of what its slots hold."""
+    positive: bool = False
+    """True if 0 is not possible."""
+    limits: tuple[float, float] = (0.0, math.inf)
+    """Lowest and highest value that means anything."""
+    neutral: float | None = None
+    """Value at which it changes nothing; None where there is none."""
+    title: str = ""
+    """Name in the costs of terms, of one that can be left out alone."""
+    evidence: str = ""
+    """What recordings must contain to determine it, a rule of `core.identification.coverage.terms`; "" for no rule."""
+
+
+MOTOR_TERMS: Mapping[str, Term] = {
+    "kt": Term(
+        symbol="k_t", unit="N·m/A", description="torque constant, motor and reducer",
+        slots=(Slot.TORQUE_CONSTANT,), positive=True, evidence="motor",
+    ),
+    "R": Term(
+        symbol="R", unit="Ω", description="motor resistance",
+        slots=(Slot.RESISTANCE,), positive=True, evidence="motor",
+    ),
+    "armature": Term(
+        symbol="J_m", unit="kg·m²", description="apparent inertia of the rotor",
+        slots=(Slot.ARMATURE,), positive=True, evidence="inertia",
+    ),
+}  # fmt: skip
+"""Start values and bounds of these are the servo file's."""
+
+COAST_TERMS: Mapping[str, Term] = {
+    "inductance": Term(
+        symbol="L", unit="H", description="motor inductance",
+        slots=(Slot.INDUCTANCE,), start=1e-3, lower=1e-5, upper=0.1, positive=True,
+    ),
+    "pwm_period": Term(
+        symbol="T", unit="s", description="period of the pulse width modulation",
+        slots=(Slot.PWM_PERIOD,), start=1e-4, lower=1e-6, upper=1e-2, positive=True, frozen=True,
+    ),
+}  # fmt: skip
+"""What a drive/coast bridge adds to the motor."""
+
+MOUNTING_TERMS: Mapping[str, Term] = {
+    "q_offset": Term(
+        symbol="θ₀", unit="rad", description="mounting error of the angle",
+        slots=(Slot.ANGLE_OFFSET,), lower=-0.2, upper=0.2, limits=(-math.pi, math.pi), evidence="offset",
+    ),
+}  # fmt: skip
+
+COMMAND_PATH: Mapping[str, Term] = {
+    "command_delay": Term(
+        symbol="t_d", unit="s", description="time from command to its effect", title="delay of the command",
+        slots=(Slot.DELAY,), start=0.01, upper=0.06, neutral=0.0, evidence="delay",
+    ),
+    "release_delay": Term(
+        symbol="t_r", unit="s", description="time from switching the torque to its effect",
+        title="delay of switching the torque",
+        slots=(Slot.RELEASE_DELAY,), start=0.005, upper=0.06, neutral=0.0, evidence="braking",
+    ),
+    "error_gain_ratio": Term(
+        symbol="ρ", unit="1", description="real over nominal gain of the position error", title="gain ratio",
+        slots=(Slot.KP, Slot.KI, Slot.KD), scales=True, start=1.0, lower=0.6, upper=1.6, positive=True, neutral=1.0,
+        evidence="gain",
+    ),
+    # A goal twice as fast as the servo without load is as good as unlimited.
+    "goal_slew": Term(
+        symbol="ω_max", unit="rad/s", description="velocity limit of the goal", title="velocity limit of the goal",
+        slots=(Slot.GOAL_SLEW,), start=1.0, lower=0.1, upper=2.0, speed_power=1, positive=True, neutral=NO_SLEW,
+        evidence="slew",
+    ),
+    "dead_band": Term(
+        symbol="ε", unit="rad", description="half width of the error that is ignored", title="dead band",
+        slots=(Slot.DEAD_BAND,), start=0.002, upper=0.03, neutral=0.0, evidence="dead_band",
+    ),
+    "pwm_lag": Term(
+        symbol="τ_p", unit="s", description="first-order lag of duty cycle or current", title="lag of the duty cycle",
+        slots=(Slot.PWM_LAG,), start=0.002, upper=0.05, neutral=0.0, evidence="delay",
+    ),
+    "supply_sag": Term(
+        symbol="R_s", unit="Ω", description="resistance of supply and cable", title="sag of the supply",
+        slots=(Slot.SUPPLY_SAG,), start=0.05, upper=6.0, neutral=0.0, evidence="sag",
+    ),
+    "release_braking": Term(
+        symbol="β", unit="1", description="torque off: 0 open circuit, 1 shorted motor",
+        title="braking while released",
+        slots=(Slot.RELEASE_BRAKING,), start=0.2, upper=1.0, limits=(0.0, 1.0), neutral=0.0, evidence="braking",
+    ),
+}  # fmt: skip
+"""Terms between a command and the motor, each off unless asked for."""
+
+COMMAND_PATH_TERMS = tuple(COMMAND_PATH)
+
+FRICTION: Mapping[str, Term] = {
+    "friction_base": Term(
+        symbol="K_c", unit="N·m", description="Coulomb friction",
+        slots=(Slot.FRICTION_BASE,), start=0.02, upper=0.3, torque_power=1, neutral=0.0, evidence="coulomb",
+    ),
+    "friction_viscous": Term(
+        symbol="K_v", unit="N·m·s/rad", description="viscous friction",
+        slots=(Slot.FRICTION_VISCOUS,), start=0.02, upper=1.0, torque_power=1, speed_power=-1, neutral=0.0,
+        evidence="viscous",
+    ),
+    "friction_stribeck": Term(
+        symbol="K_c^s", unit="N·m", description="extra Coulomb friction at rest",
+        slots=(Slot.FRICTION_STRIBECK,), start=0.01, upper=0.3, torque_power=1, neutral=0.0, evidence="stribeck",
+    ),
+    "dtheta_stribeck": Term(
+        symbol="v_s", unit="rad/s", description="Stribeck velocity",
+        slots=(Slot.STRIBECK_VELOCITY,), start=0.25, lower=0.001, upper=1.0, speed_power=1, positive=True,
+        evidence="stribeck",
+    ),
+    "alpha": Term(
+        symbol="α", unit="1", description="Stribeck exponent",
+        slots=(Slot.STRIBECK_EXPONENT,), start=1.2, lower=0.2, upper=10.0, positive=True, evidence="stribeck",
+    ),
+    "load_friction_base": Term(
+        symbol="K_l", unit="1", description="load-dependent friction",
+        slots=(Slot.LOAD_MOTOR, Slot.LOAD_EXTERNAL), start=0.05, upper=1.0, neutral=0.0, evidence="load",
+    ),
+    "load_friction_stribeck": Term(
+        symbol="K_l^s", unit="1", description="extra load-dependent friction at rest",
+        slots=(Slot.LOAD_MOTOR_STRIBECK, Slot.LOAD_EXTERNAL_STRIBECK), start=0.05, upper=1.0, neutral=0.0,
+        evidence="load",
+    ),
+    "load_friction_motor": Term(
+        symbol="K_m", unit="1", description="friction by motor torque",
+        slots=(Slot.LOAD_MOTOR,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
+    ),
+    "load_friction_external": Term(
+        symbol="K_e", unit="1", description="friction by external torque",
+        slots=(Slot.LOAD_EXTERNAL,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
+    ),
+    "load_friction_motor_stribeck": Term(
+        symbol="K_m^s", unit="1", description="extra friction by motor torque at rest",
+        slots=(Slot.LOAD_MOTOR_STRIBECK,), start=0.05, upper=1.0, neutral=0.0, evidence="directional",
+    ),
+    "load_friction_external_stribeck": Term(
+        symbol="K_e^s", unit="1", description="extra friction by external torque at rest",
+        slots=(Slot.LOAD_EXTERNAL_STRIBECK,), start=0.05, upper=1.2, neutral=0.0, evidence="directional",
+    ),
+    "load_friction_motor_quad": Term(
+        symbol="K_m^q", unit="1/(N·m)", description="quadratic friction by motor torque",
+        slots=(Slot.LOAD_MOTOR_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
+    ),
+    "load_friction_external_quad": Term(
+        symbol="K_e^q", unit="1/(N·m)", description="quadratic friction by external torque",
+        slots=(Slot.LOAD_EXTERNAL_QUAD,), start=0.01, upper=0.3, torque_power=-1, neutral=0.0, evidence="directional",
+    ),
+}  # fmt: skip
+"""Terms of the friction budgets M1–M6 (seed 004, eqs 3, 6–10); names are those of published parameter files. Nothing
+depends on those without a neutral value, Stribeck's velocity and exponent, where no friction is extra at rest."""
+
+BRISTLE: Mapping[str, Term] = {
+    "bristle_stiffness": Term(
+        symbol="K", unit="N·m/rad", description="stiffness of the contact before it slips",
+        slots=(Slot.BRISTLE_STIFFNESS,), start=20.0, lower=1.0, upper=1000.0, torque_power=1, positive=True,
+    ),
+    "bristle_damping": Term(
+        symbol="B", unit="N·m·s/rad", description="damping of the contact before it slips",
+        slots=(Slot.BRISTLE_DAMPING,), start=0.5, lower=0.01, upper=20.0, torque_power=1, positive=True,
+    ),
+}  # fmt: skip
+"""What an elastoplastic contact adds."""
+
+TERMS: Mapping[str, Term] = {**MOTOR_TERMS, **COAST_TERMS, **MOUNTING_TERMS, **FRICTION, **BRISTLE, **COMMAND_PATH}
+"""Every term by its name."""
+
+NEUTRAL: Mapping[str, float] = {name: term.neutral for name, term in TERMS.items() if term.neutral is not None}
+"""Value of each term at which it changes nothing."""
+
+_BASE = ("friction_base", "friction_viscous")
+_STRIBECK = ("friction_stribeck", "dtheta_stribeck", "alpha")
+_DIRECTIONAL = (
+    "load_friction_motor",
+    "load_friction_external",
+    "load_friction_motor_stribeck",
+    "load_friction_external_stribeck",
+)
+
+FRICTION_TERMS: Mapping[str, tuple[str, ...]] = {
+    "m1": _BASE,
+    "m2": (*_BASE, *_STRIBECK),
+    "m3": (*_BASE, "load_friction_base"),
+    "m4": (*_BASE, *_STRIBECK, "load_friction_base", "load_friction_stribeck"),
+    "m5": (*_BASE, *_STRIBECK, *_DIRECTIONAL),
+    "m6": (*_BASE, *_STRIBECK, *_DIRECTIONAL, "load_friction_motor_quad", "load_friction_external_quad"),
+}
+"""Terms of each friction model, in order, the simplest model first."""
+
+FRICTION_MODELS = tuple(FRICTION_TERMS)
+RICHEST = FRICTION_MODELS[-1]
+"""The model that all others are special points of."""
+
+FRICTION_TITLES = {
+    "m1": "Coulomb–viscous",
+    "m2": "Stribeck",
+    "m3": "Load-dependent",
+    "m4": "Stribeck load-dependent",
+    "m5": "Directional",
+    "m6": "Quadratic",
+}
+
+SPLIT = {
+    "load_friction_base": ("load_friction_motor", "load_friction_external"),
+    "load_friction_stribeck": ("load_friction_motor_stribeck", "load_friction_external_stribeck"),
+}
+"""One coefficient of M3 and M4 and the two it is in M5 and M6."""
+
+CONTACTS = {
+    "rigid": Contact.RIGID,
+    "elastoplastic": Contact.STRIBECK,
+    "elastoplastic_rational": Contact.RATIONAL,
+}
+CONTACT_TITLES = {
+    "rigid": "Rigid",
+    "elastoplastic": "Elastoplastic",
+    "elastoplastic_rational": "Elastoplastic, rational",
+}
+
+
+def physical_limits(name: str) -> tuple[float, float, bool]:
+    """Lowest and highest value of a parameter that means anything, and whether the lowest itself does."""
+    term = TERMS.get(name)
+    return (0.0, math.inf, True) if term is None else (*term.limits, not term.positive)
