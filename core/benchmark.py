@@ -16,7 +16,7 @@ from core.model import ServoModel, build_model
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
-from core.terms import COMMAND_PATH_TERMS
+from core.terms import COMMAND_PATH_TERMS, RICHEST
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 SERVO = "mx106"
@@ -37,7 +37,7 @@ class Figure:
 
 def sample_recordings(count: int, samples: int = 1200, dt: float = 0.005) -> list[Recording]:
     """Recordings of the catalogue's M6 on small variations of the paper's grid."""
-    model = load_model(SERVO, "m6")
+    model = load_model(SERVO, RICHEST)
     recordings = []
     for number in range(count):
         bench = Bench(mass=(0.5, 1.0, 1.5)[number % 3], length=(0.1, 0.15, 0.2)[number // 3 % 3])
@@ -86,7 +86,7 @@ def run_benchmark() -> list[Figure]:
     figures = [Figure("first simulation", time_compilation(), "s")]
     recordings = sample_recordings(16)
     for label, terms in (("M6", ()), ("M6 with command path", COMMAND_PATH_TERMS)):
-        model = build_model(SERVO, "m6", command_path=terms)
+        model = build_model(SERVO, RICHEST, command_path=terms)
         candidates = random_candidates(model, 2 * LANES)
         per_thread = {}
         for threads in sorted({1, available_threads()}):

@@ -26,14 +26,14 @@ Each boundary is therefore the only one, and the static area has no gap. The two
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
-from core.friction import lift_friction
+from core.friction import budget_of_load
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
@@ -71,21 +71,14 @@ class _Line:
 
 
 def _budget_line(model: ServoModel, motor_torque: Array, velocity: Array) -> _Line:
-    p: Mapping[str, float] = {"dtheta_stribeck": 1.0, "alpha": 1.0} | lift_friction(model.values, model.friction, "m6")
+    budget = budget_of_load(model.friction, model.values, velocity)
     m = np.abs(motor_torque)
-    speed = np.abs(velocity)
-    stribeck = np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"]))
-    constant = (
-        p["friction_viscous"] * speed
-        + p["friction_base"]
-        + p["load_friction_motor"] * m
-        + stribeck * (p["friction_stribeck"] + p["load_friction_motor_stribeck"] * m)
-    )
+    at_rest = budget.at_rest + budget.motor_at_rest * m
     return _Line(
-        constant=constant,
-        slope=p["load_friction_external"] + stribeck * p["load_friction_external_stribeck"],
-        drive_square=stribeck * p["load_friction_external_quad"],
-        backdrive_constant=stribeck * p["load_friction_motor_quad"] * m * m,
+        constant=budget.sliding + budget.motor * m + budget.stribeck * at_rest,
+        slope=budget.external + budget.stribeck * budget.external_at_rest,
+        drive_square=budget.stribeck * budget.external_quad,
+        backdrive_constant=budget.stribeck * budget.motor_quad * m * m,
     )
 
 

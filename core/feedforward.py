@@ -40,6 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.bench import Bench
 from core.errors import ModelError
+from core.friction import BudgetOfLoad, budget_of_load
 from core.kernel.layout import Law, Slot
 from core.kernel.step import coast_current
 from core.model import ServoModel
@@ -162,7 +163,9 @@ def feedforward(
     direction = np.tanh((v + preview * a) / smoothing)
     needed = (row[Slot.INERTIA] + row[Slot.ARMATURE]) * a - te
     lowest, highest = _torque_range(model.control.kernel_law, row, settings.supply_voltage, v)
-    torque, saturated = _solve(row, needed, direction, te, v, lowest, highest)
+    budget = budget_of_load(model.friction, model.values, v)
+    opposing = model.quadratic_gate == "opposing"
+    torque, saturated = _solve(budget, opposing, needed, direction, te, lowest, highest)
     output = _output(model.control.kernel_law, row, settings.supply_voltage, torque, v)
     limit = row[Slot.OUTPUT_LIMIT]
     saturated = saturated | (np.abs(output) > limit)
@@ -278,20 +281,25 @@ def _torque_range(law: Law, row: Array, supply: float, velocity: Array) -> tuple
 
 
 def _solve(
-    row: Array, needed: Array, direction: Array, external: Array, velocity: Array, lowest: Array, highest: Array
+    budget: BudgetOfLoad,
+    opposing: bool,
+    needed: Array,
+    direction: Array,
+    external: Array,
+    lowest: Array,
+    highest: Array,
 ) -> tuple[Array, NDArray[np.bool_]]:
     """Motor torque with τ_m − σ·τ_f^m(τ_m) = needed within the range, and where there is none.
 
-    Everything is seen along the motion: x = ±τ_m, so that σ ≥ 0.
+    opposing: whether the quadratic term acts only where the torques oppose. Everything is seen along the motion:
+    x = ±τ_m, so that σ ≥ 0.
     """
     side = np.where(direction < 0.0, -1.0, 1.0)
     share, t, e = np.abs(direction), side * needed, side * external
     low, high = np.where(side > 0.0, lowest, -highest), np.where(side > 0.0, highest, -lowest)
-    speed = np.abs(velocity)
-    stribeck = np.exp(-((speed / row[Slot.STRIBECK_VELOCITY]) ** row[Slot.STRIBECK_EXPONENT]))
-    km, ke = row[Slot.LOAD_MOTOR], row[Slot.LOAD_EXTERNAL]
-    kms, kes = row[Slot.LOAD_MOTOR_STRIBECK], row[Slot.LOAD_EXTERNAL_STRIBECK]
-    constant = row[Slot.FRICTION_VISCOUS] * speed + row[Slot.FRICTION_BASE] + stribeck * row[Slot.FRICTION_STRIBECK]
+    km, ke, kms, kes = budget.motor, budget.external, budget.motor_at_rest, budget.external_at_rest
+    stribeck = budget.stribeck
+    constant = budget.sliding + stribeck * budget.at_rest
     # Branches change at these torques; those of terms a model lacks change nothing and stand at 0.
     points = np.stack(
         [e * (ke / km if km > 0.0 else 0.0), e * (kes / kms if kms > 0.0 else 0.0), e, -e, np.zeros_like(e)]
@@ -303,12 +311,12 @@ def _solve(
         middle = 0.5 * (left + right)
         moving = np.sign(km * middle - ke * e)
         resting = stribeck * np.sign(kms * middle - kes * e)
-        quadratic = np.where((middle * e >= 0.0) & (row[Slot.OPPOSING_GATE] > 0.0), 0.0, stribeck)
+        quadratic = np.where((middle * e >= 0.0) & opposing, 0.0, stribeck)
         by_motor = np.abs(middle) < np.abs(e)
         fixed = constant - (moving * ke + resting * kes) * e
-        fixed = fixed + np.where(by_motor, 0.0, quadratic * row[Slot.LOAD_EXTERNAL_QUAD] * e * e)
+        fixed = fixed + np.where(by_motor, 0.0, quadratic * budget.external_quad * e * e)
         # x − σ·τ_f^m − t on this branch is c + b·x − a·x².
-        a = share * np.where(by_motor, quadratic * row[Slot.LOAD_MOTOR_QUAD], 0.0)
+        a = share * np.where(by_motor, quadratic * budget.motor_quad, 0.0)
         b = 1.0 - share * (moving * km + resting * kms)
         c = -t - share * fixed
         top = np.where(a > 0.0, np.clip(_quotient(b, 2.0 * a), left, right), right)

@@ -11,14 +11,14 @@ special points (M3 and M4 have K_m = K_e = K_l). Tests hold the two against each
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.parameters import Parameter
-from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, SPLIT
+from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT
 
 QUADRATIC_GATES = ("larger_torque", "opposing")
 """Readings of M6's quadratic term. "larger_torque": seed 004 as written, K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where
@@ -109,6 +109,47 @@ def lift_friction(values: Mapping[str, float], source: str, target: str) -> dict
     return lifted
 
 
+@dataclass(frozen=True, eq=False)
+class BudgetOfLoad:
+    """Friction budget at given speeds over the torques, M6 of seed 004 eq. (10):
+
+    sliding + |motor·τ_m − external·τ_e| + stribeck·(at_rest + |motor_at_rest·τ_m − external_at_rest·τ_e| + Q), where Q
+    is external_quad·τ_e² or motor_quad·τ_m². Arrays have the shape of the speeds.
+    """
+
+    sliding: NDArray[np.float64]
+    """[N·m]"""
+    motor: float
+    external: float
+    stribeck: NDArray[np.float64]
+    """Share of the friction at rest that is left at the speed."""
+    at_rest: float
+    """[N·m]"""
+    motor_at_rest: float
+    external_at_rest: float
+    motor_quad: float
+    """[1/(N·m)]"""
+    external_quad: float
+    """[1/(N·m)]"""
+
+
+def budget_of_load(model: str, values: Mapping[str, float], velocity: ArrayLike) -> BudgetOfLoad:
+    """Friction budget of M1–M6 at speeds [rad/s] as a function of the torques; values by parameter name."""
+    p: Mapping[str, float] = {"dtheta_stribeck": 1.0, "alpha": 1.0} | lift_friction(values, model, RICHEST)
+    speed = np.abs(np.asarray(velocity, dtype=np.float64))
+    return BudgetOfLoad(
+        sliding=p["friction_viscous"] * speed + p["friction_base"],
+        motor=p["load_friction_motor"],
+        external=p["load_friction_external"],
+        stribeck=np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"])),
+        at_rest=p["friction_stribeck"],
+        motor_at_rest=p["load_friction_motor_stribeck"],
+        external_at_rest=p["load_friction_external_stribeck"],
+        motor_quad=p["load_friction_motor_quad"],
+        external_quad=p["load_friction_external_quad"],
+    )
+
+
 def friction_budget(
     model: str,
     values: Mapping[str, float],
@@ -122,7 +163,7 @@ def friction_budget(
     motor_torque, external_torque [N·m] and velocity [rad/s] broadcast; values by parameter name. Raises ModelError
     for an unknown model or gate.
     """
-    name = require_friction_model(model)
+    terms = FRICTION_TERMS[require_friction_model(model)]
     if quadratic_gate not in QUADRATIC_GATES:
         raise ModelError(f"no quadratic gate {quadratic_gate!r}; there are {', '.join(QUADRATIC_GATES)}")
     tm = np.asarray(motor_torque, dtype=np.float64)
@@ -130,20 +171,19 @@ def friction_budget(
     speed = np.abs(np.asarray(velocity, dtype=np.float64))
     p = values
     budget = p["friction_viscous"] * speed + p["friction_base"] + 0.0 * (tm + te)
-    if name == "m3":
-        return budget + p["load_friction_base"] * np.abs(tm - te)
-    if name == "m1":
+    if "load_friction_base" in terms:
+        budget = budget + p["load_friction_base"] * np.abs(tm - te)
+    if "load_friction_motor" in terms:
+        budget = budget + np.abs(p["load_friction_motor"] * tm - p["load_friction_external"] * te)
+    if "friction_stribeck" not in terms:
         return budget
     stribeck = np.exp(-((speed / p["dtheta_stribeck"]) ** p["alpha"]))
     at_rest = p["friction_stribeck"] + 0.0 * budget
-    if name == "m4":
-        load = np.abs(tm - te)
-        budget = budget + p["load_friction_base"] * load
-        at_rest = at_rest + p["load_friction_stribeck"] * load
-    elif name in ("m5", "m6"):
-        budget = budget + np.abs(p["load_friction_motor"] * tm - p["load_friction_external"] * te)
+    if "load_friction_stribeck" in terms:
+        at_rest = at_rest + p["load_friction_stribeck"] * np.abs(tm - te)
+    if "load_friction_motor_stribeck" in terms:
         at_rest = at_rest + np.abs(p["load_friction_motor_stribeck"] * tm - p["load_friction_external_stribeck"] * te)
-    if name == "m6":
+    if "load_friction_motor_quad" in terms:
         quadratic = np.where(
             np.abs(tm) > np.abs(te),
             p["load_friction_external_quad"] * te**2,

@@ -8,9 +8,9 @@ from importlib.resources import files
 
 from core.catalogue import load_servo
 from core.errors import ModelError
-from core.friction import FRICTION_MODELS
 from core.model import ServoModel, build_model
 from core.servo_spec import ServoSpec
+from core.terms import FRICTION_MODELS, RICHEST
 
 PUBLISHED = "-published"
 """Ends the names of models as they were published: `mx106:m6-published` is the original of `mx106:m6`."""
@@ -48,7 +48,7 @@ def load_model(servo: str, variant: str) -> ServoModel:
     return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
 
 
-def nominal_model(spec: ServoSpec, friction: str = "m6") -> ServoModel:
+def nominal_model(spec: ServoSpec, friction: str = RICHEST) -> ServoModel:
     """Return the best a servo is known by: its shipped model, else one with the values a fit starts from.
 
     What a driver converts between torque and current with, and the truth a simulated or emulated servo moves by.

@@ -9,6 +9,8 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from core.terms import CONTACTS, FRICTION_MODELS
+
 if TYPE_CHECKING:
     from core.bench import Bench
     from core.errors import InputError
@@ -17,14 +19,12 @@ if TYPE_CHECKING:
     from sessions import Selection, Session
 
 INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
-CONTACT_CHOICES = ("rigid", "elastoplastic", "elastoplastic_rational")
 SERVO_ARGUMENTS = ("servo", "emulator")
 """Arguments of any command whose text is a servo's name or address."""
 _SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
 """A path as a whole text or as a part of an address, also one with a drive letter."""
 EXAMPLE_NAME = "example"
 OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (a folder of that name here comes first)'
-FRICTION_CHOICES = ("m1", "m2", "m3", "m4", "m5", "m6")
 
 
 def not_negative(text: str) -> float:
@@ -79,10 +79,10 @@ def friction_models(text: str) -> tuple[str, ...]:
     """ "all", one friction model, or several with commas between them."""
     names = tuple(name.lower() for name in comma_list(text))
     if names == ("all",):
-        return FRICTION_CHOICES
-    wrong = [name for name in names if name not in FRICTION_CHOICES]
+        return FRICTION_MODELS
+    wrong = [name for name in names if name not in FRICTION_MODELS]
     if wrong or not names:
-        raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_CHOICES)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not all or some of {','.join(FRICTION_MODELS)}")
     return names
 
 
@@ -117,7 +117,7 @@ def add_contact(parser: argparse.ArgumentParser) -> None:
     """Offer --contact."""
     parser.add_argument(
         "--contact",
-        choices=CONTACT_CHOICES,
+        choices=tuple(CONTACTS),
         default="rigid",
         help="how friction acts before it slips: a rigid budget, or a bristle free of drift and chatter (%(default)s)",
     )
@@ -251,11 +251,11 @@ def model_from(text: str, integrator: str | None = None, substeps: int | None = 
 
     servo, colon, variant = text.rpartition(":")
     friction = variant.lower()
-    if not colon or Path(text).exists() or friction.removesuffix(PUBLISHED) not in FRICTION_CHOICES:
+    if not colon or Path(text).exists() or friction.removesuffix(PUBLISHED) not in FRICTION_MODELS:
         model = ServoModel.read(text)
     else:
         spec = load_servo(servo_text(servo))
-        own = spec.file and friction in FRICTION_CHOICES
+        own = spec.file and friction in FRICTION_MODELS
         model = nominal_model(spec, friction) if own else load_model(spec.name, friction)
     return with_integration(model, integrator, substeps)
 

@@ -14,6 +14,7 @@ from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.desk import Desk
+from core.terms import FRICTION_MODELS, RICHEST
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -156,7 +157,8 @@ class Comparison(QObject):
             first, best = identified[0], self._shelf.recommended or identified[-1]
             keys = (first, best) if first != best else (first, identified[-1])
         else:
-            keys = tuple(e.key for e in entries if e.model.friction in ("m1", "m6") and e.origin == CATALOGUE)
+            ends = (FRICTION_MODELS[0], RICHEST)
+            keys = tuple(e.key for e in entries if e.model.friction in ends and e.origin == CATALOGUE)
         self._choose(tuple(dict.fromkeys(keys)))
 
     # What a view asks for.

@@ -33,7 +33,7 @@ from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, descr
 from core.catalogue import load_servo, servos
 from core.identification.request import IdentificationRequest
 from core.shipped import shipped_models
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, FRICTION_TITLES
+from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, FRICTION_TITLES, RICHEST
 from core.words import capitalised, counted
 
 SESSIONS, SIMULATED = "sessions", "simulated"
@@ -338,7 +338,7 @@ class FleetForm(QWidget):
 
     def _offer_servos(self) -> None:
         if self.source.currentData() == SIMULATED:
-            names = [name for name in servos() if "m6" in shipped_models(name)]
+            names = [name for name in servos() if RICHEST in shipped_models(name)]
         else:
             names = list(dict.fromkeys(servo for seen in self.sessions.seen for servo, _, _ in seen.units))
         before = self.servo.currentData()

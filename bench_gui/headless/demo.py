@@ -18,6 +18,7 @@ from core.identification.result import Identification
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_recording, with_integration
+from core.terms import RICHEST
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 from sessions import Session
 from sessions.results.identification import save_identification
@@ -112,7 +113,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
             title="Demo: simulated Dynamixel MX-106",
             found=found,
             recordings=recordings,
-            truth=load_model(SERVO, "m6"),
+            truth=load_model(SERVO, RICHEST),
             folder=results,
             command="bench demo" + (" --fast" if fast else "") + f" --seed {seed} -o DIR",
         ),
@@ -136,7 +137,7 @@ def _conditions(fast: bool) -> list[tuple[float, float, float]]:
 
 
 def _rows(found: Identification, recordings: list[Recording]) -> list[DemoRow]:
-    truth = load_model(SERVO, "m6")
+    truth = load_model(SERVO, RICHEST)
     fine = {r.id: simulate_recording(with_integration(truth, substeps=10), r) for r in recordings}
     rows = []
     for result in found.results:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.headless.recording import PLAN_DOCUMENT
 from core.catalogue import load_servo
 from core.plan import GridPlan, suggested_plan
+from core.terms import RICHEST
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from core.recording import Recording
     from sessions import Session
 
-FRICTION = "m6"
+FRICTION = RICHEST
 """Of the model that judges where none was identified."""
 
 

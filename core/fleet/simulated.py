@@ -18,6 +18,7 @@ from core.model import ServoModel
 from core.recording import Recording
 from core.shipped import load_model
 from core.simulation import simulate_trajectory
+from core.terms import RICHEST
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
 RATE = 100.0
@@ -41,7 +42,7 @@ class SimulatedUnit:
 
 
 def simulated_units(
-    servo: str, count: int, *, seed: int = 0, friction: str = "m6", trajectories: Sequence[str] = PAPER_TRAJECTORIES
+    servo: str, count: int, *, seed: int = 0, friction: str = RICHEST, trajectories: Sequence[str] = PAPER_TRAJECTORIES
 ) -> list[SimulatedUnit]:
     """Specimens of a catalogue servo that has a model, each recorded with every trajectory under two loads.
 

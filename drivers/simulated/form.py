@@ -6,13 +6,13 @@ from collections.abc import Mapping
 
 from core.catalogue import ServoSpec, servos
 from core.shipped import nominal_model, shipped_models
-from core.terms import CONTACT_TITLES
+from core.terms import CONTACT_TITLES, RICHEST
 from drivers.family import AddressField, Family
 from drivers.scan import Found, OnStep, ScanStep, ShouldStop
 from drivers.simulated.actuators import ACTUATOR_TITLES, SERVO, SOFT, STIFF
 from drivers.simulated.source import DEFAULT_NAME, FASTEST, SLOWEST
 
-TRUTH = "m6"
+TRUTH = RICHEST
 
 
 def family() -> Family:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.terms import RICHEST
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 ARM_CHOICES = ("dynamixel", "erob")
 ASSUMED_LINKS = "links and path sizes are chosen here, the paper gives the servos only; --links FILE replaces them"
-TRUTH = "m6"
+TRUTH = RICHEST
 """Friction of an arm's joints if no others are given."""
 
 

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, add_session, comma_list, positive_int, say_damage
+from bench_gui.cli.arguments import add_session, comma_list, positive_int, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.identification.defaults import DRAWS, PROFILED
+from core.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from core.identification.evidence.certainty import Certainty
@@ -21,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--result", metavar="ID", help="its folder, or its name in the session's results; default: the newest"
     )
     parser.add_argument(
-        "--model", type=str.lower, choices=FRICTION_CHOICES, metavar="M", help="m1 … m6; default: the recommended one"
+        "--model", type=str.lower, choices=FRICTION_MODELS, metavar="M", help="m1 … m6; default: the recommended one"
     )
     parser.add_argument(
         "--profile",

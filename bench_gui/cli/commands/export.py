@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, OR_EXAMPLE, model_from, positive_float, say_damage, session_place
+from bench_gui.cli.arguments import OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
+from core.terms import FRICTION_MODELS
 from core.words import counted
 
 MODEL_TARGETS = (
@@ -97,7 +98,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _is_session(source: str) -> bool:
     path = Path(source)
     servo, _, variant = source.partition(":")
-    shipped = bool(servo) and variant.lower() in FRICTION_CHOICES
+    shipped = bool(servo) and variant.lower() in FRICTION_MODELS
     return path.is_dir() or (path.suffix == ".h5" and not shipped)
 
 

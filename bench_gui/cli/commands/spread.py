@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench_gui.cli.arguments import FRICTION_CHOICES, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from bench_gui.headless.fleet.spreading import FILE, JSON, TITLES
+from core.terms import FRICTION_MODELS
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench spread`."""
     parser.add_argument("fleet", metavar="FLEET", help="folder of a fleet (bench fleet)")
     parser.add_argument(
-        "--model", choices=FRICTION_CHOICES, metavar="M", help="friction model; default: the fleet's recommended one"
+        "--model", choices=FRICTION_MODELS, metavar="M", help="friction model; default: the fleet's recommended one"
     )
     parser.add_argument(
         "-t",

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
-    FRICTION_CHOICES,
     OR_EXAMPLE,
     add_sample,
     add_tag,
@@ -29,6 +28,7 @@ from bench_gui.cli.arguments import (
     session_place,
 )
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
+from core.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from bench_gui.cli.webots_program import ProgramEnd
@@ -358,7 +358,7 @@ def _models(texts: list[str] | None, servo: str) -> Any:
     """By name, None for all of the catalogue."""
     if texts is None:
         return None
-    published = {text: f"{servo}:{text}" for text in texts if text.lower() in FRICTION_CHOICES}
+    published = {text: f"{servo}:{text}" for text in texts if text.lower() in FRICTION_MODELS}
     return {text.upper() if text in published else text: model_from(published.get(text, text)) for text in texts}
 
 

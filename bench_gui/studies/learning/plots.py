@@ -18,6 +18,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.studies.learning.compute import LearningJob
 from bench_gui.theme import Theme
 from core.studies.compliant.learning import Iteration
+from core.terms import FRICTION_MODELS, RICHEST
 from core.units import AngleUnit
 
 REFERENCE, INPUT, LINK, FIRST = "reference", "input", "link", "first"
@@ -25,7 +26,7 @@ JOINT_KEYS = ("joint 1", "joint 2")
 TOLERANCE = "tolerance"
 JOINT_MODELS = ("m4", "m3")
 """Whose colours both joints have where they share a plot."""
-LINK_MODEL, FIRST_MODEL = "m6", "m1"
+LINK_MODEL, FIRST_MODEL = RICHEST, FRICTION_MODELS[0]
 """Whose colours the links have in the iteration in sight and in the first one."""
 SYMBOL = 8
 """Size of an iteration's mark [px]."""

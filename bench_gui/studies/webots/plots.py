@@ -12,6 +12,7 @@ from bench_gui.plots.legend import Legend, LegendEntry
 from bench_gui.plots.stack import stacked
 from bench_gui.studies.webots.scene import Shown
 from bench_gui.theme import Theme
+from core.terms import RICHEST
 from core.units import AngleUnit
 
 TARGET, MOTION, SOFT, STOPS = "target", "motion", "soft limits", "stops"
@@ -104,7 +105,7 @@ class WebotsPlots(QWidget):
                     self._curve(self.position, key, f"{side} {key[:-1]}", line, colour, 1.4, 2, DOTS)
         for key, values, colour in (
             (MOTOR, trace.motor_force, theme.model("m4")),
-            (FORCED, trace.force, theme.model("m6")),
+            (FORCED, trace.force, theme.model(RICHEST)),
             (SPRING, shown.spring, theme.model("m3")),
             (DAMPER, shown.damper, theme.model("m2")),
             (PUSH, shown.push, theme.model("m1")),

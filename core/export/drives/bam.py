@@ -24,6 +24,7 @@ from core.export.targets.bam_json import firmware
 from core.export.targets.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
 from core.recording import ServoSettings
+from core.terms import FRICTION_TERMS
 from core.words import counted
 
 KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
@@ -96,7 +97,7 @@ def drive_notes(
         notes.append(
             f"{model.friction.upper()} is written as the drive's M5 with equal load coefficients of both sides."
         )
-    if model.quadratic_gate == "opposing" and model.friction == "m6":
+    if model.quadratic_gate == "opposing" and "load_friction_motor_quad" in model.parameters:
         notes.append("The drive counts the quadratic term whatever the torques' signs, this model where they oppose.")
     late = held.values.get("command_delay", 0.0)
     if late:
@@ -166,8 +167,8 @@ def drive_values(held: ServoModel, settings: ServoSettings, timestep: float) -> 
     del deployment["armature"]
     flags = {
         "stribeck": int(friction != "m1"),
-        "load_dependent": int(friction in ("m5", "m6")),
-        "quadratic": int(friction == "m6"),
+        "load_dependent": int("load_friction_motor" in FRICTION_TERMS[friction]),
+        "quadratic": int("load_friction_motor_quad" in FRICTION_TERMS[friction]),
     }
     if flags["stribeck"]:
         motor = {**dict.fromkeys(("friction_stribeck",), 0.0), "dtheta_stribeck": 1.0, "alpha": 1.0, **motor}

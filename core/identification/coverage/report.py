@@ -21,7 +21,7 @@ from core.identification.coverage.timing import Timing, timing_findings, timing_
 from core.identification.runs.conditions import missing_conditions
 from core.model import ServoModel, build_model
 from core.recording import Recording
-from core.terms import COMMAND_PATH_TERMS
+from core.terms import COMMAND_PATH_TERMS, RICHEST
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def coverage(
     servos = sorted({recording.settings.servo for recording in recordings})
     if len(servos) > 1:
         raise IdentificationError(f"these are recordings of {', '.join(servos)}; look at one servo at a time")
-    wanted = model or build_model(servos[0], "m6", command_path=COMMAND_PATH_TERMS)
+    wanted = model or build_model(servos[0], RICHEST, command_path=COMMAND_PATH_TERMS)
     if wanted.servo != servos[0]:
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
