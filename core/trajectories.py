@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,6 +30,8 @@ class Trajectory:
     parameters: ParameterSet
     goal_function: Callable[[Array, Mapping[str, float]], Array]
     enable_function: Callable[[Array, Mapping[str, float]], NDArray[np.bool_]]
+    short_title: str = ""
+    """Where `title` is too long for a menu."""
 
     def goal(self, time: ArrayLike) -> Array:
         """Goal position [rad] at time (n,) [s]; before 0 and after the end the nearest value holds."""
@@ -171,6 +173,7 @@ _LIBRARY: dict[str, Trajectory] = {
             ),
             _sin_sin,
             _always,
+            "Slow with sub-oscillations",
         ),
         Trajectory(
             "up_and_down",
@@ -285,7 +288,7 @@ def make_trajectory(name: str, duration: float | None = None, **parameters: floa
                 f"trajectory {name}: {parameter.name} = {parameter.value} {parameter.unit} "
                 f"is outside [{parameter.lower}, {parameter.upper}]"
             )
-    return Trajectory(base.name, base.title, length, changed, base.goal_function, base.enable_function)
+    return replace(base, duration=length, parameters=changed)
 
 
 def recorded_trajectory(name: str, time: ArrayLike, goal: ArrayLike, torque_enable: ArrayLike) -> Trajectory:

@@ -63,7 +63,7 @@ def run_in_process(job: ProgramJob) -> ProgramEnd:
 
 def _serve(job: ProgramJob, pipe: Connection) -> None:
     from core.errors import ServoBenchError
-    from core.studies.webots.program import run_program
+    from core.studies.webots.controller import run_program
     from core.studies.webots.robot import robot_of
 
     robot = robot_of(job.servos, basic_time_step=job.basic_time_step, duration=job.duration)

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 
 from bench_gui.controller import Controller
 from bench_gui.record.plan_table import PlanTable
-from bench_gui.record.trajectory_form import LONGEST, SHORT_TITLES
+from bench_gui.record.trajectory_form import LONGEST
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
@@ -141,7 +141,8 @@ class PlanPage(QWidget):
         menu = QMenu(made)
         self.chosen: dict[str, QAction] = {}
         for name in trajectory_names():
-            action = QAction(SHORT_TITLES.get(name, make_trajectory(name).title), menu)
+            trajectory = make_trajectory(name)
+            action = QAction(trajectory.short_title or trajectory.title, menu)
             action.setCheckable(True)
             action.triggered.connect(lambda _: self._edit())
             menu.addAction(action)

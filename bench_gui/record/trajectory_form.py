@@ -21,8 +21,6 @@ from drivers.limits import Limits
 
 LONGEST = 600.0
 """[s]"""
-SHORT_TITLES = {"sin_sin": "Slow with sub-oscillations"}
-"""Titles that are too long for the field."""
 DURATION = "duration"
 
 
@@ -53,8 +51,8 @@ class TrajectoryForm(Section):
         self._chosen = Choice(trajectory_names()[0])
         self.choice: QComboBox = choice("Trajectory", "What the servo is asked to do")
         for name in trajectory_names():
-            title = make_trajectory(name).title
-            self.choice.addItem(SHORT_TITLES.get(name, title), name)
+            made = make_trajectory(name)
+            self.choice.addItem(made.short_title or made.title, name)
         self.wide(self.choice)
         self.parameters = Section("")
         self.parameters.heading.hide()

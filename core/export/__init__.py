@@ -4,148 +4,44 @@
 
 Every export writes a `README.md` with units, sign convention and gear ratio beside its files, and states how far the
 exported motion is from the identified model's. Names of models are never trusted: see `core.export.files`.
+
+Functions are loaded when they are first asked for: the command line's help needs nothing but the names of targets.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import tempfile
-from collections.abc import Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from core.errors import ExportError, NotChecked
-from core.export.contract import Check, Exporter, ExportResult, ServoOptions, named, settings_of
-from core.export.files import add_notes, move_files, state_check
-from core.export.notes import fidelity, step_notes, zero_notes
-from core.export.references import default_bench
-from core.export.targets import (
-    bam_json,
-    c_header,
-    drake,
-    genesis,
-    isaaclab,
-    mjlab,
-    newton,
-    pybullet,
-    sdformat,
-    servobench_json,
-    urdf,
-    usd,
-)
-from core.export.targets.choreonoid import body as choreonoid
-from core.export.targets.mujoco import actuators as mujoco
-from core.export.targets.mujoco import hook as mujoco_hook
-from core.export.targets.mujoco import plugin as mujoco_plugin
-from core.export.targets.webots import controller as webots
-from core.model import ServoModel, with_contact
-from core.recording import ServoSettings
-from core.studies.webots.export import target as webots_servo_export
+if TYPE_CHECKING:
+    from core.export.exporting import check_export, export_model, exporters
 
-__all__ = ["Check", "ExportResult", "Exporter", "check_export", "export_model", "exporters"]
+__all__ = ["TARGETS", "check_export", "export_model", "exporters"]
 
-_MODULES = (
-    mujoco_hook,
-    mujoco_plugin,
-    mujoco,
-    mjlab,
-    isaaclab,
-    drake,
-    genesis,
-    newton,
-    pybullet,
-    usd,
-    urdf,
-    sdformat,
-    webots,
-    webots_servo_export,
-    choreonoid,
-    c_header,
-    servobench_json,
-    bam_json,
-)
-_EXPORTERS = MappingProxyType({module.EXPORTER.target: module.EXPORTER for module in _MODULES})
+TARGETS = {
+    "mujoco-hook": "export.targets.mujoco.hook",
+    "mujoco-plugin": "export.targets.mujoco.plugin",
+    "mujoco": "export.targets.mujoco.actuators",
+    "mjlab": "export.targets.mjlab",
+    "isaaclab": "export.targets.isaaclab",
+    "drake": "export.targets.drake",
+    "genesis": "export.targets.genesis",
+    "newton": "export.targets.newton",
+    "pybullet": "export.targets.pybullet",
+    "usd": "export.targets.usd",
+    "urdf": "export.targets.urdf",
+    "sdformat": "export.targets.sdformat",
+    "webots": "export.targets.webots.controller",
+    "webots-servo": "studies.webots.export.target",
+    "choreonoid": "export.targets.choreonoid.body",
+    "c": "export.targets.c_header",
+    "json": "export.targets.servobench_json",
+    "bam": "export.targets.bam_json",
+}
+"""Module in `core` of each target, which holds its `EXPORTER`, in the order a person meets them."""
 
 
-def exporters() -> Mapping[str, Exporter]:
-    """Every exporter by the name of its target, e.g. "mujoco"."""
-    return _EXPORTERS
-
-
-def export_model(
-    model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, force: bool = False, **options: Any
-) -> ExportResult:
-    """Write a model for a target into a folder, which is created.
-
-    Args:
-        name: Names files, symbols, classes and nodes; None: made of the model and of settings that are not its servo's.
-        force: Replace files that are there and differ. A file that would be the same is no conflict.
-        options: The fields of the exporter's `options` dataclass.
-
-    A contact that the target cannot hold is written as a rigid one; error and README say what that costs. Raises
-    ExportError for an unknown target or option, a model the target cannot hold, a file that would be lost and a folder
-    that cannot be written.
-    """
-    exporter = _exporter(target)
-    chosen = _options(exporter, options)
-    settings = _settings(model, target, chosen)
-    model = named(model, settings, name)
-    holds = model.contact in exporter.contacts
-    held = model if holds else dataclasses.replace(with_contact(model, "rigid"), name=model.title)
-    drives = isinstance(chosen, ServoOptions)
-    bench = (chosen.bench if drives else None) or default_bench(model)
-    # Written aside first: nothing appears in the folder before the README is complete and no file would be lost.
-    with tempfile.TemporaryDirectory() as place:
-        aside = Path(place)
-        result = exporter.write(held, aside, chosen)
-        notes, error = [], result.error_mrad
-        if error == 0.0:
-            statement, error = fidelity(model, held, bench, settings)
-            notes.append(statement)
-        if drives:
-            notes += [*zero_notes(model), *step_notes(model, bench, settings)]
-        if model.carried_over:
-            notes.append(model.carried_over)
-        if notes:
-            add_notes(aside, held, target, notes)
-        files = move_files(aside, Path(folder), held, target, result.files, force=force)
-    return ExportResult(files=tuple(files), notes=(*result.notes, *notes), error_mrad=error)
-
-
-def check_export(
-    model: ServoModel, target: str, folder: Path | str, *, name: str | None = None, **options: Any
-) -> Check:
-    """Hold the motion of an export's files against the model's, and add what came out to the README.
-
-    name, options: those of the export. In the target's engine where one can run here, otherwise by its rules. Raises
-    ExportError when the files are not an export; NotChecked when no engine here runs them.
-    """
-    exporter = _exporter(target)
-    if exporter.check is None:
-        raise NotChecked(f"no engine here runs an export to {target}")
-    chosen = _options(exporter, options)
-    model = named(model, _settings(model, target, chosen), name)
-    found = exporter.check(model, Path(folder), chosen)
-    state_check(Path(folder), model, target, found.table)
-    return found
-
-
-def _settings(model: ServoModel, target: str, options: Any) -> ServoSettings:
-    return settings_of(model, options, target) if isinstance(options, ServoOptions) else model.default_settings()
-
-
-def _exporter(target: str) -> Exporter:
-    exporter = _EXPORTERS.get(target)
-    if exporter is None:
-        raise ExportError(f"no exporter for {target!r}; there are {', '.join(_EXPORTERS)}")
-    return exporter
-
-
-def _options(exporter: Exporter, options: Mapping[str, Any]) -> Any:
-    known = {field.name for field in dataclasses.fields(exporter.options)}
-    unknown = sorted(set(options) - known)
-    if unknown:
-        taken = ", ".join(sorted(known)) or "none"
-        raise ExportError(f"export to {exporter.target}: no option {', '.join(unknown)}; it takes {taken}")
-    return exporter.options(**options)
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module("core.export.exporting"), name)

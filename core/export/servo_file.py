@@ -22,7 +22,8 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 
 STANDALONE = Path(__file__).parent / "standalone"
-"""Folder of the stand-alone programs."""
+"""Folder of the stand-alone programs, no package: they import nothing of ours but each other and are copied as they
+stand."""
 FORMAT = "servobench-servo"
 VERSION, VERSION_WITH_CONTACT = 1, 2
 """A rigid contact is what programs of version 1 compute; they refuse a file with another one."""

@@ -18,11 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench_gui.cli import main
-from bench_gui.cli.commands.export import MODEL_TARGETS, WORDS
+from bench_gui.cli.commands.export import WORDS
 from core.bench import Bench
 from core.catalogue import servos
 from core.errors import ExportError
-from core.export import approximation, check_export, export_model, exporters
+from core.export import TARGETS, approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
 from core.export.drives.plain import as_model, drive_of
 from core.export.files import README, printable, slug
@@ -94,7 +94,7 @@ def m6_export(tmp_path_factory):
 
 class TestRegistry:
     def test_targets(self):
-        assert list(exporters()) == list(MODEL_TARGETS)
+        assert list(exporters()) == list(TARGETS)
         for target, exporter in exporters().items():
             assert exporter.target == target
             assert exporter.title

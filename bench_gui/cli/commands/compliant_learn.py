@@ -21,7 +21,7 @@ from bench_gui.cli.compliant_files import (
 from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from core.studies.compliant.references import Reference
+    from core.studies.compliant.learning import Reference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +132,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _reference(arguments: argparse.Namespace) -> Reference:
-    from core.studies.compliant.references import minimum_jerk, read_reference
+    from core.studies.compliant.learning import minimum_jerk, read_reference
 
     if arguments.reference:
         return read_reference(arguments.reference)

@@ -8,29 +8,10 @@ from typing import Any
 
 from bench_gui.cli.arguments import OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
+from core.export import TARGETS
 from core.terms import FRICTION_MODELS
 from core.words import counted
 
-MODEL_TARGETS = (
-    "mujoco-hook",
-    "mujoco-plugin",
-    "mujoco",
-    "mjlab",
-    "isaaclab",
-    "drake",
-    "genesis",
-    "newton",
-    "pybullet",
-    "usd",
-    "urdf",
-    "sdformat",
-    "webots",
-    "webots-servo",
-    "choreonoid",
-    "c",
-    "json",
-    "bam",
-)
 SESSION_TARGETS = ("csv", "bam", "h5")
 WORDS = ("syntax", "friction", "drive", "missing")
 """Options of targets that are a word; the others are numbers."""
@@ -44,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "source", metavar="FILE|SERVO:VARIANT|SESSION", type=session_place, help=f"a model, or a session{OR_EXAMPLE}"
     )
-    parser.add_argument("--to", required=True, choices=dict.fromkeys(MODEL_TARGETS + SESSION_TARGETS), help="target")
+    parser.add_argument("--to", required=True, choices=dict.fromkeys((*TARGETS, *SESSION_TARGETS)), help="target")
     parser.add_argument(
         "--kp", type=float, metavar="P", help="gain written into a simulator's actuator; default: the catalogue's"
     )
@@ -133,8 +114,8 @@ def _export_model(arguments: argparse.Namespace) -> int:
     from core.errors import ExportError, NotChecked
     from core.export import export_model
 
-    if arguments.to not in MODEL_TARGETS:
-        raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(MODEL_TARGETS)}")
+    if arguments.to not in TARGETS:
+        raise ExportError(f"a model cannot be exported to {arguments.to}; there are {', '.join(TARGETS)}")
     model = model_from(arguments.source)
     options = _options(arguments)
     name, folder = arguments.name, Path(arguments.output)

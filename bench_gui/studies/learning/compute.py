@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from core.studies.compliant.arm import CompliantArm
-from core.studies.compliant.learning import LearningLaw, learn
-from core.studies.compliant.references import Reference
+from core.studies.compliant.learning import LearningLaw, Reference, learn
 
 if TYPE_CHECKING:
     from bench_gui.work.process import Line

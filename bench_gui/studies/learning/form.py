@@ -22,8 +22,7 @@ from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, butt
 from core.errors import InputError
 from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, IDENTIFIED, TWO_JOINTS, CompliantArm
 from core.studies.compliant.elastic import AwasII, Bavs, CompliantActuator, QbMove, Sea
-from core.studies.compliant.learning import LearningLaw
-from core.studies.compliant.references import Reference, minimum_jerk, read_reference, sinusoid
+from core.studies.compliant.learning import LearningLaw, Reference, minimum_jerk, read_reference, sinusoid
 from core.units import AngleUnit
 
 SPRINGS: dict[str, tuple[str, tuple[CompliantActuator, CompliantActuator]]] = {

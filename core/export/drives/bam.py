@@ -24,7 +24,6 @@ from core.export.targets.bam_json import firmware
 from core.export.targets.usd import PER_DEGREE, pendulum_text
 from core.model import ServoModel, with_contact, without_terms
 from core.recording import ServoSettings
-from core.terms import FRICTION_TERMS
 from core.words import counted
 
 KEPT = ("command_delay", "error_gain_ratio", "supply_sag")
@@ -167,8 +166,8 @@ def drive_values(held: ServoModel, settings: ServoSettings, timestep: float) -> 
     del deployment["armature"]
     flags = {
         "stribeck": int(friction != "m1"),
-        "load_dependent": int("load_friction_motor" in FRICTION_TERMS[friction]),
-        "quadratic": int("load_friction_motor_quad" in FRICTION_TERMS[friction]),
+        "load_dependent": int("load_friction_motor" in motor),
+        "quadratic": int("load_friction_motor_quad" in motor),
     }
     if flags["stribeck"]:
         motor = {**dict.fromkeys(("friction_stribeck",), 0.0), "dtheta_stribeck": 1.0, "alpha": 1.0, **motor}

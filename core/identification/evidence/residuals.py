@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from core.errors import IdentificationError
 from core.identification.coverage.findings import Finding
-from core.identification.coverage.torque import TorqueResidual, torque_residual
+from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
 from core.model import ServoModel
 from core.recording import Recording

@@ -21,6 +21,7 @@ from core.studies.compliant.arm import (
     DATASHEET,
     FLANGE,
     FLANGE_INERTIA,
+    Box,
     CompliantArm,
     CompliantArmMotion,
     carrying,
@@ -28,11 +29,10 @@ from core.studies.compliant.arm import (
     link_equilibrium,
     simulate_compliant_arm,
 )
-from core.studies.compliant.contact import Box
 from core.studies.compliant.elastic import SEED_ACTUATORS, CompliantActuator, Sea
 from core.studies.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink, JointMotion, simulate_joint
+from core.studies.compliant.learning import Reference, chirp, chirp_phase, held_step, minimum_jerk, sinusoid
 from core.studies.compliant.modes import Mode
-from core.studies.compliant.references import Reference, chirp, chirp_phase, held_step, minimum_jerk, sinusoid
 
 Array = NDArray[np.float64]
 

@@ -1,12 +1,21 @@
 """The module `controller` of a Webots Python program: `from controller import Robot, Servo`.
 
 Names are those of the classes of that generation of Webots; each method is the function of `core.studies.webots.api` of
-the same name. A program that is run by `core.studies.webots.program` finds the functions there too.
+the same name. A program that `run_program` runs finds the functions there too.
 """
 
 from __future__ import annotations
 
+import os
+import runpy
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+from core.errors import InputError
 from core.studies.webots import api
+from core.studies.webots.robot import SimulatedRobot
 
 
 class Servo:
@@ -98,3 +107,39 @@ class Robot:
     def getTime(self) -> float:
         """Simulated so far [s]."""
         return api.wb_robot_get_time()
+
+
+MODULE = "controller"
+"""What programs import."""
+
+
+def controller_module() -> ModuleType:
+    """The module that programs import: the classes and the functions."""
+    module = ModuleType(MODULE, __doc__)
+    vars(module).update({name: getattr(api, name) for name in api.__all__})
+    vars(module).update(Robot=Robot, Servo=Servo)
+    return module
+
+
+def run_program(program: Path, robot: SimulatedRobot, arguments: Sequence[str] = ()) -> int:
+    """Run a Python file, in its own folder, until it ends or goes on after the simulation's end; its exit code.
+
+    It changes this process for good, its folder, its modules and its arguments, and may do whatever a program may:
+    give it a process of its own. Whatever it raises passes through; raises InputError where there is no such file.
+    """
+    path = program.resolve()
+    if not path.is_file():
+        raise InputError(f"{program}: there is no such controller program")
+    api.attach(robot)
+    sys.modules[MODULE] = controller_module()
+    sys.argv = [str(path), *arguments]
+    sys.path.insert(0, str(path.parent))
+    os.chdir(path.parent)
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            return end.code or 0
+        print(end.code, file=sys.stderr)
+        return 1
+    return 0

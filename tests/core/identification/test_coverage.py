@@ -20,10 +20,10 @@ from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.choice.repeatability import repeatability
 from core.identification.coverage.audit import audit
-from core.identification.coverage.corrected import CorrectedRun, Correction
 from core.identification.coverage.doubts import HeaderDoubt
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.outliers import freezes, position_steps, spikes
+from core.identification.coverage.problem import CorrectedRun, Correction
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
 from core.identification.coverage.report import Coverage, coverage
 from core.identification.coverage.signals import command_lag, lagged_correlation

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from core.errors import IdentificationError
-from core.identification.coverage.torque import torque_residual
 from core.identification.evidence.residuals import ResidualDiagnosis, diagnose_residuals
+from core.identification.evidence.torque import torque_residual
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import Stepper

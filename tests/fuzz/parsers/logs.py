@@ -12,7 +12,7 @@ from random import Random
 from core.recording import Recording
 from core.studies.arm.links import read_arm_parameters
 from core.studies.arm.recording import read_arm_csv
-from core.studies.compliant.references import read_reference
+from core.studies.compliant.learning import read_reference
 from sessions.contents import Contents
 from sessions.facts import RunFacts
 from sessions.importers.bam_json import read_bam

@@ -24,9 +24,9 @@ from core.studies.compliant.arm import (
 )
 from core.studies.compliant.elastic import AwasII, CompliantActuator, ElasticTorque, QbMove, Sea
 from core.studies.compliant.joint import CompliantJoint, CompliantLink, simulate_joint
+from core.studies.compliant.learning import held_step, minimum_jerk, sinusoid
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor, Pid
-from core.studies.compliant.references import held_step, minimum_jerk, sinusoid
 
 STEP = 5e-3
 SLACK = Pid(kp=0.0, kd=0.0)

@@ -7,8 +7,8 @@ import pytest
 
 from core.errors import ModelError
 from core.studies.arm.kinematics import tip_positions
-from core.studies.compliant.arm_compiled import box_kick, contact_force
-from core.studies.compliant.contact import NO_BOX, Box, box_constants
+from core.studies.compliant.arm import NO_BOX, Box, box_constants
+from core.studies.compliant.compiled import box_kick, contact_force
 from core.studies.compliant.experiments import box_on_the_way, box_runs
 
 BOX = Box(face=0.1, edge=-0.2)

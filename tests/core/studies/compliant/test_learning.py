@@ -10,8 +10,19 @@ import pytest
 
 from core.errors import InputError
 from core.studies.compliant.arm import TWO_JOINTS, CompliantArm
-from core.studies.compliant.learning import CSV_COLUMNS, LearningLaw, learn, warning_of, write_input
-from core.studies.compliant.references import Reference, chirp, held_step, minimum_jerk, read_reference, sinusoid
+from core.studies.compliant.learning import (
+    CSV_COLUMNS,
+    LearningLaw,
+    Reference,
+    chirp,
+    held_step,
+    learn,
+    minimum_jerk,
+    read_reference,
+    sinusoid,
+    warning_of,
+    write_input,
+)
 
 REFERENCE = minimum_jerk((0.8, 0.8), 20.0)
 

@@ -8,9 +8,8 @@ import pytest
 from core.errors import InputError
 from core.studies.webots import api
 from core.studies.webots.chain import Chain, single
-from core.studies.webots.controller import Robot
+from core.studies.webots.controller import Robot, controller_module
 from core.studies.webots.fields import Load, ServoFields
-from core.studies.webots.program import controller_module
 from core.studies.webots.robot import SimulatedRobot, SimulationOver, bench_robot
 from core.studies.webots.servo import ServoDevice
 
