@@ -167,7 +167,7 @@ class Exporter:
     """Holds the motion of what `write` wrote against the model's (`core.export.protocol`), with the same options;
     raises ExportError. None: no engine runs the file, it is of an identification tool."""
     contacts: tuple[str, ...] = ("rigid",)
-    """Contacts that the target can hold, see `core.friction.CONTACTS`; other models are written with a rigid one."""
+    """Contacts that the target can hold, see `core.terms.CONTACTS`; other models are written with a rigid one."""
     engine: str = ""
     """Name of the program `check` runs; empty when the export is simulated here by the target's rules."""
     package: str = ""

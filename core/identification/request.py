@@ -70,7 +70,7 @@ class IdentificationRequest:
     run_offsets: bool = False
     """Whether the values are polished with an angle and a supply of its own for each run, see `with_offsets`."""
     contact: str = "rigid"
-    """How friction acts before it slips, the same for all models, see `core.friction.CONTACTS`."""
+    """How friction acts before it slips, the same for all models, see `core.terms.CONTACTS`."""
     quadratic_gate: str = "larger_torque"
     integrator: str = "leapfrog"
     substeps: int | None = None

@@ -22,7 +22,7 @@ from bench_gui.cli.commands.export import WORDS
 from core.bench import Bench
 from core.catalogue import servos
 from core.errors import ExportError
-from core.export import TARGETS, approximation, check_export, export_model, exporters
+from core.export import approximation, check_export, export_model, exporters
 from core.export.approximation import FRICTION, MOTOR, Form, approximate, in_form
 from core.export.drives.plain import as_model, drive_of
 from core.export.files import README, printable, slug
@@ -39,6 +39,7 @@ from core.export.references import (
     mean_errors,
     own_motion,
 )
+from core.export.targets import TARGETS
 from core.export.targets.bam_json import BAM_STEP, in_bam_order
 from core.export.targets.mujoco.actuators import VERSIONS, MujocoOptions, loads
 from core.export.targets.mujoco.check import scene_of, simulate_in_mujoco

@@ -8,7 +8,7 @@ from typing import Any
 
 from bench_gui.cli.arguments import OR_EXAMPLE, model_from, positive_float, say_damage, session_place
 from bench_gui.cli.terminal import add_json, print_json
-from core.export import TARGETS
+from core.export.targets import TARGETS
 from core.terms import FRICTION_MODELS
 from core.words import counted
 

@@ -4,12 +4,10 @@ Webots itself is not here. Its integrator is: velocities first, positions with t
 its Python API, which gives no position before the first step, as Webots does.
 """
 
-import importlib
 import math
 import sys
 import types
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ from core.export.contract import ServoOptions
 from core.export.files import printable, slug
 from core.export.programs import program
 from core.export.references import default_bench
-from core.export.servo_file import servo_numbers
+from core.export.servo_file import STANDALONE, servo_numbers
 from core.export.targets.webots.controller import (
     HEADER,
     LIBRARY,
@@ -365,7 +363,7 @@ class TestInWebots:
 
     def test_the_program_stands_alone(self):
         """It imports numpy, its neighbour and, when run, Webots' controller: nothing of ours."""
-        source = Path(str(importlib.import_module("core.export.standalone").__file__)).parent / PROGRAM
+        source = STANDALONE / PROGRAM
 
         assert "core" not in {line.split()[1].split(".")[0] for line in _imports(source)}
 
