@@ -5,10 +5,9 @@ from functools import cache
 
 import numpy as np
 
-from core.kernel.bristle import bristle_constants
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Contact, Law, Slot
-from core.kernel.step import delayed_command, lag_constants, make_step
+from core.kernel.step import delayed_command, make_step, step_numbers
 
 OUTPUTS = ("position", "velocity", "motor_torque", "current", "duty_cycle", "supply_voltage", "control")
 """Columns of a rollout: state before step k (rad, rad/s), then what the motor did in step k (N·m, A, 1, V, V or A)."""
@@ -45,26 +44,17 @@ def rollout_kernel(law: Law, contact: Contact = Contact.RIGID, leapfrog: bool = 
 @cache
 def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
     variant = fingerprint(law, True, contact, leapfrog)
-    (
-        KT, R, ARMATURE, OFFSET, KC, KVIS, KM, KE, KCS, KMS, KES, KMQ, KEQ, VS, ALPHA, DELAY, SLEW, BAND, LAG, SAG,
-        BRAKING, L, PERIOD, KP, KI, KD, KV, LIMIT, GATE, AFTER, GUARD, LOAD, GRAVITY,
-        RELEASE, STIFFNESS, DAMPING,
-    ) = tuple(Slot)  # fmt: skip
 
     def kernel(row, state, goal, lasts, enable, supply, hand, torque, torque_share, first, h, substeps, out):
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
-        inertia = row[LOAD] + row[ARMATURE]
-        lag_share, lag_mean = lag_constants(row[LAG], h)
-        whole = math.ceil(row[DELAY] / h)
+        numbers = step_numbers(row, h, leapfrog)
+        whole = math.ceil(row[Slot.DELAY] / h)
         delay_steps = int(whole)
-        share = whole - row[DELAY] / h
-        release_whole = math.ceil(row[RELEASE] / h)
+        share = whole - row[Slot.DELAY] / h
+        release_whole = math.ceil(row[Slot.RELEASE_DELAY] / h)
         release_steps = int(release_whole)
-        release_share = 1.0 - (release_whole - row[RELEASE] / h)
-        spring, decay, gain, compliance, speed, level, slope = bristle_constants(
-            row[VS], row[ALPHA], row[STIFFNESS], row[DAMPING], h, leapfrog
-        )
+        release_share = 1.0 - (release_whole - row[Slot.RELEASE_DELAY] / h)
         last = goal.shape[0] - 1
         q, v, slewed, output, integral, error, bus, deflection, friction = (
             state[0], state[1], state[2], state[3], state[4], state[5], state[6], state[7], state[8],
@@ -83,13 +73,7 @@ def _rollout_kernel(law: Law, contact: Contact, leapfrog: bool):
                 ) = step(
                     q, v, slewed, output, integral, error, bus, deflection, friction,
                     old_goal, next_goal, next_share, late_enable, supply[i], hand[i], torque[i], torque_share[i],
-                    h, 1.0 / h, row[KT], row[R], 1.0 / row[R], inertia, 1.0 / inertia, row[GRAVITY], row[OFFSET],
-                    row[KC], row[KVIS], row[KM], row[KE], row[KCS], row[KMS], row[KES], row[KMQ], row[KEQ],
-                    1.0 / row[VS], row[ALPHA], row[GATE],
-                    row[KP], row[KV], row[LIMIT], row[AFTER], row[GUARD],
-                    row[KI], row[KD], row[SLEW] * h, 1.0 / (row[SLEW] * h), row[BAND],
-                    lag_share, lag_mean, row[SAG], row[BRAKING], row[L], row[PERIOD],
-                    spring, decay, gain, compliance, speed, level, slope,
+                    *numbers,
                 )  # fmt: skip
                 if sub == 0:
                     out[k, 2] = tm

@@ -34,8 +34,8 @@ from functools import cache
 
 from numba import njit
 
-from core.kernel.bristle import INLINE, make_bristle
-from core.kernel.layout import Contact, Law
+from core.kernel.bristle import INLINE, bristle_constants, make_bristle
+from core.kernel.layout import Contact, Law, Slot
 from core.kernel.mathops import LN_2, LOG2_E, exp2, exp2_below, log2, sine
 
 _TINY = 1e-300
@@ -165,6 +165,29 @@ def coast_bridge(duty, supply, emf, resistance, inductance, period):
     gain = 2.0 * supply / resistance if falling <= 0.0 else gain
     gain = 0.0 if rising <= 0.0 else gain
     return direction * current, conducting, gain
+
+
+@njit(error_model="numpy")
+def step_numbers(row, h, leapfrog):
+    """The step's last arguments, from h on, for one candidate: its row on a bench (ROW,), steps of h [s]."""
+    inertia = row[Slot.INERTIA] + row[Slot.ARMATURE]
+    lag_share, lag_mean = lag_constants(row[Slot.PWM_LAG], h)
+    spring, decay, gain, compliance, speed, level, slope = bristle_constants(
+        row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.BRISTLE_STIFFNESS],
+        row[Slot.BRISTLE_DAMPING], h, leapfrog,
+    )  # fmt: skip
+    return (
+        h, 1.0 / h, row[Slot.TORQUE_CONSTANT], row[Slot.RESISTANCE], 1.0 / row[Slot.RESISTANCE], inertia, 1.0 / inertia,
+        row[Slot.GRAVITY_TORQUE], row[Slot.ANGLE_OFFSET],
+        row[Slot.FRICTION_BASE], row[Slot.FRICTION_VISCOUS], row[Slot.LOAD_MOTOR], row[Slot.LOAD_EXTERNAL],
+        row[Slot.FRICTION_STRIBECK], row[Slot.LOAD_MOTOR_STRIBECK], row[Slot.LOAD_EXTERNAL_STRIBECK],
+        row[Slot.LOAD_MOTOR_QUAD], row[Slot.LOAD_EXTERNAL_QUAD],
+        1.0 / row[Slot.STRIBECK_VELOCITY], row[Slot.STRIBECK_EXPONENT], row[Slot.OPPOSING_GATE],
+        row[Slot.KP], row[Slot.KV], row[Slot.OUTPUT_LIMIT], row[Slot.VELOCITY_AFTER], row[Slot.VELOCITY_LIMIT],
+        row[Slot.KI], row[Slot.KD], row[Slot.GOAL_SLEW] * h, 1.0 / (row[Slot.GOAL_SLEW] * h), row[Slot.DEAD_BAND],
+        lag_share, lag_mean, row[Slot.SUPPLY_SAG], row[Slot.RELEASE_BRAKING], row[Slot.INDUCTANCE],
+        row[Slot.PWM_PERIOD], spring, decay, gain, compliance, speed, level, slope,
+    )  # fmt: skip
 
 
 @cache
