@@ -59,8 +59,8 @@ class Theme:
     models: tuple[str, ...]
 
     def model(self, friction: str) -> str:
-        """Colour of a friction model's curves, "m1" … "m6"."""
-        return self.models[FRICTION_MODELS.index(friction)]
+        """Colour of a friction model's curves, "m1" … "m6"; they recur where there are more models than colours."""
+        return self.models[FRICTION_MODELS.index(friction) % len(self.models)]
 
 
 @cache

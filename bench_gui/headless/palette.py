@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib.resources import files
+from itertools import cycle
 
 from core.terms import FRICTION_MODELS
 
@@ -15,7 +16,7 @@ DRIVE_COLOUR: str = _CURVES["drive"]
 BACKDRIVE_COLOUR: str = _CURVES["backdrive"]
 BAR_COLOUR: str = _CURVES["drive"]
 """Colour of bars whose models are named on the axis."""
-MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, _CURVES["models"], strict=True))
+MODEL_COLOURS: dict[str, str] = dict(zip(FRICTION_MODELS, cycle(_CURVES["models"]), strict=False))
 
 
 def shade(place: int, count: int) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
 from core.friction import friction_budget, require_friction_model
+from core.terms import FRICTION
 
 FAR = 1e12
 """Speed over v_s at which nothing of stiction is left for any exponent a model may have, 0.2 or more."""
@@ -34,7 +35,8 @@ def law_of_budget(
     α unused. Raises ModelError for unknown names and for numbers that no law can have.
     """
     name = require_friction_model(model)
-    dry = {**values, "friction_viscous": 0.0}
+    growing = [key for key, term in FRICTION.items() if term.speed_power < 0]
+    dry = {**values, **dict.fromkeys(growing, 0.0)}
     speed = values.get("dtheta_stribeck", 0.0)
     at_rest, far = friction_budget(
         name, dry, motor_torque, external_torque, np.array([0.0, FAR * speed]), quadratic_gate
