@@ -1,0 +1,37 @@
+"""Records of physical terms: what derives from them is complete."""
+
+import pytest
+
+from core.identification.choice.terms import TERMS as COSTED
+from core.identification.coverage.terms import _RULES
+from core.kernel.layout import Slot, empty_rows
+from core.terms import COMMAND_PATH, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, TERMS
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_record_is_within_its_own_limits(name):
+    term = TERMS[name]
+    low, high = term.limits
+    assert low <= term.lower <= term.start <= term.upper
+    assert term.upper <= high
+    assert not term.evidence or term.evidence in _RULES
+
+
+def test_every_rule_of_the_coverage_serves_a_term():
+    assert {term.evidence for term in TERMS.values()} == {*_RULES, ""}
+
+
+@pytest.mark.parametrize("name", COMMAND_PATH)
+def test_a_command_path_term_is_off_at_its_neutral_value_and_has_a_cost(name):
+    off = empty_rows(1)[0]
+    assert all(TERMS[name].scales or off[slot] == NEUTRAL[name] for slot in TERMS[name].slots)
+    assert [dict(cost.neutral) for cost in COSTED if cost.name == name] == [{name: NEUTRAL[name]}]
+
+
+def test_the_richest_model_fills_every_slot_of_friction():
+    def slots(names):
+        return {slot for name in names for slot in TERMS[name].slots}
+
+    assert slots(FRICTION_TERMS[RICHEST]) == slots(name for terms in FRICTION_TERMS.values() for name in terms)
+    assert all(len(TERMS[one].slots) == len(two) for one, two in SPLIT.items())
+    assert Slot.STRIBECK_VELOCITY in slots(FRICTION_TERMS[RICHEST])
