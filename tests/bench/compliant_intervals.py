@@ -22,8 +22,7 @@ from core.shipped import load_model
 from core.studies.compliant.elastic import AwasII, Bavs, QbMove, Sea
 from core.studies.compliant.files import CompliantUnit
 from core.studies.compliant.identification import CompliantIdentification, CompliantRequest, identify_compliant
-from core.studies.compliant.runs import CompliantRuns
-from core.studies.compliant.unknowns import GROUPS, LINK, SPRINGS, unit_with, unknowns
+from core.studies.compliant.runs import GROUPS, LINK, SPRINGS, CompliantRuns, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bench_gui.headless.interrupt import Interrupt
     from core.studies.compliant.identification import CompliantRequest, identify_compliant, rigid_errors
     from core.studies.compliant.modes import Mode
-    from core.studies.compliant.unknowns import LINK, MOTOR, SPRINGS
+    from core.studies.compliant.runs import LINK, MOTOR, SPRINGS
     from sessions import Session
 
     session = Session.open(arguments.session)

@@ -39,8 +39,7 @@ from core.recording import Recording
 from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.files import CompliantUnit, unit_to_json
 from core.studies.compliant.modes import Mode
-from core.studies.compliant.runs import CompliantRuns, require_runs_of
-from core.studies.compliant.unknowns import LINK, SPRINGS, unit_with, unknowns
+from core.studies.compliant.runs import LINK, SPRINGS, CompliantRuns, require_runs_of, unit_with, unknowns
 
 Array = NDArray[np.float64]
 
@@ -69,13 +68,13 @@ class CompliantRequest:
     start: CompliantUnit
     """Where the search begins, and the values of what is not identified"""
     groups: tuple[str, ...] = (SPRINGS, LINK)
-    """See `core.studies.compliant.unknowns`"""
+    """See `core.studies.compliant.runs`"""
     mode: Mode = Mode.PID_EQ_PRES
     """6: motors with dynamics; 3: ideal ones"""
     fixed: tuple[tuple[str, float], ...] = ()
     """Numbers held at a value"""
     freed: tuple[str, ...] = ()
-    """Numbers that are held otherwise, see `core.studies.compliant.unknowns.HELD`"""
+    """Numbers that are held otherwise, see `core.studies.compliant.runs.HELD`"""
     validation: str = DEFAULT_RULE
     """As `split_recordings`"""
     trials: int | None = None

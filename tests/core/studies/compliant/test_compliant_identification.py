@@ -21,8 +21,7 @@ from core.studies.compliant.identification import CompliantRequest, identify_com
 from core.studies.compliant.joint import simulate_joint
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.motor import Motor
-from core.studies.compliant.runs import CompliantRuns
-from core.studies.compliant.unknowns import GROUPS, MOTOR, SPRINGS, unit_with, unknowns
+from core.studies.compliant.runs import GROUPS, MOTOR, SPRINGS, CompliantRuns, unit_with, unknowns
 from core.trajectories import make_trajectory
 from drivers.clock import VirtualClock
 from drivers.recorder import MemorySink, record_inline
