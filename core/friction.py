@@ -1,4 +1,4 @@
-"""Friction budgets M1–M6 (seed 004, eqs 3, 6–10): parameters, plain formulas, and their place in the kernel's row.
+"""Friction budgets M1–M6 (seed 004, eqs 3, 6–10): parameters and plain formulas; terms are in `core.terms`.
 
 How a budget acts is its contact. A rigid one stops the shaft with whatever it takes up to the budget (seed 004,
 Algorithm 1). An elastoplastic one (seed 001) gives before it slips, by a spring and a damper, with the budget's parts
