@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import comma_list, positive_float, positive_int
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
+from core.studies.arm import DEFAULT_MODELS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--links", required=True, metavar="FILE.yml", help='the arm\'s links, lines "m1: 0.56" … as DFKI writes them'
     )
     parser.add_argument(
-        "--models", type=comma_list, default=["m1", "m4", "m6"], metavar="M,…", help="none, m1 … m6 (m1,m4,m6)"
+        "--models",
+        type=comma_list,
+        default=list(DEFAULT_MODELS),
+        metavar="M,…",
+        help=f"none, m1 … m6 ({','.join(DEFAULT_MODELS)})",
     )
     parser.add_argument(
         "--terms",

@@ -26,10 +26,10 @@ from bench_gui.widgets.fields import FIELD_WIDTH, SPACING, Section, button, choi
 from core.catalogue import load_servo, servos
 from core.model import ServoModel
 from core.shipped import load_model, shipped_models
+from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.paths import PATHS
 from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
-DEFAULT_MODELS = ("m1", "m4", "m6")
 LINKS_FILE = ""
 """In place of an arm's name."""
 SIMULATED, MEASURED = "simulated", "measured"

@@ -20,6 +20,7 @@ from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.parameters import ParameterSet
+from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.dynamics import ARM_AT
 from core.studies.arm.links import ArmLinks, ArmParameters
 from core.studies.arm.parameters import (
@@ -54,7 +55,7 @@ ALIKE = 0.98
 class ArmRequest:
     """What is to be identified, and how."""
 
-    models: tuple[str, ...] = ("m1", "m4", "m6")
+    models: tuple[str, ...] = DEFAULT_MODELS
     """Friction of both joints; "none" for links or motors without friction."""
     terms: tuple[str, ...] = TERM_GROUPS
     """Besides friction, see `core.studies.arm.parameters.TERM_GROUPS`."""
