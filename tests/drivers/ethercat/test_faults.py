@@ -46,11 +46,11 @@ def mended(servo, segment):
     for _ in range(5):
         try:
             servo.acknowledge()
+            assert servo.state is ServoState.READY
+            drive(servo, PositionGoal(0.2), 0.2)
             break
-        except DriverError:  # the drive's own watchdog may be about to expire
+        except DriverError:  # the drive's own watchdog may be about to expire, its report still be on its way
             servo.fault("not yet")
-    assert servo.state is ServoState.READY
-    drive(servo, PositionGoal(0.2), 0.2)
     assert segment.truth()["driven"] == 1.0
     assert servo.release()
 
