@@ -302,7 +302,7 @@ def test_no_servo_model_is_fitted_to_another_actuator(session):
     with pytest.raises(UnusableRuns, match="qbmove.*bench compliant identify") as caught:
         check_runs([own, qbmove])
     assert caught.value.runs == (qbmove.id,)
-    with pytest.raises(IdentificationError, match=r"Webots Servo.*bench webots fit"):
+    with pytest.raises(IdentificationError, match="webots.*bench webots fit"):
         Batch(model, [own, webots])
     # To see how far a servo model is from it, a run has to be called a servo's in so many words.
     assert Batch(model, [as_own_motor(qbmove)]).scores().mae.shape == (1, 1)
