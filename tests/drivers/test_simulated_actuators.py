@@ -299,10 +299,10 @@ def test_no_servo_model_is_fitted_to_another_actuator(session):
     own, webots, qbmove = session.load_for_fit()
     model = load_model("mx106", "m1")
     check_runs([own])
-    with pytest.raises(UnusableRuns, match="qbmove.*bench compliant identify") as caught:
+    with pytest.raises(UnusableRuns, match=r"qbmove.*bench compliant identify") as caught:
         check_runs([own, qbmove])
     assert caught.value.runs == (qbmove.id,)
-    with pytest.raises(IdentificationError, match="webots.*bench webots fit"):
+    with pytest.raises(IdentificationError, match=r"webots.*bench webots fit"):
         Batch(model, [own, webots])
     # To see how far a servo model is from it, a run has to be called a servo's in so many words.
     assert Batch(model, [as_own_motor(qbmove)]).scores().mae.shape == (1, 1)
