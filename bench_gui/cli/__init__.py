@@ -13,7 +13,7 @@ import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
 
-from bench_gui.cli.arguments import OR_EXAMPLE, add_servo_files, session_place
+from bench_gui.cli.arguments import OR_EXAMPLE, CommandParser, add_servo_files, session_place
 from bench_gui.cli.terminal import Visible
 from bench_gui.headless.interrupt import Interrupt
 from core.errors import ServoBenchError
@@ -61,7 +61,7 @@ TRACEBACK_VARIABLE = "SERVOBENCH_TRACEBACK"
 
 def build_parser() -> argparse.ArgumentParser:
     """The whole command line."""
-    parser = argparse.ArgumentParser(
+    parser = CommandParser(
         prog="bench",
         description="ServoBench: record, identify, compare and export servo models. Without a command: the window.",
         epilog="bench COMMAND --help tells more. A session to try it on: bench evaluate example --model xl330:m6. "

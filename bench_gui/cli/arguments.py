@@ -9,7 +9,9 @@ from collections.abc import Callable, Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.terms import CONTACTS, FRICTION_MODELS
+from core.errors import IdentificationError
+from core.identification.options import CHOICES, IdentificationOptions, options_of
+from core.terms import FRICTION_MODELS
 
 if TYPE_CHECKING:
     from core.bench import Bench
@@ -18,13 +20,39 @@ if TYPE_CHECKING:
     from core.recording import Recording
     from sessions import Selection, Session
 
-INTEGRATOR_CHOICES = ("leapfrog", "algorithm1", "bam")
+OPTIONS = options_of(IdentificationOptions)
 SERVO_ARGUMENTS = ("servo", "emulator")
 """Arguments of any command whose text is a servo's name or address."""
 _SERVO_FILE = re.compile(r"(?:^|(?<=:))(?:[A-Za-z]:[\\/])?[^:?]+\.toml(?=$|[:?])")
 """A path as a whole text or as a part of an address, also one with a drive letter."""
 EXAMPLE_NAME = "example"
 OR_EXAMPLE = f', or "{EXAMPLE_NAME}" for your copy of the example session (a folder of that name here comes first)'
+_FORMER = {
+    "--models": "--model",
+    "--friction-model": "--model",
+    "--frozen": "--fix",
+    "--quadratic-gate": "--gate",
+    "--supply-voltage": "--vin",
+    "--threads": "--jobs",
+    "--command-path-terms": "--terms",
+    "--term-costs": "--terms",
+    "--groups": "--terms",
+}
+"""Spellings of earlier versions, which scripts may use; help pages do not show them."""
+_FORMER_IN = {"crossvalidate": {**_FORMER, "--command-path-terms": "--path-terms"}}
+
+
+class CommandParser(argparse.ArgumentParser):
+    """Parser of a command, which takes options by their former spelling too."""
+
+    def add_argument(self, *flags: str, **how: Any) -> argparse.Action:
+        """As `ArgumentParser.add_argument`."""
+        action = super().add_argument(*flags, **how)
+        former = _FORMER_IN.get(self.prog.rpartition(" ")[2], _FORMER)
+        for flag in filter(None, map(former.get, flags)):
+            hidden = {"dest": action.dest, "default": argparse.SUPPRESS, "help": argparse.SUPPRESS}
+            super().add_argument(flag, **{**how, **hidden})
+        return action
 
 
 def not_negative(text: str) -> float:
@@ -75,6 +103,70 @@ def add_several(parser: Any, flag: str, item: Callable[[str], Any] = str, **how:
     parser.add_argument(flag, nargs="+", type=values, action=_Flat, **how)
 
 
+RECORDING_OPTIONS = ("dt", "supply", "threads")
+"""Options of `add_recordings`."""
+
+
+def add_options(parser: argparse.ArgumentParser, *names: str) -> None:
+    """Offer options of an identification by the names of their fields, see `core.identification.options`."""
+    for name in names:
+        field, option = OPTIONS[name]
+        default: Any = field.default
+        shown = option.automatic or (default if isinstance(default, str | int | float) else "")
+        text = option.tip[0].lower() + option.tip[1:]
+        how: dict[str, Any] = {"default": default, "help": text.replace("%", "%%")}
+        if isinstance(default, bool):
+            how["action"] = argparse.BooleanOptionalAction
+        else:
+            how |= {"metavar": option.metavar, "type": _parser_of(name), "choices": CHOICES.get(name)}
+            how["help"] += f" (default: {shown})".replace("%", "%%") if shown != "" else ""
+        if default == ():
+            how |= {"action": "append", "default": []}
+        parser.add_argument(f"--{name.replace('_', '-')}", **how)
+
+
+def options_from(arguments: argparse.Namespace, **instead: Any) -> dict[str, Any]:
+    """Fields of a request, SI units, that `add_options` has offered; instead: values that are settled otherwise."""
+    given: dict[str, Any] = {}
+    for name, (_, option) in OPTIONS.items():
+        if name in arguments:
+            value = getattr(arguments, name)
+            if isinstance(value, list):
+                value = tuple(value)
+            elif option.flag_scale != 1.0 and value is not None:
+                value *= option.flag_scale
+            given[name] = value
+    return given | instead
+
+
+def _parser_of(name: str) -> Callable[[str], Any]:
+    """Return the parser of an option's text."""
+    field, option = OPTIONS[name]
+    special = {"models": friction_models, "frozen": frozen_value, "bounds": bounds_of}
+    positive = field.default is None or option.lower > 0.0
+    kinds = {"int": positive_int if positive else int, "float": positive_float if positive else not_negative}
+    return special.get(name) or kinds.get(str(field.type).removesuffix(" | None"), str)
+
+
+def frozen_value(text: str) -> tuple[str, float]:
+    """Parse NAME=NUMBER; raises IdentificationError."""
+    name, equals, value = text.partition("=")
+    try:
+        return name, float(value if equals else "")
+    except ValueError:
+        raise IdentificationError(f"--frozen {text}: expected NAME=NUMBER") from None
+
+
+def bounds_of(text: str) -> tuple[str, float, float]:
+    """Parse NAME=LOW:HIGH; raises IdentificationError."""
+    name, _, values = text.partition("=")
+    low, _, high = values.partition(":")
+    try:
+        return name, float(low), float(high)
+    except ValueError:
+        raise IdentificationError(f"--bounds {text}: expected NAME=LOW:HIGH") from None
+
+
 def friction_models(text: str) -> tuple[str, ...]:
     """ "all", one friction model, or several with commas between them."""
     names = tuple(name.lower() for name in comma_list(text))
@@ -113,16 +205,6 @@ def _added(path: str) -> str:
     return spec.name
 
 
-def add_contact(parser: argparse.ArgumentParser) -> None:
-    """Offer --contact."""
-    parser.add_argument(
-        "--contact",
-        choices=tuple(CONTACTS),
-        default="rigid",
-        help="how friction acts before it slips: a rigid budget, or a bristle free of drift and chatter (%(default)s)",
-    )
-
-
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Offer --model."""
     parser.add_argument(
@@ -135,7 +217,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 def add_simulation(parser: argparse.ArgumentParser) -> None:
     """Offer how a model is simulated."""
-    parser.add_argument("--integrator", choices=INTEGRATOR_CHOICES, help="order of update (default: the model's own)")
+    parser.add_argument(
+        "--integrator", choices=CHOICES["integrator"], help="order of update (default: the model's own)"
+    )
     parser.add_argument(
         "--substeps",
         type=positive_int,
@@ -172,31 +256,7 @@ def add_recordings(parser: argparse.ArgumentParser) -> None:
     )
     add_tag(parser)
     add_sample(parser)
-    parser.add_argument(
-        "--dt",
-        type=positive_float,
-        metavar="S",
-        help="time between samples (default: a regular recording's own; for others their median, 0.005 at least)",
-    )
-    parser.add_argument(
-        "--supply",
-        choices=("logged", "header"),
-        default="logged",
-        help="measured supply voltage where there is one, or the nominal one (%(default)s)",
-    )
-    parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
-
-
-def add_prior(parser: argparse.ArgumentParser) -> None:
-    """How much is known of the servo before."""
-    parser.add_argument(
-        "--prior",
-        type=not_negative,
-        default=0.0,
-        metavar="MRAD",
-        help="cost of a value that lies a whole catalogue interval from where its search begins, e.g. 30: what the "
-        "runs leave open stays there (%(default)s)",
-    )
+    add_options(parser, *RECORDING_OPTIONS)
 
 
 def add_tag(parser: argparse.ArgumentParser) -> None:
@@ -231,7 +291,9 @@ def add_bench(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kd", type=float, default=0.0, metavar="D", help="derivative gain in the servo's unit (%(default)s)"
     )
-    parser.add_argument("--vin", type=positive_float, metavar="V", help="supply voltage; default: the model's")
+    parser.add_argument(
+        "--supply-voltage", type=positive_float, metavar="V", help="supply voltage; default: the model's"
+    )
     parser.add_argument("--damping", type=float, metavar="D", help="velocity gain of laws that have one (eRob)")
 
 

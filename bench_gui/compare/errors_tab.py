@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.compare.comparison import Comparison
@@ -126,13 +126,12 @@ class ErrorsTab(QWidget):
     def _offer(self) -> None:
         """Offer the chosen models for the heat map; the one it shows stays, else it is the last, the richest."""
         before, entries = self.model.currentData(), self._comparison.entries
-        self.model.blockSignals(True)
-        self.model.clear()
-        for entry in entries:
-            self.model.addItem(entry.title, entry.key)
-        place = self.model.findData(before)
-        self.model.setCurrentIndex(place if place >= 0 else self.model.count() - 1)
-        self.model.blockSignals(False)
+        with QSignalBlocker(self.model):
+            self.model.clear()
+            for entry in entries:
+                self.model.addItem(entry.title, entry.key)
+            place = self.model.findData(before)
+            self.model.setCurrentIndex(place if place >= 0 else self.model.count() - 1)
         self.heat.setVisible(bool(entries))
         self.heat_title.setVisible(bool(entries))
         self.show_errors()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize
+from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -455,9 +455,8 @@ class CompareView(TaskPage):
 
     def _mark(self) -> None:
         for key, box in self.boxes.items():
-            box.blockSignals(True)
-            box.setChecked(key in self._controller.comparison.chosen)
-            box.blockSignals(False)
+            with QSignalBlocker(box):
+                box.setChecked(key in self._controller.comparison.chosen)
         self._invalidate()
 
     def _unit_changed(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLabel
 
 from bench_gui.state.setup import BenchSetup
@@ -76,9 +76,8 @@ class OptionsForm(Section):
         """Start from a servo's gain and supply [V]."""
         for name, value in (("kp", kp), ("ki", 0.0), ("supply_voltage", supply_voltage), ("timestep", 1e-3)):
             box = self.fields[name]
-            box.blockSignals(True)
-            box.setValue(value * _SHOWN_PER_SI.get(name, 1.0))
-            box.blockSignals(False)
+            with QSignalBlocker(box):
+                box.setValue(value * _SHOWN_PER_SI.get(name, 1.0))
         self.changed.emit()
 
     def options(self) -> dict[str, Any]:

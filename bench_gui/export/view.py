@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QFontDatabase
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -212,11 +212,10 @@ class ExportView(TaskPage):
         self._changed()
 
     def _offer_targets(self) -> None:
-        self.target.blockSignals(True)
-        for name, target in self._controller.exporting.targets.items():
-            if self.target.findData(name) < 0:
-                self.target.addItem(target.title, name)
-        self.target.blockSignals(False)
+        with QSignalBlocker(self.target):
+            for name, target in self._controller.exporting.targets.items():
+                if self.target.findData(name) < 0:
+                    self.target.addItem(target.title, name)
         self.target.setMaxVisibleItems(20)
         self._choose_target()
 
@@ -316,11 +315,10 @@ class ExportView(TaskPage):
     def _show(self, exported: Exported) -> None:
         chosen = self.files.currentItem().text() if self.files.currentItem() is not None else ""
         self._shown = exported
-        self.files.blockSignals(True)
-        self.files.clear()
-        for file in exported.files:
-            self.files.addItem(file.name)
-        self.files.blockSignals(False)
+        with QSignalBlocker(self.files):
+            self.files.clear()
+            for file in exported.files:
+                self.files.addItem(file.name)
         if self._theme is not None:
             self.set_theme(self._theme)
         if exported.error_mrad is None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -28,6 +28,7 @@ from bench_gui.fleet.session_list import SessionList
 from bench_gui.fleet.summary import FleetSummary
 from bench_gui.headless.places import as_person_writes, home
 from bench_gui.theme import Theme
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, whole
 from core.catalogue import load_servo, servos
@@ -65,6 +66,8 @@ class FleetForm(QWidget):
         """Of the fleet that was opened: what is not chosen here stays as it was."""
         self._folder: Path | None = None
         """The one a person chose."""
+        self._job, self._fit = Binding(), Binding()
+        """Fields of the job, and of how its models are fitted."""
         self._open_session: Path | None = None
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
@@ -181,12 +184,16 @@ class FleetForm(QWidget):
         self.sessions.changed.connect(self._look)
         self.sessions.itemSelectionChanged.connect(self._enable_buttons)
         self.servo.currentIndexChanged.connect(lambda _: self._say())
-        for box in (self.count, self.repeats, self.trials, self.workers):
-            box.valueChanged.connect(lambda _: self._say())
-        for menu in (self.models, self.by):
-            menu.changed.connect(self._say)
+        self.count.valueChanged.connect(lambda _: self._say())
         self.path.toggled.connect(lambda _: self._say())
-        self.scheduler.textChanged.connect(lambda _: self._say())
+        self._fit.bind("models", self.models)
+        self._fit.bind("repeats", self.repeats)
+        self._fit.bind("trials", self.trials, optional=True)
+        self._job.bind("by", self.by)
+        self._job.bind("workers", self.workers, optional=True)
+        self._job.bind("scheduler", self.scheduler)
+        for binding in (self._fit, self._job):
+            binding.edited.connect(lambda _: self._say())
 
     # What a person does.
 
@@ -234,11 +241,9 @@ class FleetForm(QWidget):
         self._folder = summary.folder
         self.source.setCurrentIndex(self.source.findData(SESSIONS))
         self.sessions.set_sessions(tuple(Path(session) for session in summary.sessions))
-        self.models.check(fit.models)
+        self._fit.show(fit)
         self.path.setChecked(bool(fit.command_path))
-        self.repeats.setValue(fit.repeats)
         self.by.check(summary.request.by)
-        self.trials.setValue(fit.trials or 0)
         self._say()
 
     def set_theme(self, theme: Theme) -> None:
@@ -276,17 +281,9 @@ class FleetForm(QWidget):
             sessions=() if simulated else self.sessions.sessions,
             simulated=self.count.value() if simulated else 0,
             servo=servo,
-            fit=replace(
-                base,
-                models=self.models.checked,
-                command_path=path if self.path.isChecked() else (),
-                repeats=self.repeats.value(),
-                trials=self.trials.value() or None,
-            ),
-            by=self.by.checked,
+            fit=replace(base, **self._fit.values(), command_path=path if self.path.isChecked() else ()),
             folder=self.folder,
-            scheduler=self.scheduler.text().strip(),
-            workers=self.workers.value() or None,
+            **self._job.values(),
         )
 
     @property
@@ -342,14 +339,13 @@ class FleetForm(QWidget):
         else:
             names = list(dict.fromkeys(servo for seen in self.sessions.seen for servo, _, _ in seen.units))
         before = self.servo.currentData()
-        self.servo.blockSignals(True)
-        self.servo.clear()
-        for name in names:
-            self.servo.addItem(name, name)
-        most = max(dict.fromkeys(self._servo_of_units), key=self._servo_of_units.count, default="")
-        wanted = before if before in names else most if most in names else FIRST_SERVO
-        self.servo.setCurrentIndex(max(0, self.servo.findData(wanted)) if names else -1)
-        self.servo.blockSignals(False)
+        with QSignalBlocker(self.servo):
+            self.servo.clear()
+            for name in names:
+                self.servo.addItem(name, name)
+            most = max(dict.fromkeys(self._servo_of_units), key=self._servo_of_units.count, default="")
+            wanted = before if before in names else most if most in names else FIRST_SERVO
+            self.servo.setCurrentIndex(max(0, self.servo.findData(wanted)) if names else -1)
         for part in (self.servo, self._servo_caption):
             part.setVisible(self.source.currentData() == SIMULATED or len(names) > 1)
 
@@ -426,10 +422,9 @@ class FleetForm(QWidget):
             varied = {name for seen in self.sessions.seen for name in seen.conditions}
         else:
             varied = {key for key, _, _ in _CONDITIONS}
-        self.by.blockSignals(True)
-        for key, _, text in _CONDITIONS:
-            self.by.allow(key, "" if key in varied else f"{text} is the same in every run of a unit")
-        self.by.blockSignals(False)
+        with QSignalBlocker(self.by):
+            for key, _, text in _CONDITIONS:
+                self.by.allow(key, "" if key in varied else f"{text} is the same in every run of a unit")
 
 
 def _line(section: Section, role: str, name: str) -> QLabel:

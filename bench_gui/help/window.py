@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, QUrl
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
 from PySide6.QtGui import (
     QDesktopServices,
     QFont,
@@ -120,9 +120,8 @@ class HelpWindow(QWidget):
         for place in range(self.contents.count()):
             item = self.contents.item(place)
             if item.data(Qt.ItemDataRole.UserRole) == name:
-                self.contents.blockSignals(True)
-                self.contents.setCurrentItem(item)
-                self.contents.blockSignals(False)
+                with QSignalBlocker(self.contents):
+                    self.contents.setCurrentItem(item)
 
     def _scroll(self) -> None:
         """Bring the wanted place to the top."""
@@ -146,17 +145,16 @@ class HelpWindow(QWidget):
             self.show_page(f"{followed(self.current, url.path())}#{url.fragment()}")
 
     def _find(self, words: str) -> None:
-        self.contents.blockSignals(True)
-        self.contents.clear()
-        wanted = words.lower().split()
-        for name, title in pages().items():
-            text = page_file(name).read_text("utf-8").lower() if wanted else ""
-            if all(word in text for word in wanted):
-                item = QListWidgetItem(f"Recipe: {title}" if name.startswith(COOKBOOK) else title)
-                item.setData(Qt.ItemDataRole.UserRole, name)
-                item.setToolTip(title)
-                self.contents.addItem(item)
-        self.contents.blockSignals(False)
+        with QSignalBlocker(self.contents):
+            self.contents.clear()
+            wanted = words.lower().split()
+            for name, title in pages().items():
+                text = page_file(name).read_text("utf-8").lower() if wanted else ""
+                if all(word in text for word in wanted):
+                    item = QListWidgetItem(f"Recipe: {title}" if name.startswith(COOKBOOK) else title)
+                    item.setData(Qt.ItemDataRole.UserRole, name)
+                    item.setToolTip(title)
+                    self.contents.addItem(item)
 
 
 def _place_in(document: QTextDocument, wanted: str) -> QTextBlock | None:

@@ -21,7 +21,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
-from bench_gui.widgets.room import Room
+from bench_gui.widgets.page import Room
 from bench_gui.work.computation import Computation
 
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)

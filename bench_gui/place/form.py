@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QUndoStack
 from PySide6.QtWidgets import QCheckBox, QLineEdit, QToolButton
 
@@ -116,9 +116,8 @@ class TorqueForm(Section):
         placing = self._placing
         self.torques.setText(", ".join(f"{torque:g}" for torque in placing.torques))
         self._hint(placing.suggestion().reason if placing.suggested else "", "muted")
-        self.repeats.blockSignals(True)
-        self.repeats.setValue(placing.repeats)
-        self.repeats.blockSignals(False)
+        with QSignalBlocker(self.repeats):
+            self.repeats.setValue(placing.repeats)
 
     def _hint(self, text: str, role: str) -> None:
         self.hint.setText(capitalised(text))
@@ -159,6 +158,5 @@ class CaptureForm(Section):
 
     def _show(self) -> None:
         self.auto.setChecked(self._placing.auto)
-        self.steady.blockSignals(True)
-        self.steady.setValue(self._placing.steady_time)
-        self.steady.blockSignals(False)
+        with QSignalBlocker(self.steady):
+            self.steady.setValue(self._placing.steady_time)

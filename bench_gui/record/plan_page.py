@@ -27,6 +27,7 @@ from bench_gui.controller import Controller
 from bench_gui.record.plan_table import PlanTable
 from bench_gui.record.trajectory_form import LONGEST
 from bench_gui.theme import Theme
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import button, caption_of, choice, describe, label, number, tool, whole
 from bench_gui.widgets.tables import plain_table
 from core.errors import InputError, ServoBenchError
@@ -110,6 +111,7 @@ class PlanPage(QWidget):
         self.preset.addItem("Paper, eRob80", "erob")
         self.preset.addItem("Scaled to this servo", "scaled")
         self.preset.activated.connect(self._choose_preset)
+        self._binding = Binding()
         self.fields: dict[str, QLineEdit] = {}
         for place, (name, text, unit, tip) in enumerate(AXES):
             field = describe(QLineEdit(), text, tip)
@@ -124,9 +126,10 @@ class PlanPage(QWidget):
             "Repetitions", "How often each combination is recorded", 1, 1, MOST_REPETITIONS
         )
         self.repetitions.setKeyboardTracking(False)
-        self.repetitions.valueChanged.connect(lambda _: self._edit())
+        self._binding.bind("repetitions", self.repetitions)
         self.length: QDoubleSpinBox = number("Duration", "Duration of each run", "s", 6.0, 0.1, LONGEST, 2, 0.5)
-        self.length.valueChanged.connect(lambda _: self._edit())
+        self._binding.bind("duration", self.length)
+        self._binding.edited.connect(lambda _: self._edit())
         for place, (text, field) in enumerate(
             (("Trajectories", self.trajectories), ("Repetitions", self.repetitions), ("Duration", self.length))
         ):
@@ -207,8 +210,7 @@ class PlanPage(QWidget):
             old,
             **values,
             trajectories=(*kept, *(name for name in names if name not in kept)),
-            repetitions=self.repetitions.value(),
-            duration=self.length.value(),
+            **self._binding.values(),
         )
         return changed if changed == old else replace(changed, title="", source="")
 
@@ -219,12 +221,7 @@ class PlanPage(QWidget):
         for name, action in self.chosen.items():
             action.setChecked(name in plan.trajectories)
         self.trajectories.setText(f"{len(plan.trajectories)} chosen")
-        for box in (self.repetitions, self.length):
-            box.blockSignals(True)
-        self.repetitions.setValue(plan.repetitions)
-        self.length.setValue(plan.duration)
-        for box in (self.repetitions, self.length):
-            box.blockSignals(False)
+        self._binding.show(plan)
         self.problem.hide()
 
     # What a person asks for.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel
 
@@ -111,9 +111,8 @@ class TrajectoryForm(Section):
         other = chosen.name != self._chosen.name
         self._chosen = chosen
         if other:
-            self.choice.blockSignals(True)
-            self.choice.setCurrentIndex(self.choice.findData(chosen.name))
-            self.choice.blockSignals(False)
+            with QSignalBlocker(self.choice):
+                self.choice.setCurrentIndex(self.choice.findData(chosen.name))
             self._rebuild()
         base = make_trajectory(chosen.name)
         own = {**base.parameters.numbers(), DURATION: base.duration}
@@ -122,9 +121,8 @@ class TrajectoryForm(Section):
             if isinstance(box, AngleBox):
                 box.set_radians(value)
             else:
-                box.blockSignals(True)
-                box.setValue(value)
-                box.blockSignals(False)
+                with QSignalBlocker(box):
+                    box.setValue(value)
         self.changed.emit()
 
     def _rebuild(self) -> None:

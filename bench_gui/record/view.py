@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSignalBlocker, Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
@@ -265,16 +265,14 @@ class RecordView(TaskPage):
         """Another servo or other limits."""
         controller = self._controller
         self.plots.show_limits(controller.servo.limits)
-        self.countdown.blockSignals(True)
-        self.countdown.setValue(controller.queue.countdown)
-        self.countdown.blockSignals(False)
+        with QSignalBlocker(self.countdown):
+            self.countdown.setValue(controller.queue.countdown)
         self._show_rate()
         self._preview()
 
     def _show_rate(self) -> None:
-        self.rate.blockSignals(True)
-        self.rate.setValue(self._controller.setup.rate)
-        self.rate.blockSignals(False)
+        with QSignalBlocker(self.rate):
+            self.rate.setValue(self._controller.setup.rate)
 
     def _preview(self) -> None:
         controller = self._controller

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QSignalBlocker
 from PySide6.QtWidgets import QButtonGroup, QComboBox, QDoubleSpinBox, QHBoxLayout, QPushButton, QRadioButton, QWidget
 
 from bench_gui.headless.run_header import DIRECTIONS
@@ -179,6 +180,5 @@ class SetupForm(LoadForm):
 
 
 def _show_number(box: QDoubleSpinBox, value: float) -> None:
-    box.blockSignals(True)
-    box.setValue(value)
-    box.blockSignals(False)
+    with QSignalBlocker(box):
+        box.setValue(value)

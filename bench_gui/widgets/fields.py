@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLocale, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -166,21 +166,19 @@ class AngleBox(NumberBox):
     def set_radians(self, radians: float) -> None:
         """Show another value without telling anybody."""
         self._radians = min(max(radians, self._lower), self._upper)
-        self.blockSignals(True)
-        self.setValue(self._radians * self._unit.per_radian)
-        self.blockSignals(False)
+        with QSignalBlocker(self):
+            self.setValue(self._radians * self._unit.per_radian)
 
     def show_in(self, unit: AngleUnit) -> None:
         """Show the same value in another unit."""
         self._unit = unit
         coarse = unit.per_radian > 1.5
-        self.blockSignals(True)
-        self.setDecimals(2 if coarse else 4)
-        self.setRange(self._lower * unit.per_radian, self._upper * unit.per_radian)
-        self.setSingleStep(1.0 if coarse else 0.01)
-        self.setSuffix(f" {unit.symbol}{self._per}")
-        self.setValue(self._radians * unit.per_radian)
-        self.blockSignals(False)
+        with QSignalBlocker(self):
+            self.setDecimals(2 if coarse else 4)
+            self.setRange(self._lower * unit.per_radian, self._upper * unit.per_radian)
+            self.setSingleStep(1.0 if coarse else 0.01)
+            self.setSuffix(f" {unit.symbol}{self._per}")
+            self.setValue(self._radians * unit.per_radian)
 
     def _edited(self, value: float) -> None:
         self._radians = min(max(value / self._unit.per_radian, self._lower), self._upper)

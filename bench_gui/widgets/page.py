@@ -88,3 +88,18 @@ class TaskPage(QWidget):
 
     def entered(self) -> None:
         """The page has come into sight."""
+
+
+class Room(QWidget):
+    """A place that keeps its room while what belongs there is hidden, or not there yet."""
+
+    def __init__(self, widget: QWidget | None = None) -> None:
+        super().__init__()
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        if widget is not None:
+            self.put(widget)
+
+    def put(self, widget: QWidget) -> None:
+        """Give it its widget."""
+        self._column.addWidget(widget)

@@ -1,4 +1,7 @@
-"""Defaults of cross-validation and certainty, for command line and window; importing them loads nothing else."""
+"""Defaults that command line and window share; importing them loads nothing else."""
+
+DEFAULT_RULE = "25%"
+"""Share of the runs that is held out to judge a model, see `split_recordings`."""
 
 CONDITIONS = ("mass", "length", "kp", "trajectory")
 """Held out by a cross-validation, one value after the other."""

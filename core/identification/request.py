@@ -13,25 +13,17 @@ from typing import Any
 from core.catalogue import ServoSpec, load_servo
 from core.errors import IdentificationError, InputError, newer
 from core.finite import is_finite
-from core.friction import QUADRATIC_GATES, require_contact, require_friction_model
-from core.identification.runs.split import DEFAULT_RULE
+from core.friction import require_contact, require_friction_model
+from core.identification.options import CHOICES, COARSEST_GRID, IdentificationOptions
 from core.identification.search.start import started
-from core.model import INTEGRATORS, MOST_SUBSTEPS, ServoModel, build_model
+from core.model import MOST_SUBSTEPS, ServoModel, build_model
 from core.parameters import Parameter, ParameterSet
 from core.placement import PlacedPoint
 from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS, physical_limits
 
-METRICS = ("mae", "rmse", "mae_velocity")
-"""Mean absolute error of the angle, its root mean square, or the former plus a share of the velocity's."""
-
-SUPPLIES = ("logged", "header")
-
 TRIALS_PER_PARAMETER = 1000
 """Default budget: evaluations per free parameter; a search that converged uses less, and one whose best was not
 confirmed more."""
-
-COARSEST_GRID = 0.05
-"""A servo's motion is not resolved by longer steps [s]."""
 
 PAPER_PROTOCOL: Mapping[str, Any] = {
     "validation": "25%",
@@ -47,53 +39,17 @@ PAPER_PROTOCOL: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class IdentificationRequest:
+class IdentificationRequest(IdentificationOptions):
     """What is asked of an identification. The same request on the same recordings gives the same result."""
 
     servo: str
     """Catalogue name."""
-    models: tuple[str, ...] = FRICTION_MODELS
-    """Friction models, fitted in nested order whatever order they are given in."""
     command_path: tuple[str, ...] = ()
     """Command path terms to identify with each model."""
     command_path_if_better: bool = False
     """Leave these terms out unless they lower the error on runs held out, see `identify`."""
-    trials: int | None = None
-    """Evaluations per model and repeat; None: TRIALS_PER_PARAMETER per free parameter."""
-    repeats: int = 1
-    seed: int = 0
-    validation: str = DEFAULT_RULE
-    """See `split_recordings`."""
-    metric: str = "mae"
-    polish: bool = True
-    """Whether the best of the search is moved to the nearby minimum of a smooth loss, see `polish`."""
-    run_offsets: bool = False
-    """Whether the values are polished with an angle and a supply of its own for each run, see `with_offsets`."""
-    contact: str = "rigid"
-    """How friction acts before it slips, the same for all models, see `core.terms.CONTACTS`."""
-    quadratic_gate: str = "larger_torque"
-    integrator: str = "leapfrog"
-    substeps: int | None = None
-    """Simulation steps between two samples; None: as many as the fit needs, see `core.identification.search.timestep`,
-    or one with a first-order integrator."""
-    dt: float | None = None
-    """Time between samples [s]; None: a regular recording's own, see `sampling_step` for others."""
-    supply: str = "logged"
-    """"logged": the measured supply voltage where there is one; "header": the nominal one."""
-    frozen: tuple[tuple[str, float], ...] = ()
-    """Parameters held at a value, by name, SI units."""
-    bounds: tuple[tuple[str, float, float], ...] = ()
-    """Parameters searched between other bounds than the catalogue's: name, lowest, highest, SI units."""
-    start: tuple[tuple[str, float], ...] = ()
-    """A known model of the servo by parameter name, SI units, e.g. of an earlier unit: each search begins there too,
-    see `started`."""
-    prior: float = 0.0
-    """What it costs, in a run's mean error [rad], when a parameter lies a whole catalogue interval from where its
-    search begins, see `Prior`; 0: nothing."""
     points: tuple[PlacedPoint, ...] = ()
     """Drive/backdrive points placed by hand; their mean error joins that of the runs, see `PlacedResiduals`."""
-    threads: int | None = None
-    """None: one per processor."""
     data_hash: str = ""
     """Of the recordings, for the provenance of the models."""
 
@@ -112,14 +68,9 @@ class IdentificationRequest:
             raise IdentificationError(
                 f"a time step of {self.dt:g} s does not resolve a servo's motion; give at most {COARSEST_GRID:g} s"
             )
-        for name, value, known in (
-            ("metric", self.metric, METRICS),
-            ("quadratic gate", self.quadratic_gate, QUADRATIC_GATES),
-            ("integrator", self.integrator, INTEGRATORS),
-            ("supply", self.supply, SUPPLIES),
-        ):
-            if value not in known:
-                raise IdentificationError(f"no {name} {value!r}; there are {', '.join(known)}")
+        for name, known in CHOICES.items():
+            if (value := getattr(self, name)) not in known:
+                raise IdentificationError(f"no {name.replace('_', ' ')} {value!r}; there are {', '.join(known)}")
         for name in self.command_path:
             if name not in COMMAND_PATH_TERMS:
                 raise IdentificationError(f"no command path term {name!r}; there are {', '.join(COMMAND_PATH_TERMS)}")

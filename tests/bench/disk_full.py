@@ -28,7 +28,7 @@ SIZE = 96 * 2**20
 FREE = (0, 4_096, 8_192, 12_288, 24_576, 65_536, 131_072, 262_144, 524_288, 1_048_576)
 """Left free for the command [bytes]."""
 INSIDE = "SERVOBENCH_DISK_FULL"
-QUICK = ("--model", "m1", "--trials", "64", "--jobs", "1", "--quiet")
+QUICK = ("--models", "m1", "--trials", "64", "--threads", "1", "--quiet")
 FIT = (*QUICK, "--no-command-path", "--validation", "none")
 FLEET = ("--models", "m1", "--trials", "64", "--workers", "1", "--quiet", "--validation", "none")
 CACHES = ("index.json", ".identifying", "study.journal", "identification.json", "servos.log")

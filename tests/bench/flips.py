@@ -160,12 +160,26 @@ def session_kinds(place: Path) -> list[Kind]:
 def result_kinds(place: Path) -> list[Kind]:
     """Kinds of files of a result: models, summary, record, cross-validation, certainty and search."""
     session, folder = example_session(place), place / "result"
-    quick = ("--model", "m1", "--jobs", "1", "--quiet")
-    few = (*quick, "--trials", "32", "--runs", RUNS, "-o", str(folder))
+    quick = ("--threads", "1", "--quiet")
+    few = (*quick, "--models", "m1", "--trials", "32", "--runs", RUNS, "-o", str(folder))
     with redirect_stdout(StringIO()):
         bench(["identify", str(session), *few, "--no-command-path", "--validation", "none"])
         bench(["crossvalidate", str(session), *few, "--by", "kp", "--command-path", "off"])
-        bench(["certainty", str(session), *quick, "--result", str(folder), "--profile", "kt", "--bootstrap", "0"])
+        bench(
+            [
+                "certainty",
+                str(session),
+                *quick,
+                "--friction-model",
+                "m1",
+                "--result",
+                str(folder),
+                "--profile",
+                "kt",
+                "--bootstrap",
+                "0",
+            ]
+        )
     model = ServoModel.read(folder / "m1.json")
 
     def identification() -> Any:

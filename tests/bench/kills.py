@@ -103,9 +103,9 @@ COMMANDS = {
     "record": Command(f"record {' '.join(SHORT)} -o lab", recorded, given=""),
     "import": Command("import runs.h5 -o lab --quiet", imported, given="runs.h5"),
     "annotate": Command("annotate lab RUNS --note after", annotated),
-    "identify": Command(f"identify lab --model m1 --no-command-path {' '.join(SEARCH)} -o out", unharmed),
+    "identify": Command(f"identify lab --models m1 --no-command-path {' '.join(SEARCH)} -o out", unharmed),
     "crossvalidate": Command(
-        f"crossvalidate lab --by trajectory --model m1 --command-path off {' '.join(SEARCH)} -o out", unharmed
+        f"crossvalidate lab --by trajectory --models m1 --command-path off {' '.join(SEARCH)} -o out", unharmed
     ),
     "export": Command("export mx106:m6 --to mujoco-hook -o out", exported),
     "fleet": Command(f"fleet lab --models m1 {' '.join(SEARCH)} -o out", unharmed),

@@ -67,7 +67,7 @@ def commands(path: Path) -> None:
     with taking("bench runs --json", "includes the start of Python"):
         _bench(["runs", str(path), "--json"])
     with tempfile.TemporaryDirectory() as folder:
-        fit = ["identify", str(path), "--sample", str(SAMPLE), "--model", "m1,m6", "--trials", "400", "--quiet"]
+        fit = ["identify", str(path), "--sample", str(SAMPLE), "--models", "m1,m6", "--trials", "400", "--quiet"]
         begin = time.perf_counter()
         most = _bench([*fit, "--validation", "none", "-o", f"{folder}/result"])
         line(

@@ -13,7 +13,7 @@ from bench_gui.headless.examples import example_session
 from sessions import Session
 
 FIRST, SECOND, THIRD = "0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400", "0003_sin_sin_kp100"
-QUICK = ("--model", "m1", "--trials", "12", "--no-polish", "--no-command-path", "--jobs", "1")
+QUICK = ("--models", "m1", "--trials", "12", "--no-polish", "--no-command-path", "--threads", "1")
 
 
 @pytest.fixture

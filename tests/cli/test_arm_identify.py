@@ -40,7 +40,7 @@ def identify(arm, *more):
     links, files = arm
     parser = argparse.ArgumentParser()
     add_arguments(parser)
-    quick = ("--models", "m1", "--terms", "", "--trials", "60", "--windows", "0.25,0.1", "--fit-window", "0.25")
+    quick = ("--models", "m1", "--groups", "", "--trials", "60", "--windows", "0.25,0.1", "--fit-window", "0.25")
     return run(parser.parse_args([*map(str, files), "--links", str(links), *quick, "--quiet", *more]))
 
 
@@ -66,6 +66,6 @@ def test_the_table_names_models_and_parameters(arm, capsys):
 
 def test_wrong_input_is_one_clear_error(arm):
     with pytest.raises(IdentificationError, match="terms"):
-        identify(arm, "--terms", "gears")
+        identify(arm, "--groups", "gears")
     with pytest.raises(InputError, match="cannot be read"):
         identify((arm[0], [arm[0].with_name("none.csv")]))

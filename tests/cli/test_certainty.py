@@ -27,7 +27,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs."""
     folder = tmp_path_factory.mktemp("identified")
-    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--validation", "none", "--jobs", "1",
+    words = ["--models", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--validation", "none", "--threads", "1",
              "--no-command-path"]  # fmt: skip
     assert main(["identify", str(session), *words, "--quiet", "-o", str(folder)]) == 0
     return folder
@@ -46,7 +46,7 @@ def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0)
 
 
 def test_everything_for_a_person_and_for_machines(capsys, session, result) -> None:
-    common = ["certainty", session, "--result", result, "--model", "M1", "--bootstrap", "2", "--jobs", "1"]
+    common = ["certainty", session, "--result", result, "--friction-model", "M1", "--bootstrap", "2", "--threads", "1"]
     text = bench(capsys, *common, "--profile", "q_offset")
     for words in ("± 95 %", "profile 95 %", "bootstrap, 2 draws", "q_offset", "remarks", "certainty.json"):
         assert words in text
@@ -66,8 +66,8 @@ def test_everything_for_a_person_and_for_machines(capsys, session, result) -> No
 
 def test_what_is_of_another_model_is_not_taken_for_it(capsys, session, result) -> None:
     first, second = load_identification(result).results
-    common = ["certainty", session, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--jobs", "1"]
-    bench(capsys, *common, "--model", "m1")
+    common = ["certainty", session, "--result", result, "--profile", "q_offset", "--bootstrap", "0", "--threads", "1"]
+    bench(capsys, *common, "--friction-model", "m1")
     assert read_certainty(result, first.model).friction == "m1"
     with pytest.raises(IdentificationError, match=r"certainty\.json is of another M1 or of another fit"):
         read_certainty(result, second.model)
@@ -96,7 +96,9 @@ def test_a_stop_keeps_what_is_complete(session, result) -> None:
 
 def test_what_cannot_be_is_one_clear_line(capsys, session, result) -> None:
     common = ["certainty", session, "--result", result]
-    assert "M6 was not identified there; choose one of M1, M2" in bench(capsys, *common, "--model", "m6", code=1)
+    assert "M6 was not identified there; choose one of M1, M2" in bench(
+        capsys, *common, "--friction-model", "m6", code=1
+    )
     assert "no parameter 'colour'" in bench(capsys, *common, "--profile", "colour", code=1)
     assert "no identification is kept there" in bench(capsys, "certainty", session, code=1)
     assert "no result of an identification" in bench(capsys, "certainty", session, "--result", "nowhere", code=1)
@@ -108,7 +110,18 @@ def test_what_cannot_be_is_one_clear_line(capsys, session, result) -> None:
 
 def test_runs_that_have_changed_are_told(capsys, session, result, tmp_path) -> None:
     copy = Path(shutil.copytree(session, tmp_path / "copy"))
-    common = ["--result", result, "--model", "m1", "--profile", "q_offset", "--bootstrap", "0", "--jobs", "1"]
+    common = [
+        "--result",
+        result,
+        "--friction-model",
+        "m1",
+        "--profile",
+        "q_offset",
+        "--bootstrap",
+        "0",
+        "--threads",
+        "1",
+    ]
     bench(capsys, "annotate", copy, RUNS[0], "--trim", "0.5:")
     assert "the runs have changed since the fit" in bench(capsys, "certainty", copy, *common)
     (copy / "runs" / f"{RUNS[1]}.h5").unlink()

@@ -14,7 +14,7 @@ from core.trajectories import make_trajectory
 from sessions import Session
 
 TRUTH = CompliantUnit(actuator=Sea(stiffness=24.0))
-FAST = ("--trials", "24", "--jobs", "1", "--quiet")
+FAST = ("--trials", "24", "--threads", "1", "--quiet")
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_springs_come_out_and_their_file_goes_on(folder, tmp_path, capsys):
     assert main(["compliant", "curve", "--actuator", str(file), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["parameters"] == result["parameters"]
     # A search may begin there, and stays.
-    begin = ("--actuator", str(file), "--fix", "link_friction=0.025", "--validation", "none")
+    begin = ("--actuator", str(file), "--frozen", "link_friction=0.025", "--validation", "none")
     assert main(["compliant", "identify", str(folder / "sea"), *FAST, *begin, "--json"]) == 0
     again = json.loads(capsys.readouterr().out)
     assert again["parameters"]["stiffness"] == pytest.approx(24.0, rel=0.05)
@@ -64,7 +64,7 @@ def test_springs_come_out_and_their_file_goes_on(folder, tmp_path, capsys):
 
 
 def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
-    assert main(["compliant", "identify", str(folder / "sea"), *FAST, "--motor", "--fix", "motor_kp=125"]) == 0
+    assert main(["compliant", "identify", str(folder / "sea"), *FAST, "--motor", "--frozen", "motor_kp=125"]) == 0
     text = capsys.readouterr().out
     assert "SEA, mode 6: 3 runs" in text
     rows = {line.split()[0]: line.split() for line in text.splitlines() if line}
@@ -81,7 +81,7 @@ def test_the_tables_name_values_intervals_and_a_servo_model(folder, capsys):
         ("servo", (), "of no compliant actuator but of a servo's own motor: use bench identify"),
         ("sea", ("--actuator", "qbmove"), "of a sea, not of a qbmove"),
         ("sea", ("--actuator", "nowhere.json"), "nowhere.json: cannot be read"),
-        ("sea", ("--fix", "stiffness"), "expected NAME=NUMBER"),
+        ("sea", ("--frozen", "stiffness"), "expected NAME=NUMBER"),
         ("sea", ("--free", "weight"), "no number 'weight' to free"),
     ],
 )

@@ -30,7 +30,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 
 
 def test_people_read_words(capsys, session) -> None:
-    text = run(capsys, session, "--jobs", "1")
+    text = run(capsys, session, "--threads", "1")
     assert "one mass and one length: load-dependent friction and k_t cannot be told apart" in text
     assert "record another mass or arm length" in text
     assert "0004_sin_sin_kp400" in text
@@ -51,7 +51,7 @@ def test_a_model_adds_audit_and_residuals(capsys, session) -> None:
         "0003_sin_sin_kp100,0004_sin_sin_kp400",
         "--dt",
         "0.01",
-        "--jobs",
+        "--threads",
         "1",
     )
     data = json.loads(run(capsys, session, *arguments, "--json"))
@@ -71,7 +71,7 @@ def test_repetitions_are_a_table_of_their_own(capsys, tmp_path) -> None:
         )
         for _ in range(2):
             assert record_inline(servo, trajectory, header, session.sink()).exit_status == "success"
-    text = run(capsys, session.path, "--jobs", "1")
+    text = run(capsys, session.path, "--threads", "1")
     (row,) = (line.split() for line in text.splitlines() if line.startswith("sin_sin") and len(line.split()) == 4)
     assert row[:3] == ["sin_sin", "1", "2"]
 

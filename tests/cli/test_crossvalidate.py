@@ -20,7 +20,7 @@ from sessions.results.identification import load_identification
 FEW = (
     "--runs",
     "0001_lift_and_drop_kp100,0002_lift_and_drop_kp400,0003_sin_sin_kp100,0004_sin_sin_kp400",
-    "--jobs",
+    "--threads",
     "1",
 )
 
@@ -39,7 +39,7 @@ def bench(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0)
 
 def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> None:
     result = tmp_path / "result"
-    common = ["crossvalidate", session, "--by", "kp,mass", "--model", "m1,m3", "--trials", "32", "--jobs", "1"]
+    common = ["crossvalidate", session, "--by", "kp,mass", "--models", "m1,m3", "--trials", "32", "--threads", "1"]
     text = bench(capsys, *common, "--command-path", "both", "-o", result)
     # What --json prints is that file, see below.
     for words in ("M1 + command path", "kp 100", "kp 400", "the command path", "mass was not held out", "repetitions"):
@@ -57,10 +57,10 @@ def test_everything_for_a_person_and_for_machines(capsys, tmp_path, session) -> 
 def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, session, monkeypatch) -> None:
     """Asked for again, or not, what is kept of the same searches stays; of others it is made anew."""
     common = [
-        "crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "on",
-        "--path-terms", "command_delay", "--most-training-runs", "2", "--jobs", "1", "-o", tmp_path / "r",
+        "crossvalidate", session, "--by", "kp", "--models", "m1", "--command-path", "on",
+        "--command-path-terms", "command_delay", "--most-training-runs", "2", "--threads", "1", "-o", tmp_path / "r",
     ]  # fmt: skip
-    text = bench(capsys, *common, "--trials", "32", "--transfer", "--terms")
+    text = bench(capsys, *common, "--trials", "32", "--transfer", "--term-costs")
     assert "fitted to \\ on, kp" in text
     assert "delay of the command" in text
     kept = parse_sealed((tmp_path / "r" / "crossvalidation.json").read_text())
@@ -70,14 +70,14 @@ def test_transfer_and_terms_are_made_on_request_and_once(capsys, tmp_path, sessi
 
     monkeypatch.setattr(transfer, "transfer_table", refuse)
     monkeypatch.setattr(terms, "term_costs", refuse)
-    assert json.loads(bench(capsys, *common, "--trials", "32", "--transfer", "--terms", "--json")) == kept
+    assert json.loads(bench(capsys, *common, "--trials", "32", "--transfer", "--term-costs", "--json")) == kept
     assert json.loads(bench(capsys, *common, "--trials", "32", "--json")) == kept
     elsewhere = [*common[:-1], tmp_path / "other", "--runs", "0003_sin_sin_kp100,0004_sin_sin_kp400"]
-    assert "made again" in bench(capsys, *elsewhere, "--trials", "32", "--terms", code=1)
+    assert "made again" in bench(capsys, *elsewhere, "--trials", "32", "--term-costs", code=1)
 
 
 def test_what_other_searches_left_is_not_taken_over(capsys, tmp_path, session) -> None:
-    common = ["crossvalidate", session, "--by", "kp", "--model", "m1", "--command-path", "off", *FEW, "--json"]
+    common = ["crossvalidate", session, "--by", "kp", "--models", "m1", "--command-path", "off", *FEW, "--json"]
     made = json.loads(bench(capsys, *common, "--trials", "32", "-o", tmp_path))
     assert made["terms"] is None
     kept = TermCosts(train_mae=0.0123, held_out_mae=None, terms=()).to_json()
@@ -108,7 +108,7 @@ def test_own_recordings_tell_their_unit(capsys, tmp_path) -> None:
 
 def test_a_crossvalidation_decides_between_the_models_identified_beside_it(capsys, tmp_path, session) -> None:
     """In the report and in what `bench identify` says; of another folder nothing is known."""
-    common = ["--model", "m1,m3", "--trials", "32", *FEW, "--quiet"]
+    common = ["--models", "m1,m3", "--trials", "32", *FEW, "--quiet"]
     bench(capsys, "crossvalidate", session, "--by", "kp", "--command-path", "off", "-o", tmp_path / "r", *common)
     judged = json.loads((tmp_path / "r" / "crossvalidation.json").read_text())["choice"]
     common.append("--no-command-path")

@@ -15,7 +15,7 @@ from sessions import Annotation, Session
 
 RUN = "0003_sin_sin_kp100"
 SENTENCE = "1 of 8 runs cannot be read and is left out: "
-QUICK = ("--model", "m1", "--trials", "32", "--jobs", "1")
+QUICK = ("--models", "m1", "--trials", "32", "--threads", "1")
 FIT = (*QUICK, "--no-command-path", "--validation", "none")
 MODEL = ("--model", "xl330:m4")
 

@@ -23,7 +23,7 @@ from sessions import Annotation, Session
 from sessions.results.identification import load_identification, save_identification
 
 RED = "\x1b[31m"
-FIT = ("--model", "m1", "--trials", "32", "--jobs", "1", "--no-command-path", "--validation", "none")
+FIT = ("--models", "m1", "--trials", "32", "--threads", "1", "--no-command-path", "--validation", "none")
 MODEL = ("--model", "xl330:m4")
 
 

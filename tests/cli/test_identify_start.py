@@ -12,7 +12,7 @@ from bench_gui.headless.examples import example_session
 from core.shipped import load_model
 from sessions.results.record import read_record
 
-SMALL = ("--model", "m1", "--trials", "16", "--validation", "none", "--no-polish", "--jobs", "1")
+SMALL = ("--models", "m1", "--trials", "16", "--validation", "none", "--no-polish", "--threads", "1")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,10 @@ def test_a_model_and_single_values(capsys, tmp_path, session) -> None:
 
 
 def test_a_shipped_model(capsys, tmp_path, session) -> None:
-    assert identify(session, tmp_path / "r", "--start", "xl330:m1", "--terms", "release_braking", "--all") == 0
+    assert (
+        identify(session, tmp_path / "r", "--start", "xl330:m1", "--command-path-terms", "release_braking", "--all")
+        == 0
+    )
     assert "torque off: not determined: record a torque-off phase" in capsys.readouterr().out
     assert dict(read_record(tmp_path / "r").request.start) == load_model("xl330", "m1").values
 

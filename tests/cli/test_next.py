@@ -22,7 +22,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def proposed(capsys, *arguments: object) -> dict[str, Any]:
     """What the command prints for machines."""
-    assert main(["next", *(str(a) for a in arguments), "--json", "--jobs", "1"]) == 0, capsys.readouterr().err
+    assert main(["next", *(str(a) for a in arguments), "--json", "--threads", "1"]) == 0, capsys.readouterr().err
     return json.loads(capsys.readouterr().out)
 
 
@@ -54,7 +54,7 @@ def test_the_best_cells_of_a_grid_come_in_order(capsys, session):
 
 def test_a_person_reads_a_table_and_how_to_record_the_first(capsys, session):
     arguments = ["next", session, "--model", "xl330:m1", "--count", "2", "--objective", "widths", *GRID]
-    assert main([*arguments, "--jobs", "1"]) == 0
+    assert main([*arguments, "--threads", "1"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split()[:4] == ["trajectory", "mass/kg", "length/m", "gain"]
     assert all("interval" in line or "pins down" in line for line in lines[1:3])

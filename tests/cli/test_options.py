@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import inspect
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,9 +14,10 @@ from typing import Any
 import pytest
 
 from bench_gui.cli import build_parser, main
-from bench_gui.cli.arguments import add_several
+from bench_gui.cli.arguments import add_several, options_from
 from bench_gui.headless.examples import example_session
 from core.bench import Bench
+from core.identification.options import IdentificationOptions, options_of
 from core.identification.request import IdentificationRequest
 from core.recording import ServoSettings
 from core.shipped import load_model
@@ -25,10 +27,10 @@ RUNS = ("0001_lift_and_drop_kp100", "0003_sin_sin_kp100")
 TAGGED = "0003_sin_sin_kp100"
 PENDULUM = ["--mass", "0.3", "--arm-mass", "0.04", "--length", "0.2"]
 BENCH = Bench(mass=0.3, arm_mass=0.04, length=0.2)
-LAW = ["--kp", "9", "--ki", "0.5", "--kd", "0.25", "--vin", "11", "--damping", "0.75"]
+LAW = ["--kp", "9", "--ki", "0.5", "--kd", "0.25", "--supply-voltage", "11", "--damping", "0.75"]
 SETTINGS: dict[str, Any] = {"kp": 9.0, "ki": 0.5, "kd": 0.25, "supply_voltage": 11.0, "damping": 0.75}
 CHOSEN = ["--runs", ",".join(RUNS), "--tag", "kept", "--sample", "1", "--sample-seed", "4", "--dt", "0.004",
-          "--supply", "header", "--jobs", "3"]  # fmt: skip
+          "--supply", "header", "--threads", "3"]  # fmt: skip
 SAID = {"help", "json", "quiet", "output", "csv", "figure", "plot", "all", "input"}
 """What is printed and written has tests of its own."""
 
@@ -80,7 +82,8 @@ def options_are_all_given(words: list[str], but: tuple[str, ...]) -> None:
             break
         parser = chosen[0].choices[name]
     for action in parser._actions:
-        if action.option_strings and action.dest not in SAID and action.dest not in but:
+        hidden = action.default == argparse.SUPPRESS
+        if action.option_strings and not hidden and action.dest not in SAID and action.dest not in but:
             default = action.default
             if isinstance(default, str) and callable(action.type):
                 default = action.type(default)
@@ -95,10 +98,12 @@ def differs(made: Any, but: tuple[str, ...] = ()) -> None:
 
 
 def test_identify(reach, session, tmp_path) -> None:
-    words = ["identify", session, *CHOSEN, "--servo", "mx64", "--model", "m2,m4", "--terms", "command_delay",
+    words = ["identify", session, *CHOSEN, "--servo", "mx64", "--models", "m2,m4",
+             "--command-path-terms", "command_delay",
              "--trials", "77", "--repeats", "2", "--prior", "30", "--seed", "5", "--validation", "kp=100",
-             "--metric", "mae_velocity", "--integrator", "algorithm1", "--substeps", "3", "--gate", "opposing",
-             "--contact", "elastoplastic", "--fix", "R=2.5", "--fix", "armature=0.01", "--bounds", "kt=0.5:1.5",
+             "--metric", "mae_velocity", "--integrator", "algorithm1", "--substeps", "3",
+             "--quadratic-gate", "opposing",
+             "--contact", "elastoplastic", "--frozen", "R=2.5", "--frozen", "armature=0.01", "--bounds", "kt=0.5:1.5",
              "--start", "mx64:m1", "--start", "kt=1.25", "--no-polish", "--resume", "--storage", "sqlite:///x.db",
              "-o", tmp_path / "r"]  # fmt: skip
     target, others = "sessions.results.identifying.run_identification", ("points", "refine", "paper", "command_path")
@@ -116,7 +121,7 @@ def test_identify(reach, session, tmp_path) -> None:
     assert (given["resume"], given["storage"], given["folder"]) == (True, "sqlite:///x.db", tmp_path / "r")
     assert [run.id for run in given["recordings"]] == list(given["selection"].runs) == [TAGGED]
     words[words.index("--no-polish")] = "--run-offsets"
-    offsets = reach(target, *words, but=(*others, "no_polish"))["request"]
+    offsets = reach(target, *words, but=(*others, "polish"))["request"]
     assert (offsets.run_offsets, offsets.polish) == (True, True)
     plain = ["identify", session, "-o", tmp_path / "r"]
     every = tuple(vars(build_parser().parse_args([str(word) for word in plain])))
@@ -134,9 +139,10 @@ def test_the_papers_protocol_is_one_choice(reach, session, tmp_path) -> None:
 
 
 def test_crossvalidate(reach, session, tmp_path) -> None:
-    words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--model", "m2,m4", "--command-path", "off",
-             "--path-terms", "command_delay,supply_sag", "--trials", "77", "--contact", "elastoplastic", "--prior",
-             "30", "--seed", "5", "--most-training-runs", "2", "--transfer", "--terms", "-o", tmp_path]  # fmt: skip
+    words = ["crossvalidate", session, *CHOSEN, "--by", "kp,mass", "--models", "m2,m4", "--command-path", "off",
+             "--command-path-terms", "command_delay,supply_sag", "--trials", "77", "--contact", "elastoplastic",
+             "--prior", "30", "--seed", "5", "--most-training-runs", "2", "--transfer", "--term-costs",
+             "-o", tmp_path]  # fmt: skip
     given = reach("sessions.results.crossvalidating.run_crossvalidation", *words)
     question = given["question"]
     differs(question)
@@ -151,8 +157,8 @@ def test_crossvalidate(reach, session, tmp_path) -> None:
 
 def test_fleet(reach, session, tmp_path) -> None:
     words = ["fleet", session, "--servo", "xl330", "--models", "m2,m4", "--repeats", "2", "--by", "kp",
-             "--validation", "kp=100", "--terms", "command_delay", "--trials", "77", "--seed", "5", "--contact",
-             "elastoplastic", "--prior", "30", "--scheduler", "tcp://h:1", "--workers", "3",
+             "--validation", "kp=100", "--command-path-terms", "command_delay", "--trials", "77", "--seed", "5",
+             "--contact", "elastoplastic", "--prior", "30", "--scheduler", "tcp://h:1", "--workers", "3",
              "-o", tmp_path]  # fmt: skip
     given = reach("bench_gui.headless.fleet.job.run_fleet_job", *words, but=("simulated",))
     assert given["plan"].request.by == ("kp",)
@@ -165,8 +171,8 @@ def test_fleet(reach, session, tmp_path) -> None:
 
 def test_certainty(reach, session, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr("bench_gui.headless.places.result_folder", lambda place, name: Path(place) / "results" / name)
-    words = ["certainty", session, "--result", "r1", "--model", "M2", "--profile", "kt,R", "--bootstrap", "7",
-             "--seed", "5", "--jobs", "3"]  # fmt: skip
+    words = ["certainty", session, "--result", "r1", "--friction-model", "M2", "--profile", "kt,R", "--bootstrap", "7",
+             "--seed", "5", "--threads", "3"]  # fmt: skip
     question = reach("sessions.results.certifying.run_certainty", *words)["question"]
     differs(question)
     assert vars(question) == {
@@ -353,7 +359,7 @@ def test_arm(reach, session, tmp_path, monkeypatch) -> None:
         tmp_path / "l.yml",
         "--models",
         "m2,M4",
-        "--terms",
+        "--groups",
         "motor",
         "--windows",
         "0.2,0.3",
@@ -470,7 +476,7 @@ def test_compliant_learn(reach) -> None:
 def test_spread(monkeypatch, tmp_path) -> None:
     from bench_gui.cli.commands import spread as spread_command
 
-    words = ["spread", "folder", "--model", "m2", "--to", "json", "--draws", "7", "--seed", "5", "--kp", "9",
+    words = ["spread", "folder", "--friction-model", "m2", "--to", "json", "--draws", "7", "--seed", "5", "--kp", "9",
              "--force", "-o", str(tmp_path)]  # fmt: skip
     options_are_all_given(words, ("to",))
     seen: list[Any] = []
@@ -484,3 +490,51 @@ def test_spread(monkeypatch, tmp_path) -> None:
     spread, to, folder, options = seen[:4]
     assert (spread, to, folder) == ("a spread", ("json",), tmp_path)
     assert (options.draws, options.seed, options.kp, seen[-1]) == (7, 5, 9.0, True)
+
+
+FORMER = [
+    (("identify", "s", "-o", "r"), ("--model", "m1,m4"), ("--models", "m1,m4")),
+    (("identify", "s", "-o", "r"), ("--terms", "dead_band"), ("--command-path-terms", "dead_band")),
+    (("identify", "s", "-o", "r"), ("--fix", "R=2.5", "--fix", "kt=1"), ("--frozen", "R=2.5", "--frozen", "kt=1")),
+    (("identify", "s", "-o", "r"), ("--gate", "opposing"), ("--quadratic-gate", "opposing")),
+    (("identify", "s", "-o", "r"), ("--jobs", "3"), ("--threads", "3")),
+    (("crossvalidate", "s"), ("--model", "m1"), ("--models", "m1")),
+    (("crossvalidate", "s"), ("--path-terms", "dead_band"), ("--command-path-terms", "dead_band")),
+    (("crossvalidate", "s"), ("--terms",), ("--term-costs",)),
+    (("crossvalidate", "s"), ("--jobs", "3"), ("--threads", "3")),
+    (("fleet", "-o", "r"), ("--terms", "dead_band"), ("--command-path-terms", "dead_band")),
+    (("certainty", "s"), ("--model", "M2"), ("--friction-model", "M2")),
+    (("certainty", "s"), ("--jobs", "3"), ("--threads", "3")),
+    (("spread", "f"), ("--model", "m2"), ("--friction-model", "m2")),
+    (("coverage", "s"), ("--jobs", "3"), ("--threads", "3")),
+    (("next", "s"), ("--jobs", "3"), ("--threads", "3")),
+    (("evaluate", "s", "--model", "mx106:m1"), ("--jobs", "3"), ("--threads", "3")),
+    (("simulate", "s", "--model", "mx106:m1", "-o", "x"), ("--jobs", "3"), ("--threads", "3")),
+    (("record", "-o", "s"), ("--vin", "11"), ("--supply-voltage", "11")),
+    (("rollout", "--model", "m", "--trajectory", "sin_sin", "-o", "x"), ("--vin", "11"), ("--supply-voltage", "11")),
+    (("feedforward", "m"), ("--vin", "11"), ("--supply-voltage", "11")),
+    (("import", "a.csv", "-o", "s"), ("--vin", "11"), ("--supply-voltage", "11")),
+    (("arm", "identify", "a.csv", "--links", "l"), ("--terms", "motor"), ("--groups", "motor")),
+    (("compliant", "identify", "s"), ("--fix", "k=2"), ("--frozen", "k=2")),
+    (("compliant", "identify", "s"), ("--jobs", "3"), ("--threads", "3")),
+]
+
+
+@pytest.mark.parametrize(("command", "former", "present"), FORMER, ids=lambda words: " ".join(words[:2]))
+def test_former_spellings_mean_the_same_and_are_not_shown(command, former, present, capsys) -> None:
+    parser = build_parser()
+    asked = vars(parser.parse_args([*command, *former]))
+    assert asked == vars(parser.parse_args([*command, *present]))
+    assert asked != vars(parser.parse_args([*command]))
+    with pytest.raises(SystemExit):
+        parser.parse_args([*command, "--help"])
+    shown = re.findall(r"(?<!\S)--[\w-]+", capsys.readouterr().out)
+    assert present[0] in shown
+    assert former[0] not in shown
+
+
+def test_bench_identify_offers_every_option() -> None:
+    words = ["identify", "s", "-o", "r"]
+    asked = options_from(build_parser().parse_args(words))
+    assert [*options_of(IdentificationOptions)] == [field.name for field in fields(IdentificationOptions)]
+    assert asked == {field.name: field.default for field in fields(IdentificationOptions)}

@@ -105,7 +105,7 @@ def test_runs_and_models_take_their_servo_to_another_machine(capsys, tmp_path, m
 
     # Nothing but the session is there.
     monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "machine"))
-    run(capsys, "identify", "lab", "--model", "m1", "--validation", "none", "--trials", "40", "-o", "result")
+    run(capsys, "identify", "lab", "--models", "m1", "--validation", "none", "--trials", "40", "-o", "result")
     monkeypatch.setenv(SERVOS_VARIABLE, str(tmp_path / "next"))
     run(capsys, "rollout", "--model", "result/m1.json", "--trajectory", "sin_sin", "-o", "x.npz")
     assert "hexa" in servos()

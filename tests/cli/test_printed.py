@@ -617,9 +617,10 @@ def test_damage_is_said_once_and_ends_the_command_so(capsys) -> None:
 def test_a_repeated_command_is_in_the_units_of_the_command_line() -> None:
     request = IdentificationRequest(servo="mx106", models=("m1", "m6"), prior=0.0025, seed=3, repeats=2)
     words = shlex.split(identify_command(Path("lab one"), request, ["0001", "0002"]))
+    words.remove("--no-command-path")
     options = dict(zip(words[3::2], words[4::2], strict=False))
     assert words[:3] == ["bench", "identify", "lab one"]
-    assert options["--model"] == "m1,m6"
+    assert options["--models"] == "m1,m6"
     assert options["--runs"] == "0001,0002"
     assert build_parser().parse_args(words[1:]).prior == pytest.approx(2.5)
     assert build_parser().parse_args(words[1:]).repeats == 2

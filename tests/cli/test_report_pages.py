@@ -115,9 +115,9 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def result(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 and M2 of three runs, with the study and the recommended one's certainty beside them."""
     folder = tmp_path_factory.mktemp("result")
-    words = ["--model", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--jobs", "1", "--quiet"]
+    words = ["--models", "m1,m2", "--runs", ",".join(RUNS), "--trials", "100", "--threads", "1", "--quiet"]
     assert main(["identify", str(session), *words, "--no-command-path", "-o", str(folder)]) == 0
-    words = ["--profile", "q_offset", "--bootstrap", "2", "--jobs", "1", "--quiet"]
+    words = ["--profile", "q_offset", "--bootstrap", "2", "--threads", "1", "--quiet"]
     assert main(["certainty", str(session), "--result", str(folder), *words]) == 0
     return folder
 
@@ -427,11 +427,16 @@ def test_the_command_asks_for_the_same_again() -> None:
     assert words[:2] == ["bench", "identify"]
     asked = parser.parse_args(words[2:])
     assert (asked.session, asked.runs, asked.output) == ("a b's", ["x", "y"], "RESULT")
-    assert (asked.model, asked.terms) == (request.models, list(request.command_path))
+    assert (asked.models, asked.command_path_terms) == (request.models, list(request.command_path))
     assert (asked.trials, asked.repeats, asked.seed) == (77, 2, 5)
-    assert (asked.validation, asked.metric, asked.gate, asked.integrator) == ("kp=200", "rmse", "opposing", "bam")
+    assert (asked.validation, asked.metric, asked.quadratic_gate, asked.integrator) == (
+        "kp=200",
+        "rmse",
+        "opposing",
+        "bam",
+    )
     assert (asked.substeps, asked.dt, asked.supply) == (3, 0.004, "header")
-    assert (asked.fix, asked.bounds) == (["R=3.2000000000000006"], ["kt=0.2:0.5"])
+    assert (asked.frozen, asked.bounds) == ([("R", 3.2000000000000006)], [("kt", 0.2, 0.5)])
     assert asked.start == ["kt=0.30000000000000004", "armature=0.001"]
 
 

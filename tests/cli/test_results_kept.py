@@ -44,8 +44,10 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def identified(session, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """M1 of three runs, with a prior."""
     folder = tmp_path_factory.mktemp("identified")
-    words = ["--model", "m1", "--runs", ",".join(RUNS), "--no-command-path", "--trials", "64", "--validation", "none"]
-    assert main(["identify", str(session), *words, "--prior", "20", "--jobs", "1", "--quiet", "-o", str(folder)]) == 0
+    words = ["--models", "m1", "--runs", ",".join(RUNS), "--no-command-path", "--trials", "64", "--validation", "none"]
+    assert (
+        main(["identify", str(session), *words, "--prior", "20", "--threads", "1", "--quiet", "-o", str(folder)]) == 0
+    )
     return folder
 
 

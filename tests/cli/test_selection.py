@@ -49,7 +49,7 @@ def plain(monkeypatch):
     monkeypatch.setattr("bench_gui.headless.report.examined.AUDIT_MOST", 0.0)
 
 
-QUICK = ("--model", "m1", "--trials", "32", "--jobs", "1")
+QUICK = ("--models", "m1", "--trials", "32", "--threads", "1")
 MODEL = ("--model", "xl330:m4")
 
 

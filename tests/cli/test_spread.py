@@ -43,7 +43,7 @@ def test_it_says_how_units_differ_who_is_unlike_them_and_what_the_mean_is_worth(
 
 
 def test_the_file_holds_the_spread(folder, tmp_path, capsys):
-    assert main(["spread", str(folder), "--model", "m1", "-o", str(tmp_path), "--json"]) == 0
+    assert main(["spread", str(folder), "--friction-model", "m1", "-o", str(tmp_path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["files"] == [str(tmp_path / "spread.json")]
     assert told["outliers"][0]["unit"] == "unit-004"
@@ -76,7 +76,7 @@ def test_without_recordings_the_mean_is_taken_unjudged(folder, capsys):
 def test_what_cannot_be_is_one_line(folder, tmp_path, capsys):
     assert main(["spread", str(tmp_path)]) == 1
     assert "no fleet" in capsys.readouterr().err
-    assert main(["spread", str(folder), "--model", "m6"]) == 1
+    assert main(["spread", str(folder), "--friction-model", "m6"]) == 1
     assert "at least 3" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["spread", str(folder), "-t", "unity"])

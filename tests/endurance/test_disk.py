@@ -114,7 +114,7 @@ def test_a_full_disk_keeps_what_was_noted_and_lists_without_an_index(disk):
     "command",
     [
         ["record", "--fast", "--trajectory", "sin_sin", "--duration", "1", "-o", "{disk}/lab"],
-        ["identify", "{disk}/lab", "--model", "m1", "--trials", "12", "--validation", "none", "-o", "{disk}/result"],
+        ["identify", "{disk}/lab", "--models", "m1", "--trials", "12", "--validation", "none", "-o", "{disk}/result"],
         ["export", "mx106:m1", "--to", "mujoco", "-o", "{disk}/export"],
         ["annotate", "{disk}/lab", "0001_sin_sin_kp16", "--note", "n"],
     ],
@@ -144,7 +144,7 @@ def test_a_session_that_cannot_be_written_is_read_fitted_elsewhere_and_not_recor
     assert moved < 0.01
     with pytest.raises(SessionError, match="choose a place that can be written to"):
         session.annotate("0001_sin_sin_kp16", Annotation(note="n"))
-    fit = ["identify", str(session.path), "--model", "m1", "--trials", "12", "--validation", "none", "--no-polish"]
+    fit = ["identify", str(session.path), "--models", "m1", "--trials", "12", "--validation", "none", "--no-polish"]
     assert main([*fit, "--quiet", "-o", str(tmp_path / "result")]) == 0
     assert (tmp_path / "result" / "m1.json").exists()
     disk.change("rw")

@@ -108,7 +108,7 @@ def test_a_sample_of_summaries_is_that_of_their_recordings(many):
 
 
 def test_identify_reads_the_sample_only(many, tmp_path, reads, capsys):
-    arguments = ["identify", str(many), "--sample", "5", "--model", "m1", "--trials", "12", "--validation", "none"]
+    arguments = ["identify", str(many), "--sample", "5", "--models", "m1", "--trials", "12", "--validation", "none"]
     assert main([*arguments, "--no-polish", "--json", "-o", str(tmp_path / "result")]) == 0
     assert reads["loaded"] == 5
     record = json.loads((tmp_path / "result" / "identification.json").read_text())
@@ -121,7 +121,7 @@ def test_the_window_identifies_from_a_sample(person, many, monkeypatch):
     person.open(many)
     person.window.show_task(3)
     form = person.window.identify.form
-    form.sample.setValue(7)
+    form.fields["sample"].setValue(7)
     asked = []
     monkeypatch.setattr(person.controller.fitting, "identify", lambda *arguments: asked.append(arguments[2]))
     person.controller.identify(form.settings())

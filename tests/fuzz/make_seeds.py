@@ -326,7 +326,7 @@ def _typed() -> None:
     )
     for number, line in enumerate(
         (
-            "identify lab --model m1,m6 --trials 100 --bounds kt=0.1:3 --fix R=2 --validation kp=400 -o out --json",
+            "identify lab --models m1,m6 --trials 100 --bounds kt=0.1:3 --frozen R=2 --validation kp=400 -o out --json",
             "record --servo simulated:mx106 --mass 0.5 --length 0.1 -o lab",
             "export m.json --to mujoco --check -o out",
             "rollout --model mx106:m6 --trajectory sin_sin --dt 0.001 -o out.npz",

@@ -149,8 +149,8 @@ class Tour:
 
         controller, page = self.controller, self.window.identify
         self.window.show_task(IDENTIFY)
-        page.form.trials.setValue(TRIALS)
-        page.form.command_path.setCurrentIndex(page.form.command_path.findData("off"))
+        page.form.fields["trials"].setValue(TRIALS)
+        page.form.fields["command_path"].setCurrentIndex(page.form.fields["command_path"].findData("off"))
         self.click(page.start_button)
         self.until(lambda: controller.fitting.latest is not None and controller.fitting.latest.model == "m3", "fit")
         self.save("identify_running")

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"none, m1 … m6 ({','.join(DEFAULT_MODELS)})",
     )
     parser.add_argument(
-        "--terms",
+        "--groups",
         type=comma_list,
         default=["motor", "links"],
         metavar="GROUP,…",
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     request = ArmRequest(
         models=tuple(name.lower() for name in arguments.models),
-        terms=tuple(arguments.terms),
+        terms=tuple(arguments.groups),
         fitted=arguments.fit_window,
         windows=arguments.windows,
         held_out=arguments.held_out,

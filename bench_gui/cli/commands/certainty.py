@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_session, comma_list, positive_int, say_damage
+from bench_gui.cli.arguments import add_options, add_session, comma_list, say_damage
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.identification.defaults import DRAWS, PROFILED
 from core.terms import FRICTION_MODELS
@@ -22,7 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--result", metavar="ID", help="its folder, or its name in the session's results; default: the newest"
     )
     parser.add_argument(
-        "--model", type=str.lower, choices=FRICTION_MODELS, metavar="M", help="m1 … m6; default: the recommended one"
+        "--friction-model",
+        type=str.lower,
+        choices=FRICTION_MODELS,
+        metavar="M",
+        help="m1 … m6; default: the recommended one",
     )
     parser.add_argument(
         "--profile",
@@ -35,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bootstrap", type=_draws, default=DRAWS, metavar="N", help="draws of the runs, 0 for none (%(default)s)"
     )
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the draws (%(default)s)")
-    parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+    add_options(parser, "threads")
     add_json(parser)
     add_progress(parser)
 
@@ -53,11 +57,11 @@ def run(arguments: argparse.Namespace) -> int:
     question = CertaintyQuestion(
         session=session,
         folder=result_folder(session, arguments.result),
-        friction=arguments.model,
+        friction=arguments.friction_model,
         profiled=tuple(arguments.profile),
         draws=arguments.bootstrap,
         seed=arguments.seed,
-        threads=arguments.jobs,
+        threads=arguments.threads,
     )
     bar = ProgressBar(arguments.quiet or arguments.json)
     with Interrupt() as interrupt:

@@ -10,7 +10,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_sample, add_session, add_tag, comma_list, positive_float, positive_int
+from bench_gui.cli.arguments import (
+    add_options,
+    add_sample,
+    add_session,
+    add_tag,
+    comma_list,
+    frozen_value,
+    positive_float,
+    positive_int,
+)
 from bench_gui.cli.compliant_files import ACTUATOR_CHOICES, actuator_name, unit_named
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from core.words import counted
@@ -38,7 +47,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--mode", type=int, choices=(3, 6), default=6, help="6: motors with dynamics, 3: ideal ones (%(default)s)"
     )
     parser.add_argument(
-        "--fix", action="append", default=[], metavar="NAME=VALUE", help="hold a number at a value; may be repeated"
+        "--frozen",
+        type=frozen_value,
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="hold a number at a value, e.g. motor_inertia=0.02; may be repeated",
     )
     parser.add_argument(
         "--free", type=comma_list, default=[], metavar="NAME,…", help="identify numbers that are held otherwise"
@@ -55,11 +69,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help='held out: a share ("25%%"), a condition ("preset=0.2"), "none" (%(default)s)',
     )
     parser.add_argument("--trials", type=positive_int, metavar="N", help="candidates simulated; default: by numbers")
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
     parser.add_argument(
         "--dt", type=positive_float, metavar="S", help="time between samples (default: a regular recording's own)"
     )
-    parser.add_argument("--jobs", type=positive_int, metavar="N", help="threads; default: one per processor")
+    add_options(parser, "seed", "threads")
     parser.add_argument("-o", "--output", metavar="DIR", help=f"folder for {ACTUATOR_FILE} and {RESULT_FILE}")
     add_json(parser)
     add_progress(parser)
@@ -84,13 +97,13 @@ def run(arguments: argparse.Namespace) -> int:
         start=start,
         groups=(SPRINGS, LINK, MOTOR) if arguments.motor else (SPRINGS, LINK),
         mode=Mode(arguments.mode),
-        fixed=tuple(_fixed(text) for text in arguments.fix),
+        fixed=tuple(arguments.frozen),
         freed=tuple(arguments.free),
         validation=arguments.validation,
         trials=arguments.trials,
         seed=arguments.seed,
         dt=arguments.dt,
-        threads=arguments.jobs,
+        threads=arguments.threads,
     )
     bar = ProgressBar(arguments.quiet or arguments.json)
     with Interrupt() as interrupt:
@@ -130,16 +143,6 @@ def _start(asked: str | None, recorded: str | None) -> CompliantUnit:
         )
         raise InputError(f"these recordings are of no compliant actuator but of {other}")
     return unit_named(asked or str(recorded))
-
-
-def _fixed(text: str) -> tuple[str, float]:
-    from core.errors import InputError
-
-    name, equals, value = text.partition("=")
-    try:
-        return name, float(value if equals else "")
-    except ValueError:
-        raise InputError(f"--fix {text}: expected NAME=NUMBER, such as motor_inertia=0.02") from None
 
 
 def _print(found: CompliantIdentification, rigid: tuple[float, float | None]) -> None:

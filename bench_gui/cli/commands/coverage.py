@@ -31,12 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     model = model_from(arguments.model) if arguments.model else None
     recordings, selection = recordings_from(Session.open(arguments.session), arguments)
-    seen = coverage(recordings, model=model, threads=arguments.jobs)
+    seen = coverage(recordings, model=model, threads=arguments.threads)
     audited: HeaderAudit | None = None
     if model is not None:
         from core.identification.coverage.headers import audit_headers
 
-        audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
+        audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     if arguments.json:
         print_json(seen.to_json() | {"selection": selection.to_json()} | ({} if audited is None else audited.to_json()))
         return 0

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import (
-    add_contact,
-    add_prior,
+    add_options,
     add_recordings,
     comma_list,
-    friction_models,
+    options_from,
     positive_int,
     recordings_from,
 )
@@ -33,23 +32,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what to hold out, one value after the other: mass, length, kp, trajectory, supply, unit … (%(default)s)",
     )
     parser.add_argument(
-        "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
-    )
-    parser.add_argument(
         "--command-path", choices=tuple(COMMAND_PATHS), default="both", help="with it, without, or both (%(default)s)"
     )
     parser.add_argument(
-        "--path-terms",
+        "--command-path-terms",
         type=comma_list,
         metavar="TERM,…",
         help="the command path's terms, e.g. command_delay,supply_sag; default: the usual ones",
     )
-    parser.add_argument(
-        "--trials", type=positive_int, metavar="N", help="evaluations per model and fold; default: by parameters"
-    )
-    add_contact(parser)
-    add_prior(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
+    add_options(parser, "models", "trials", "contact", "prior", "seed")
     parser.add_argument(
         "--most-training-runs",
         type=positive_int,
@@ -57,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fit to at most N runs of each fold, every condition kept; judged on all that are held out",
     )
     parser.add_argument("--transfer", action="store_true", help="also fit to each single value and judge on the others")
-    parser.add_argument("--terms", action="store_true", help="also leave out each term of the chosen model")
+    parser.add_argument("--term-costs", action="store_true", help="also leave out each term of the chosen model")
     parser.add_argument(
         "-o", "--output", metavar="RESULT", help="folder for what is found; what is there is not redone"
     )
@@ -77,15 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
     recordings, selection = recordings_from(session, arguments)
     request = IdentificationRequest(
         servo=recordings[0].settings.servo,
-        models=arguments.model,
-        command_path=tuple(arguments.path_terms or ()),
-        contact=arguments.contact,
-        trials=arguments.trials,
-        prior=1e-3 * arguments.prior,
-        seed=arguments.seed,
-        dt=arguments.dt,
-        supply=arguments.supply,
-        threads=arguments.jobs,
+        command_path=tuple(arguments.command_path_terms or ()),
+        **options_from(arguments),
         data_hash=session.data_hash(selection.runs),
     )
     question = Question(
@@ -94,7 +78,7 @@ def run(arguments: argparse.Namespace) -> int:
         command_path=arguments.command_path,
         most_training_runs=arguments.most_training_runs,
         transfer=arguments.transfer,
-        terms=arguments.terms,
+        terms=arguments.term_costs,
     )
     folder = Path(arguments.output) if arguments.output else None
     bar = ProgressBar(arguments.quiet or arguments.json)
@@ -116,7 +100,7 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"written to {folder / CROSSVALIDATION}")
         chosen = made.found.choice.chosen
         path = "--command-path" if chosen.command_path else "--no-command-path"
-        print(f"next: bench identify {arguments.session} --model {chosen.friction} {path} --validation none -o RESULT")
+        print(f"next: bench identify {arguments.session} --models {chosen.friction} {path} --validation none -o RESULT")
         print("(without these options bench identify chooses by the runs of one split, and may choose another model)")
     return 0
 

@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     recordings, selection = recordings_from(Session.open(arguments.session), arguments)
     conditions = {recording.id: recording.conditions() for recording in recordings}
     groups = group_runs(conditions, arguments.by) if arguments.by else ()
-    result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.jobs)
+    result = evaluate(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     edited = f"the model was {EDITED}" if model.provenance.get(EDITED_ENTRY) else ""
     warning = "; ".join(filter(None, (edited, saturated_beyond(model, recordings))))
     if arguments.plot:

@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
         kp=model.default_settings(arguments.kp).kp,
         ki=arguments.ki,
         kd=arguments.kd,
-        supply_voltage=arguments.vin or model.supply_voltage,
+        supply_voltage=arguments.supply_voltage or model.supply_voltage,
         damping=arguments.damping,
     )
     trajectories = [make_trajectory(name) for name in arguments.trajectory or PAPER_TRAJECTORIES]

@@ -6,10 +6,9 @@ import argparse
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
-    add_contact,
-    add_prior,
+    add_options,
     comma_list,
-    friction_models,
+    options_from,
     positive_int,
     say_damage,
     session_place,
@@ -38,14 +37,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
-        "--models",
-        type=friction_models,
-        default="all",
-        metavar="M,…",
-        help="m1 … m6, several with commas, or all (all)",
-    )
-    parser.add_argument("--repeats", type=positive_int, default=1, metavar="K", help="searches per model (%(default)s)")
-    parser.add_argument(
         "--by",
         type=comma_list,
         default=[],
@@ -53,24 +44,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="fit to all runs, and judge by holding out each value of these, e.g. mass,kp",
     )
     parser.add_argument(
-        "--validation",
-        default="25%",
-        metavar="V",
-        help="without --by: what is held out, as in bench identify (%(default)s)",
-    )
-    parser.add_argument(
-        "--terms",
+        "--command-path-terms",
         type=comma_list,
         default=[],
         metavar="TERM,…",
         help="identify these command path terms too (none; bench identify on one unit tells whether they help)",
     )
-    parser.add_argument(
-        "--trials", type=positive_int, metavar="N", help="evaluations per search; default: by parameters"
-    )
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
-    add_contact(parser)
-    add_prior(parser)
+    add_options(parser, "models", "repeats", "validation", "trials", "seed", "contact", "prior")
     parser.add_argument(
         "--scheduler",
         default="",
@@ -145,14 +125,8 @@ def _request(arguments: argparse.Namespace, servo: str) -> FleetRequest:
     return FleetRequest(
         fit=IdentificationRequest(
             servo=servo,
-            models=arguments.models,
-            command_path=tuple(arguments.terms),
-            trials=arguments.trials,
-            repeats=arguments.repeats,
-            seed=arguments.seed,
-            validation=arguments.validation,
-            contact=arguments.contact,
-            prior=1e-3 * arguments.prior,
+            command_path=tuple(arguments.command_path_terms),
+            **options_from(arguments),
         ),
         by=tuple(arguments.by),
     )

@@ -7,14 +7,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
-    INTEGRATOR_CHOICES,
-    add_contact,
-    add_prior,
+    OPTIONS,
+    RECORDING_OPTIONS,
+    add_options,
     add_recordings,
     comma_list,
-    friction_models,
     model_from,
-    positive_int,
+    options_from,
     recordings_from,
 )
 from bench_gui.cli.terminal import (
@@ -42,88 +41,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_recordings(parser)
     parser.add_argument("--servo", metavar="NAME|FILE", help="catalogue name or my.toml; default: the recordings'")
     parser.add_argument(
-        "--model", type=friction_models, default="all", metavar="M,…", help="m1 … m6, several with commas, or all (all)"
-    )
-    parser.add_argument(
         "--command-path",
         action=argparse.BooleanOptionalAction,
         help="identify delay, gain ratio, slew, dead band, lag and torque-off too, or not; default: if it helps",
     )
     parser.add_argument(
-        "--terms",
+        "--command-path-terms",
         type=comma_list,
         metavar="TERM,…",
         help="identify these command path terms only, e.g. command_delay,supply_sag",
     )
-    parser.add_argument(
-        "--trials", type=positive_int, metavar="N", help="evaluations per model and repeat; default: by parameters"
-    )
-    parser.add_argument(
-        "--repeats",
-        type=positive_int,
-        default=1,
-        metavar="K",
-        help="searches per model; how far their training errors spread is printed (%(default)s)",
-    )
-    add_prior(parser)
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="(%(default)s)")
-    parser.add_argument(
-        "--validation",
-        default="25%",
-        metavar="V",
-        help='held out: a share ("25%%"), a condition ("kp=200"), "none" (%(default)s)',
-    )
-    parser.add_argument("--metric", choices=("mae", "rmse", "mae_velocity"), default="mae", help="(%(default)s)")
-    parser.add_argument(
-        "--integrator",
-        choices=INTEGRATOR_CHOICES,
-        default="leapfrog",
-        help="second-order step, the paper's Algorithm 1 or Rhoban/bam's order of update (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--substeps",
-        type=positive_int,
-        metavar="N",
-        help="simulation steps between two samples (default: as many as the fit needs; 1 unless leapfrog)",
-    )
-    parser.add_argument(
-        "--gate",
-        choices=("larger_torque", "opposing"),
-        default="larger_torque",
-        help="reading of M6's quadratic term (%(default)s)",
-    )
-    add_contact(parser)
-    parser.add_argument(
-        "--fix", action="append", default=[], metavar="NAME=VALUE", help="hold a parameter at a value; may be repeated"
-    )
-    parser.add_argument(
-        "--bounds",
-        action="append",
-        default=[],
-        metavar="NAME=LOW:HIGH",
-        help="search a parameter between these; may be repeated",
-    )
-    parser.add_argument(
-        "--start",
-        action="append",
-        default=[],
-        metavar="MODEL|NAME=VALUE",
-        help="search from this model too, e.g. of an earlier unit: a model file, SERVO:VARIANT, or single values",
-    )
+    add_options(parser, *(name for name in OPTIONS if name not in RECORDING_OPTIONS))
     parser.add_argument(
         "--points", action="store_true", help="use the session's placed drive/backdrive points as residuals too"
     )
     # Without effect; scripts for earlier versions give it.
     parser.add_argument("--refine", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument(
-        "--run-offsets", action="store_true", help="give each run an angle and a supply voltage of its own"
-    )
-    parser.add_argument(
         "--paper",
         action="store_true",
         help="as in the paper: three searches of 4000 evaluations, Algorithm 1, a quarter held out, no command path",
     )
-    parser.add_argument("--no-polish", action="store_true", help="report the search's end as it is")
     parser.add_argument("--resume", action="store_true", help="go on with the searches on record in RESULT")
     parser.add_argument(
         "--storage",
@@ -158,37 +96,20 @@ def run(arguments: argparse.Namespace) -> int:
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
-    terms = tuple(arguments.terms or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
+    named = arguments.command_path_terms
+    terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
     if any(term not in COMMAND_PATH_TERMS for term in terms):
         raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
-    if arguments.command_path is False and arguments.terms:
-        raise InputError("--terms names command path terms and --no-command-path leaves them out: give either")
-    if arguments.command_path and arguments.terms:
-        print(f"bench: of the command path only {', '.join(terms)} is identified (--terms)", file=sys.stderr)
+    if arguments.command_path is False and named:
+        raise InputError("--command-path-terms names terms and --no-command-path leaves them out: give either")
+    if arguments.command_path and named:
+        print(f"bench: of the command path only {', '.join(terms)} is identified", file=sys.stderr)
     servo = arguments.servo or recordings[0].settings.servo
     request = IdentificationRequest(
         servo=servo,
-        models=arguments.model,
         command_path=terms,
-        command_path_if_better=arguments.command_path is None and not arguments.terms,
-        trials=arguments.trials,
-        repeats=arguments.repeats,
-        prior=1e-3 * arguments.prior,
-        seed=arguments.seed,
-        validation=arguments.validation,
-        metric=arguments.metric,
-        polish=not arguments.no_polish,
-        run_offsets=arguments.run_offsets,
-        contact=arguments.contact,
-        quadratic_gate=arguments.gate,
-        integrator=arguments.integrator,
-        substeps=arguments.substeps,
-        dt=arguments.dt,
-        supply=arguments.supply,
-        frozen=tuple(_fixed(text) for text in arguments.fix),
-        bounds=tuple(_bounds(text) for text in arguments.bounds),
-        start=_start(arguments.start, servo),
-        threads=arguments.jobs,
+        command_path_if_better=arguments.command_path is None and not named,
+        **options_from(arguments, start=_start(arguments.start, servo)),
         data_hash=session.data_hash(selection.runs),
     )
     if arguments.paper:
@@ -304,24 +225,3 @@ def _start(texts: list[str], servo: str) -> tuple[tuple[str, float], ...]:
             )
         values |= model.values
     return tuple(values.items())
-
-
-def _fixed(text: str) -> tuple[str, float]:
-    from core.errors import IdentificationError
-
-    name, equals, value = text.partition("=")
-    try:
-        return name, float(value if equals else "")
-    except ValueError:
-        raise IdentificationError(f"--fix {text}: expected NAME=NUMBER") from None
-
-
-def _bounds(text: str) -> tuple[str, float, float]:
-    from core.errors import IdentificationError
-
-    name, _, values = text.partition("=")
-    low, _, high = values.partition(":")
-    try:
-        return name, float(low), float(high)
-    except ValueError:
-        raise IdentificationError(f"--bounds {text}: expected NAME=LOW:HIGH") from None

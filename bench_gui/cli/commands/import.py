@@ -46,9 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     table.add_argument("--kp", type=float, metavar="P", help="proportional gain in the servo's unit")
     table.add_argument("--ki", type=float, metavar="I", help="integral gain in the servo's unit (default: 0)")
     table.add_argument("--kd", type=float, metavar="D", help="derivative gain in the servo's unit (default: 0)")
-    table.add_argument(
-        "--supply-voltage", "--vin", type=float, metavar="V", help="nominal supply (default: the catalogue's)"
-    )
+    table.add_argument("--supply-voltage", type=float, metavar="V", help="nominal supply (default: the catalogue's)")
+    # Its former spelling: `CommandParser` adds those of options outside groups.
+    hidden = argparse.SUPPRESS
+    parser.add_argument("--vin", dest="supply_voltage", type=float, default=hidden, help=hidden)
     table.add_argument("--trajectory", metavar="NAME", help="name of the motion (default: the file's name)")
     add_json(parser)
     add_progress(parser)

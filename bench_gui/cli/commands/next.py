@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from bench_gui.cli.arguments import add_recordings, comma_list, model_from, positive_int, recordings_from
+from bench_gui.cli.arguments import add_recordings, comma_list, model_from, options_from, positive_int, recordings_from
 from bench_gui.cli.commands.record import numbers
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, duration, print_json, print_table
 
@@ -68,9 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
         _plan(arguments, session, model),
         count=arguments.count,
         objective=arguments.objective,
-        dt=arguments.dt,
-        supply=arguments.supply,
-        threads=arguments.jobs,
+        **options_from(arguments),
     )
     if arguments.json:
         print_json(found.to_json() | ({} if selection is None else {"selection": selection.to_json()}))
@@ -106,9 +104,7 @@ def _model(arguments: argparse.Namespace, recordings: Sequence[Recording]) -> Se
         command_path=COMMAND_PATH_TERMS,
         trials=QUICK_TRIALS * len(parameters),
         validation="none",
-        dt=arguments.dt,
-        supply=arguments.supply,
-        threads=arguments.jobs,
+        **options_from(arguments),
     )
     bar = ProgressBar(arguments.quiet or arguments.json)
 

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
         kp=arguments.kp,
         ki=arguments.ki,
         kd=arguments.kd,
-        supply_voltage=arguments.vin,
+        supply_voltage=arguments.supply_voltage,
         damping=arguments.damping,
         rate=arguments.rate,
         fast=arguments.fast,

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench spread`."""
     parser.add_argument("fleet", metavar="FLEET", help="folder of a fleet (bench fleet)")
     parser.add_argument(
-        "--model", choices=FRICTION_MODELS, metavar="M", help="friction model; default: the fleet's recommended one"
+        "--friction-model", choices=FRICTION_MODELS, metavar="M", help="m1 … m6; default: the fleet's recommended one"
     )
     parser.add_argument(
         "-t",
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     from core.fleet.store import FleetStore
 
     result = FleetStore(Path(arguments.fleet)).result()
-    friction = arguments.model or result.recommended
+    friction = arguments.friction_model or result.recommended
     spread, note = judged_spread(result, friction)
     transfer = result.transfer if result.transfer and result.transfer.friction == friction else None
     outliers = find_outliers(spread.population, result.having(friction), transfer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
 
 from bench_gui.connect.servo.draft import Draft, Entry, entries_of
@@ -343,9 +343,8 @@ class ServoCard(QFrame):
                 if isinstance(box, AngleBox):
                     box.set_radians(draft.value(entry))
                 else:
-                    box.blockSignals(True)
-                    box.setValue(draft.value(entry))
-                    box.blockSignals(False)
+                    with QSignalBlocker(box):
+                        box.setValue(draft.value(entry))
                 self.captions[entry.name].setText(f"{entry.short} ●" if edited else entry.short)
                 restyle(self.captions[entry.name], "role", "edited" if edited else "")
             self._show_next_run(draft)

@@ -3,46 +3,42 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
+from core.identification.options import options_of
 from core.identification.request import IdentificationRequest
+
+_ALWAYS = ("models", "seed", "validation")
+"""Options that are written even where they have their default."""
 
 
 def identify_command(
     session: Path, request: IdentificationRequest, runs: Sequence[str] | None = None, output: str = "RESULT"
 ) -> str:
     """`bench identify` as it was asked for; runs: None for all that are in use."""
-    every = IdentificationRequest(servo=request.servo)
-    words = ["bench", "identify", str(session), "--model", ",".join(request.models)]
+    words = ["bench", "identify", str(session)]
     if runs is not None:
         words += ["--runs", ",".join(runs)]
-    words += ["--terms", ",".join(request.command_path)] if request.command_path else ["--no-command-path"]
-    words += ["--seed", str(request.seed), "--validation", request.validation]
-    words += _given("--trials", request.trials) + _given("--dt", request.dt)
-    for option, value, usual in (
-        ("--repeats", request.repeats, every.repeats),
-        ("--metric", request.metric, every.metric),
-        ("--contact", request.contact, every.contact),
-        ("--gate", request.quadratic_gate, every.quadratic_gate),
-        ("--integrator", request.integrator, every.integrator),
-        ("--substeps", request.substeps, every.substeps),
-        ("--supply", request.supply, every.supply),
-    ):
-        words += _given(option, None if value == usual else value)
-    words += _each("--fix", (f"{name}={value!r}" for name, value in request.frozen))
-    words += _each("--bounds", (f"{name}={low!r}:{high!r}" for name, low, high in request.bounds))
-    words += _each("--start", (f"{name}={value!r}" for name, value in request.start))
+    terms = request.command_path
+    words += ["--command-path-terms", ",".join(terms)] if terms else ["--no-command-path"]
     words += ["--points"] if request.points else []
-    words += _given("--prior", f"{1e3 * request.prior:.10g}" if request.prior else None)
-    words += ["--run-offsets"] if request.run_offsets else []
-    words += [] if request.polish else ["--no-polish"]
+    for name, (field, option) in options_of(request).items():
+        value = getattr(request, name)
+        if option.reproduces and (name in _ALWAYS or value != field.default):
+            words += _words(f"--{name.replace('_', '-')}", value, option.flag_scale)
     return shlex.join([*words, "-o", output])
 
 
-def _given(option: str, value: object) -> list[str]:
-    return [] if value is None else [option, str(value)]
-
-
-def _each(option: str, values: Iterable[str]) -> list[str]:
-    return [word for value in values for word in (option, value)]
+def _words(flag: str, value: Any, scale: float) -> Iterator[str]:
+    """A flag and its value as `bench_gui.cli.arguments.add_options` takes them."""
+    if isinstance(value, bool):
+        yield flag if value else f"--no-{flag[2:]}"
+    elif not isinstance(value, tuple):
+        yield from (flag, str(value) if scale == 1.0 else f"{value / scale:.10g}")
+    elif isinstance(value[0], str):
+        yield from (flag, ",".join(value))
+    else:
+        for name, *numbers in value:
+            yield from (flag, f"{name}={':'.join(map(repr, numbers))}")

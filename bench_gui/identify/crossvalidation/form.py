@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QComboBox, QGridLayout, QHBoxLayout, QSpinBox, QWidget
 
 from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.checks_menu import ChecksMenu
 from bench_gui.widgets.fields import FIELD_WIDTH, caption_of, choice, describe, whole
 from core.identification.defaults import CONDITIONS
@@ -38,9 +39,10 @@ class CrossValidationForm(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.by = ChecksMenu(
-            "Hold out by", "Each value of these conditions is held out in turn and judged on", _CONDITIONS
-        )
+        self._asked, self._fit = Binding(), Binding()
+        """Fields of the question, and of the settings of its fits."""
+        hint = "Each value of these conditions is held out in turn and judged on"
+        self.by = self._asked.bind("by", ChecksMenu("Hold out by", hint, _CONDITIONS))
         self.by.check(CONDITIONS)
         self.models = ChecksMenu(
             "Models to compare",
@@ -54,6 +56,8 @@ class CrossValidationForm(QWidget):
             [(text, key) for key, text in _PATHS.items()],
         )
         self.path.setFixedWidth(FIELD_WIDTH)
+        self._asked.bind("command_path", self.path)
+        self._fit.bind("models", self.models)
         self.trials: QSpinBox = whole(
             "Evaluations of a search", "Evaluations for each model and fold; automatic: 1000 for each parameter",
             0, 0, 10_000_000, "automatic",
@@ -74,6 +78,10 @@ class CrossValidationForm(QWidget):
             "Terms",
             "What each term buys: also leave out each term of the chosen model in turn",
         )
+        self._fit.bind("trials", self.trials, optional=True)
+        self._asked.bind("most_training_runs", self.most, optional=True)
+        self._asked.bind("transfer", self.transfer)
+        self._asked.bind("terms", self.terms)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -93,9 +101,8 @@ class CrossValidationForm(QWidget):
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
         grid.setColumnStretch(4, 1)
-        self.path.currentIndexChanged.connect(self.changed)
-        for menu in (self.by, self.models):
-            menu.changed.connect(self.changed)
+        for binding in (self._asked, self._fit):
+            binding.edited.connect(self.changed)
         self._values: dict[str, int] = {}
 
     def offer(self, runs: Sequence[RunSummary]) -> None:
@@ -118,23 +125,9 @@ class CrossValidationForm(QWidget):
 
     def question(self, settings: FitSettings, servo: str) -> Question:
         """As it is asked, with the settings of a fit for what is not chosen here; raises ServoBenchError."""
-        asked = replace(
-            settings,
-            models=self.models.checked,
-            command_path="off",
-            trials=self.trials.value() or None,
-            repeats=1,
-            validation="none",
-            points=False,
-        )
-        return Question(
-            request=asked.request(servo),
-            by=self.by.checked,
-            command_path=str(self.path.currentData()),
-            most_training_runs=self.most.value() or None,
-            transfer=self.transfer.isChecked(),
-            terms=self.terms.isChecked(),
-        )
+        own: dict[str, Any] = {**self._fit.values(), "command_path": "off", "repeats": 1, "validation": "none"}
+        request = replace(settings, **own, points=False).request(servo)
+        return Question(request=request, **self._asked.values())
 
 
 def _rounded(value: str | float) -> str | float:

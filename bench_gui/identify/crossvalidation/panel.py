@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import (
     QComboBox,
     QHBoxLayout,
@@ -24,7 +24,7 @@ from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, restyle
-from bench_gui.widgets.room import Room
+from bench_gui.widgets.page import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
@@ -231,11 +231,10 @@ class CrossValidationPanel(QWidget):
             TERMS, tables.by_term(kept), kept.terms.text if kept.terms else "Check “Terms” and cross-validate again."
         )
         self._fill(REPETITIONS, tables.by_repetition(kept), kept.floors_text)
-        self.condition.blockSignals(True)
-        self.condition.clear()
-        for table in kept.transfers:
-            self.condition.addItem(table.condition)
-        self.condition.blockSignals(False)
+        with QSignalBlocker(self.condition):
+            self.condition.clear()
+            for table in kept.transfers:
+                self.condition.addItem(table.condition)
         self._show_transfer()
 
     def _show_transfer(self) -> None:

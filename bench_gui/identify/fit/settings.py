@@ -8,49 +8,44 @@ from typing import TYPE_CHECKING
 
 from bench_gui.identify.fit.messages import DEFAULTS, SPLIT, FitFailed, Remedy
 from core.errors import ServoBenchError
+from core.identification.options import IdentificationOptions, option, options_of
 from core.identification.request import IdentificationRequest, search_template, tunable_parameters
 from core.identification.runs.split import DEFAULT_RULE, SplitError, split_recordings
 from core.parameters import ParameterSet
 from core.placement import PlacedPoint
-from core.terms import COMMAND_PATH_TERMS, FRICTION_MODELS
+from core.terms import COMMAND_PATH_TERMS
 
 if TYPE_CHECKING:
     from sessions import RunSummary
 
 
-COMMAND_PATH_TITLES = {"auto": "if it helps", "on": "identify", "off": "leave out"}
-"""Choices for the command path, and the words a person reads for them."""
-
-
 @dataclass(frozen=True, kw_only=True)
-class FitSettings:
-    """One click's worth as it stands; see `IdentificationRequest` for what each of them means."""
+class FitSettings(IdentificationOptions):
+    """One click's worth as it stands: the options of an identification, and what only the window chooses."""
 
-    models: tuple[str, ...] = FRICTION_MODELS
-    command_path: str = "auto"
-    """One of COMMAND_PATH_TITLES."""
-    validation: str = DEFAULT_RULE
-    trials: int | None = None
-    repeats: int = 1
-    seed: int = 0
-    metric: str = "mae"
-    contact: str = "rigid"
-    quadratic_gate: str = "larger_torque"
-    integrator: str = "leapfrog"
-    substeps: int | None = None
-    run_offsets: bool = False
-    prior: float = 0.0
-    """[rad], see `IdentificationRequest`."""
-    dt: float | None = None
-    supply: str = "logged"
-    threads: int | None = None
-    frozen: tuple[tuple[str, float], ...] = ()
-    bounds: tuple[tuple[str, float, float], ...] = ()
-    sample: int | None = None
+    command_path: str = option(
+        "auto",
+        title="Command path",
+        tip="Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released; if it helps: "
+        "the richest model is fitted without them and with them first, and held-out runs decide",
+        choices={"auto": "if it helps", "on": "identify", "off": "leave out"},
+    )
+    points: bool = option(
+        False,
+        title="Use placed points",
+        tip="The drive/backdrive points placed by hand join the runs: their mean error counts as much as the runs'",
+    )
+    sample: int | None = option(
+        None,
+        title="Most runs",
+        tip="Of more runs a sample is used in which every condition keeps its share, so that a long session needs "
+        "little memory and time; all: however many there are",
+        section="Search",
+        automatic="all",
+        upper=1_000_000,
+        step=100,
+    )
     """Most runs to use; a smaller number is taken so that every condition keeps its share. None: all."""
-    points: bool = False
-    """Whether the points placed by hand join the runs."""
-    start: tuple[tuple[str, float], ...] = ()
     start_title: str = ""
     """How a person knows the model the start is of."""
 
@@ -67,26 +62,9 @@ class FitSettings:
         """As the identification takes it; placed: every point there is. Raises ServoBenchError for what cannot be."""
         return IdentificationRequest(
             servo=servo,
-            models=self.models,
+            **{name: getattr(self, name) for name in options_of(IdentificationOptions)},
             command_path=self.terms,
             command_path_if_better=self.command_path == "auto",
-            trials=self.trials,
-            repeats=self.repeats,
-            seed=self.seed,
-            validation=self.validation,
-            metric=self.metric,
-            contact=self.contact,
-            quadratic_gate=self.quadratic_gate,
-            integrator=self.integrator,
-            substeps=self.substeps,
-            run_offsets=self.run_offsets,
-            prior=self.prior,
-            dt=self.dt,
-            supply=self.supply,
-            threads=self.threads,
-            frozen=self.frozen,
-            bounds=self.bounds,
-            start=self.start,
             points=tuple(point for point in placed if point.servo == servo) if self.points else (),
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,11 @@ from PySide6.QtGui import QUndoStack
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDoubleSpinBox,
     QFileDialog,
     QGridLayout,
     QLabel,
     QPushButton,
     QScrollArea,
-    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -25,13 +24,14 @@ from PySide6.QtWidgets import (
 
 from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
-from bench_gui.identify.fit.settings import COMMAND_PATH_TITLES, FitSettings
+from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.state.models import ModelShelf
 from bench_gui.theme import Theme
 from bench_gui.undo import change
-from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, number, tool, whole
-from core.identification.request import COARSEST_GRID
-from core.terms import CONTACT_TITLES, FRICTION_MODELS, FRICTION_TITLES
+from bench_gui.widgets.binding import Binding
+from bench_gui.widgets.fields import FIELD_WIDTH, Section, button, choice, describe, label, tool
+from core.identification.options import options_of
+from core.terms import FRICTION_MODELS, FRICTION_TITLES
 
 if TYPE_CHECKING:
     from sessions import RunSummary
@@ -42,10 +42,45 @@ _WIDE = FIELD_WIDTH + 42
 _CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
 """Starts that are no model of the shelf: the catalogue's values, one that has left the shelf, one to look for."""
 
-METRIC_TITLES = {"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"}
-GATE_TITLES = {"larger_torque": "larger torque", "opposing": "opposing torques"}
-INTEGRATOR_TITLES = {"leapfrog": "leapfrog", "algorithm1": "Algorithm 1", "bam": "as Rhoban/bam"}
-SUPPLY_TITLES = {"logged": "as logged", "header": "nominal"}
+_OPTIONS = options_of(FitSettings)
+_UNDO_TEXTS = {"models": "models", "validation": "what is held out", "points": "placed points"}
+"""Names of edits in the undo menu that differ from the option's title."""
+
+
+def _named(section: str) -> list[str]:
+    """Options that name a section of the form."""
+    return [name for name, (_, option) in _OPTIONS.items() if option.section == section]
+
+
+class _ModelChecks(QWidget):
+    """A check for each friction model."""
+
+    changed = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.boxes: dict[str, QCheckBox] = {}
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setVerticalSpacing(5)
+        for place, name in enumerate(FRICTION_MODELS):
+            box = QCheckBox(f"{name.upper()}  {FRICTION_TITLES[name]}")
+            box.setChecked(True)
+            box.setIconSize(QSize(10, 10))
+            describe(box, f"Identify {name.upper()}", f"Identify {name.upper()}: {FRICTION_TITLES[name]} friction")
+            box.toggled.connect(self.changed)
+            self.boxes[name] = box
+            grid.addWidget(box, place, 0)
+
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """Names of the checked models."""
+        return tuple(name for name, box in self.boxes.items() if box.isChecked())
+
+    def check(self, names: Sequence[str]) -> None:
+        """Check these and no others."""
+        for name, box in self.boxes.items():
+            box.setChecked(name in names)
 
 
 class SettingsForm(QWidget):
@@ -62,10 +97,9 @@ class SettingsForm(QWidget):
         self._settings = FitSettings()
         self._default_rule = _SHARE
         self._servo = ""
-        self._frozen: Frozen = ()
-        self._bounds: Bounds = ()
-        self._start: Frozen = ()
-        self._start_title = ""
+        self._binding = Binding()
+        self.fields = self._binding.widgets
+        """Widgets of the options by the field they edit."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
@@ -83,76 +117,42 @@ class SettingsForm(QWidget):
         self.expert = self._expert()
         self.expert.hide()
         column.addWidget(self.expert)
-        self._watched()
+        self._binding.show(self._settings)
+        self._binding.edited.connect(self._edit_option)
+        self.start.activated.connect(lambda _: self._pick_start())
         self.offer([], "")
         shelf.changed.connect(self._offer_starts)
 
     # What there is to choose.
 
-    def _models(self) -> Section:
-        section = Section("Friction models")
-        self.models: dict[str, QCheckBox] = {}
-        holder = QWidget()
-        grid = QGridLayout(holder)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setVerticalSpacing(5)
-        for place, name in enumerate(FRICTION_MODELS):
-            box = QCheckBox(f"{name.upper()}  {FRICTION_TITLES[name]}")
-            box.setChecked(True)
-            box.setIconSize(QSize(10, 10))
-            describe(box, f"Identify {name.upper()}", f"Identify {name.upper()}: {FRICTION_TITLES[name]} friction")
-            self.models[name] = box
-            grid.addWidget(box, place, 0)
-        section.wide(holder)
-        self.contact = self._choice(
-            "Contact",
-            "How friction acts before it slips: rigid takes what it needs up to its budget; elastoplastic gives first, "
-            "by a spring and a damper that are identified too, and neither drifts nor chatters",
-            CONTACT_TITLES,
-        )
-        section.row("Contact", self.contact)
+    def _fill(self, section: Section, *names: str) -> Section:
+        """Add rows of options."""
+        for name in names:
+            title, widget = _OPTIONS[name][1].title, self._binding.add(FitSettings, name)
+            if isinstance(widget, QCheckBox):
+                section.wide(widget)
+            else:
+                section.row(title, widget)
+            if isinstance(widget, QComboBox):
+                widget.setFixedWidth(_WIDE)
         return section
 
+    def _models(self) -> Section:
+        checks = self._binding.bind("models", _ModelChecks())
+        self.models = checks.boxes
+        section = Section("Friction models")
+        section.wide(checks)
+        return self._fill(section, *_named("Friction models"))
+
     def _search(self) -> Section:
-        section = Section("Search")
-        self.command_path = self._choice(
-            "Command path",
-            "Delay, gain ratio, velocity limit of the goal, dead band, PWM lag and braking when released; if it helps: "
-            "the richest model is fitted without them and with them first, and held-out runs decide",
-            COMMAND_PATH_TITLES,
-        )
-        section.row("Command path", self.command_path)
-        self.points = describe(
-            QCheckBox("Use placed points"),
-            "Use placed points",
-            "The drive/backdrive points placed by hand join the runs: their mean error counts as much as the runs'",
-        )
-        section.wide(self.points)
-        self.validation: QComboBox = choice(
-            "Validation", "Which runs are held out to judge the models; trained on are all others"
-        )
-        self.validation.setFixedWidth(_WIDE)
-        section.row("Hold out", self.validation)
-        self.start: QComboBox = choice(
-            "Start from",
-            "A model that is known, e.g. of an earlier unit of the servo: the search begins there too, and finds a "
-            "similar unit sooner",
-        )
-        self.start.setFixedWidth(_WIDE)
-        section.row("Start from", self.start)
-        self.repeats: QSpinBox = whole(
-            "Repeats", "Searches for each model; their spread tells how sure it is", 1, 1, 50
-        )
-        section.row("Repeats", self.repeats)
-        self.sample: QSpinBox = whole(
-            "Most runs",
-            "Of more runs a sample is used in which every condition keeps its share, so that a long session needs "
-            "little memory and time; all: however many there are",
-            0, 0, 1_000_000, special="all",
-        )  # fmt: skip
-        self.sample.setSingleStep(100)
-        section.row("Most runs", self.sample)
-        return section
+        section = self._fill(Section("Search"), "command_path", "points")
+        self.points: QCheckBox = self.fields["points"]
+        self.validation = self._binding.bind("validation", choice("Validation", _OPTIONS["validation"][1].tip))
+        self.start: QComboBox = choice("Start from", _OPTIONS["start"][1].tip)
+        for name, combo in (("validation", self.validation), ("start", self.start)):
+            combo.setFixedWidth(_WIDE)
+            section.row(_OPTIONS[name][1].title, combo)
+        return self._fill(section, *_named("Search"))
 
     def _expert(self) -> QWidget:
         holder = QWidget()
@@ -167,115 +167,14 @@ class SettingsForm(QWidget):
             "Bounds and frozen parameters…", "Choose what is searched, and between which bounds", self.ask_parameters
         )
         parameters.wide(self.parameters_button)
-        self.prior: QDoubleSpinBox = number(
-            "Prior",
-            "Cost of a value that lies a whole catalogue interval from where its search begins; 10 to 30 for few runs "
-            "or one gain: what they leave open stays there",
-            "mrad", 0.0, 0.0, 1000.0, 1, 5.0,
-        )  # fmt: skip
-        self.prior.setSpecialValueText("none")
-        parameters.row("Prior", self.prior)
-        column.addWidget(parameters)
-        column.addWidget(self._expert_simulation())
-        column.addWidget(self._expert_budget())
+        column.addWidget(self._fill(parameters, *_named("Parameters")))
+        for title in ("Error and simulation", "Budget"):
+            column.addWidget(self._fill(Section(title), *_named(title)))
         self.defaults_button: QPushButton = button(
             "Back to defaults", "All models, command path on, catalogue bounds, automatic budget", self.back_to_defaults
         )
         column.addWidget(self.defaults_button)
         return holder
-
-    def _expert_simulation(self) -> Section:
-        section = Section("Error and simulation")
-        self.error_metric = self._choice("Metric", "What the search makes small", METRIC_TITLES)
-        section.row("Metric", self.error_metric)
-        self.integrator = self._choice(
-            "Integrator",
-            "Leapfrog is of second order. For comparisons: the paper's Algorithm 1 and the order of update of "
-            "Rhoban/bam, both of first order, whose values hold for their step only",
-            INTEGRATOR_TITLES,
-        )
-        section.row("Integrator", self.integrator)
-        self.dt: QDoubleSpinBox = number(
-            "Sample time",
-            "Recordings are resampled at this interval; automatic: a regular recording's own, for others their median, "
-            "5 ms at least",
-            "ms", 0.0, 0.0, 1e3 * COARSEST_GRID, 2, 1.0,
-        )  # fmt: skip
-        self.dt.setSpecialValueText("automatic")
-        section.row("Sample time", self.dt)
-        self.substeps: QSpinBox = whole(
-            "Substeps",
-            "Simulation steps between two samples; automatic: as many as the fit needs, so that the step costs a small "
-            "share of its error",
-            0, 0, 100, special="automatic",
-        )  # fmt: skip
-        section.row("Substeps", self.substeps)
-        self.run_offsets = describe(
-            QCheckBox("Offsets of each run"),
-            "Offsets of each run",
-            "The values are polished with an angle and a supply voltage of its own for each run, so that they do not "
-            "make up for a horn that was put on anew; placed points cannot join",
-        )
-        section.wide(self.run_offsets)
-        self.gate = self._choice("Quadratic term", "When M6's quadratic friction acts", GATE_TITLES)
-        section.row("Quadratic term", self.gate)
-        self.supply = self._choice(
-            "Supply voltage",
-            "The voltage measured during the run where there is one, or the nominal one",
-            SUPPLY_TITLES,
-        )
-        section.row("Supply voltage", self.supply)
-        return section
-
-    def _expert_budget(self) -> Section:
-        section = Section("Budget")
-        self.trials: QSpinBox = whole(
-            "Evaluations", "Evaluations for each model and repeat; automatic: 1000 for each parameter", 0, 0, 10_000_000
-        )
-        self.trials.setSpecialValueText("automatic")
-        self.trials.setSingleStep(500)
-        section.row("Evaluations", self.trials)
-        self.seed: QSpinBox = whole("Seed", "The same seed gives the same result", 0, 0, 2_000_000_000)
-        section.row("Seed", self.seed)
-        self.threads: QSpinBox = whole(
-            "Threads", "Processors that work on it; automatic: all. The result is the same", 0, 0, 256
-        )
-        self.threads.setSpecialValueText("automatic")
-        section.row("Threads", self.threads)
-        return section
-
-    def _choice(self, name: str, tip: str, titles: dict[str, str]) -> QComboBox:
-        made = choice(name, tip, [(title, key) for key, title in titles.items()])
-        made.setFixedWidth(_WIDE)
-        return made
-
-    def _watched(self) -> None:
-        for name, box in self.models.items():
-            box.toggled.connect(lambda _, name=name: self._edited("models", name))
-        self.points.toggled.connect(lambda _: self._edited("placed points"))
-        self.run_offsets.toggled.connect(lambda _: self._edited("offsets of each run"))
-        for text, spin in (
-            ("repeats", self.repeats),
-            ("most runs", self.sample),
-            ("substeps", self.substeps),
-            ("sample time", self.dt),
-            ("prior", self.prior),
-            ("evaluations", self.trials),
-            ("seed", self.seed),
-            ("threads", self.threads),
-        ):
-            spin.valueChanged.connect(lambda _, text=text: self._edited(text))
-        for text, combo in (
-            ("command path", self.command_path),
-            ("what is held out", self.validation),
-            ("metric", self.error_metric),
-            ("integrator", self.integrator),
-            ("contact", self.contact),
-            ("quadratic term", self.gate),
-            ("supply voltage", self.supply),
-        ):
-            combo.currentIndexChanged.connect(lambda _, text=text: self._edited(text))
-        self.start.activated.connect(lambda _: self._pick_start())
 
     # What is chosen.
 
@@ -285,31 +184,9 @@ class SettingsForm(QWidget):
 
     def apply(self, settings: FitSettings) -> None:
         """Show these settings as the chosen ones."""
-        with self._quiet():
-            for name, box in self.models.items():
-                box.setChecked(name in settings.models)
-            self.command_path.setCurrentIndex(self.command_path.findData(settings.command_path))
-            self.points.setChecked(settings.points)
-            self._select_rule(settings.validation)
-            self.repeats.setValue(settings.repeats)
-            self.sample.setValue(settings.sample or 0)
-            self.trials.setValue(settings.trials or 0)
-            self.seed.setValue(settings.seed)
-            self.substeps.setValue(settings.substeps or 0)
-            self.run_offsets.setChecked(settings.run_offsets)
-            self.prior.setValue(1e3 * settings.prior)
-            self.dt.setValue(1e3 * (settings.dt or 0.0))
-            self.threads.setValue(settings.threads or 0)
-            for combo, value in (
-                (self.error_metric, settings.metric),
-                (self.integrator, settings.integrator),
-                (self.contact, settings.contact),
-                (self.gate, settings.quadratic_gate),
-                (self.supply, settings.supply),
-            ):
-                combo.setCurrentIndex(combo.findData(value))
-            self._frozen, self._bounds = settings.frozen, settings.bounds
-            self._start, self._start_title = settings.start, settings.start_title
+        self._settings = settings
+        self._binding.show(settings)
+        self._select_rule(settings.validation)
         self._offer_starts()
         self._taken()
 
@@ -323,9 +200,8 @@ class SettingsForm(QWidget):
 
     def hold_out(self, rule: str) -> None:
         """Divide the runs by another rule."""
-        with self._quiet():
-            self._select_rule(rule)
-        self._edited("what is held out")
+        self._select_rule(rule)
+        self._edit_option("validation")
 
     def ask_parameters(self) -> None:
         """Let a person choose bounds and frozen parameters."""
@@ -338,12 +214,9 @@ class SettingsForm(QWidget):
             self.set_parameters(*dialog.table.chosen())
         dialog.deleteLater()
 
-    def set_parameters(
-        self, frozen: tuple[tuple[str, float], ...], bounds: tuple[tuple[str, float, float], ...]
-    ) -> None:
+    def set_parameters(self, frozen: Frozen, bounds: Bounds) -> None:
         """Freeze these parameters and search those between other bounds, and no others."""
-        self._frozen, self._bounds = frozen, bounds
-        self._edited("parameters")
+        self._edited("parameters", frozen=frozen, bounds=bounds)
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -354,12 +227,11 @@ class SettingsForm(QWidget):
         """Offer to hold out what these runs differ in; another servo has other bounds."""
         if servo != self._servo and servo:
             self._servo = servo
-            self._frozen, self._bounds = (), ()
-            self._start, self._start_title = (), ""
+            self._settings = replace(self._settings, frozen=(), bounds=(), start=(), start_title="")
         before: str | None = self.validation.currentData()
         untouched = before in (None, self._default_rule)
         self._default_rule = "none" if len(runs) == 1 else _SHARE
-        with self._quiet():
+        with self._binding.quiet():
             self.validation.clear()
             self.validation.addItem("25 % at random", _SHARE)
             self.validation.addItem("none", "none")
@@ -369,7 +241,7 @@ class SettingsForm(QWidget):
                     for value in values:
                         text = value if isinstance(value, str) else f"{value:g}"
                         self.validation.addItem(f"{name} = {text}", f"{name}={value}")
-            self._select_rule(self._default_rule if untouched or before is None else before)
+        self._select_rule(self._default_rule if untouched or before is None else before)
         self._offer_starts()
         self._taken()
 
@@ -381,16 +253,17 @@ class SettingsForm(QWidget):
     def start_from(self, key: str) -> None:
         """Start searches from a model of the shelf too; an empty key leaves the catalogue's values alone."""
         entry = self._shelf.entry(key)
+        start: dict[str, Any] = {}
         if entry is not None and entry.model.servo != self._servo:
             self._shelf.problem.emit(
                 f"{entry.title} is a model of {entry.model.servo}, the runs are of {self._servo}; "
                 "choose one of the same servo"
             )
         elif entry is not None:
-            self._start, self._start_title = tuple(entry.model.values.items()), entry.title
+            start = {"start": tuple(entry.model.values.items()), "start_title": entry.title}
         elif key == _CATALOGUE:
-            self._start, self._start_title = (), ""
-        self._edited("where the search starts")
+            start = {"start": (), "start_title": ""}
+        self._edited("where the search starts", **start)
         self._offer_starts()
 
     # Behind the scenes.
@@ -405,20 +278,25 @@ class SettingsForm(QWidget):
     def _offer_starts(self) -> None:
         """The shelf's models of the servo, and the present start where it is none of them."""
         entries = [entry for entry in self._shelf.entries if entry.model.servo == self._servo]
-        same = next((e.key for e in entries if tuple(e.model.values.items()) == self._start), _KEPT)
-        with self._quiet():
-            self.start.clear()
-            self.start.addItem("catalogue", _CATALOGUE)
-            for entry in entries:
-                self.start.addItem(entry.title, entry.key)
-            if self._start and same == _KEPT:
-                self.start.addItem(self._start_title, _KEPT)
-            self.start.addItem("a file…", _FROM_FILE)
-            self.start.setCurrentIndex(self.start.findData(same) if self._start else 0)
+        start = self._settings.start
+        same = next((e.key for e in entries if tuple(e.model.values.items()) == start), _KEPT)
+        self.start.clear()
+        self.start.addItem("catalogue", _CATALOGUE)
+        for entry in entries:
+            self.start.addItem(entry.title, entry.key)
+        if start and same == _KEPT:
+            self.start.addItem(self._settings.start_title, _KEPT)
+        self.start.addItem("a file…", _FROM_FILE)
+        self.start.setCurrentIndex(self.start.findData(same) if start else 0)
 
-    def _edited(self, text: str, detail: str = "") -> None:
-        settings = self._read()
-        self.change(text, settings, f"identify:{text}:{detail}")
+    def _edit_option(self, name: str) -> None:
+        self._edited(_UNDO_TEXTS.get(name, _OPTIONS[name][1].title.lower()))
+
+    def _edited(self, text: str, **elsewhere: Any) -> None:
+        """Take over what the widgets show, and fields that have no widget."""
+        settings = replace(self._read(), **elsewhere)
+        models = sorted({*settings.models} ^ {*self._settings.models})
+        self.change(text, settings, f"identify:{text}:{models}")
 
     def _taken(self) -> None:
         self._settings = self._read()
@@ -426,52 +304,15 @@ class SettingsForm(QWidget):
         self.changed.emit()
 
     def _read(self) -> FitSettings:
-        return FitSettings(
-            models=tuple(name for name, box in self.models.items() if box.isChecked()),
-            command_path=self.command_path.currentData(),
-            validation=self.validation.currentData(),
-            trials=self.trials.value() or None,
-            repeats=self.repeats.value(),
-            seed=self.seed.value(),
-            metric=self.error_metric.currentData(),
-            contact=self.contact.currentData(),
-            quadratic_gate=self.gate.currentData(),
-            integrator=self.integrator.currentData(),
-            substeps=self.substeps.value() or None,
-            run_offsets=self.run_offsets.isChecked(),
-            prior=1e-3 * self.prior.value(),
-            dt=1e-3 * self.dt.value() or None,
-            supply=self.supply.currentData(),
-            threads=self.threads.value() or None,
-            frozen=self._frozen,
-            bounds=self._bounds,
-            sample=self.sample.value() or None,
-            points=self.points.isChecked(),
-            start=self._start,
-            start_title=self._start_title,
-        )
+        return replace(self._settings, **self._binding.values())
 
     def _select_rule(self, rule: str) -> None:
         place = self.validation.findData(rule)
-        self.validation.setCurrentIndex(place if place >= 0 else self.validation.findData(self._default_rule))
-
-    @contextmanager
-    def _quiet(self):
-        """Change widgets without taking it for a person's edit."""
-        widgets: list[Any] = [
-            *self.models.values(), self.command_path, self.points, self.validation, self.repeats, self.sample,
-            self.trials, self.prior, self.seed, self.substeps, self.run_offsets, self.dt, self.threads,
-            self.error_metric, self.contact, self.integrator, self.gate, self.supply, self.start,
-        ]  # fmt: skip
-        before = [widget.blockSignals(True) for widget in widgets]
-        try:
-            yield
-        finally:
-            for widget, was in zip(widgets, before, strict=True):
-                widget.blockSignals(was)
+        with self._binding.quiet():
+            self.validation.setCurrentIndex(place if place >= 0 else self.validation.findData(self._default_rule))
 
     def _note(self) -> None:
-        frozen, bounds = len(self._frozen), len(self._bounds)
+        frozen, bounds = len(self._settings.frozen), len(self._settings.bounds)
         parts = [f"{frozen} frozen" if frozen else "", f"{bounds} with other bounds" if bounds else ""]
         said = ", ".join(part for part in parts if part)
         self.parameters_note.setText(said or "All free, between the catalogue's bounds")

@@ -16,7 +16,7 @@ from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
-from bench_gui.widgets.room import Room
+from bench_gui.widgets.page import Room
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
 from bench_gui.work.computation import Computation

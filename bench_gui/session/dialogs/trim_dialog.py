@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pyqtgraph as pg
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QLabel, QWidget
 
@@ -136,15 +136,13 @@ class TrimDialog(RunDialog):
 
     def _moved(self) -> None:
         for field, value in zip((self.first, self.last), self.region.getRegion(), strict=True):
-            field.blockSignals(True)
-            field.setValue(float(value))  # pyright: ignore[reportArgumentType]
-            field.blockSignals(False)
+            with QSignalBlocker(field):
+                field.setValue(float(value))  # pyright: ignore[reportArgumentType]
         self._say()
 
     def _entered(self) -> None:
-        self.region.blockSignals(True)
-        self.region.setRegion(sorted((self.first.value(), self.last.value())))
-        self.region.blockSignals(False)
+        with QSignalBlocker(self.region):
+            self.region.setRegion(sorted((self.first.value(), self.last.value())))
         self._say()
 
     def _say(self) -> None:

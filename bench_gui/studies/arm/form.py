@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -226,9 +226,8 @@ class ArmForm(QWidget):
         self._links_caption.setVisible(from_file)
         self.links_button.setVisible(from_file)
         for field in self.joints:
-            field.blockSignals(True)
-            field.clear()
-            field.blockSignals(False)
+            with QSignalBlocker(field):
+                field.clear()
         self._offer_joints()
 
     def _offer_joints(self) -> None:
@@ -238,16 +237,15 @@ class ArmForm(QWidget):
         others = [e for e in self._shelf.entries if e.origin != CATALOGUE]
         for field, servo in zip(self.joints, own, strict=True):
             before = field.currentData()
-            field.blockSignals(True)
-            field.clear()
-            for key, text in _catalogue_items([servo]):
-                field.addItem(text, key)
-            for entry in others:
-                field.addItem(f"{entry.model.title} ({entry.origin})", entry.key)
-            for key, text in _catalogue_items([name for name in servos() if name != servo]):
-                field.addItem(text, key)
-            field.setCurrentIndex(max(0, field.findData(before)))
-            field.blockSignals(False)
+            with QSignalBlocker(field):
+                field.clear()
+                for key, text in _catalogue_items([servo]):
+                    field.addItem(text, key)
+                for entry in others:
+                    field.addItem(f"{entry.model.title} ({entry.origin})", entry.key)
+                for key, text in _catalogue_items([name for name in servos() if name != servo]):
+                    field.addItem(text, key)
+                field.setCurrentIndex(max(0, field.findData(before)))
         self.changed.emit()
 
     def _truth_changed(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.studies.compliant.compute import SHAPES, SINE, ComplianceJob
@@ -309,9 +309,8 @@ class ComplianceForm(QWidget):
         actuator = self.actuator
         if actuator.preset_unit == "m":
             length = self._second[2][1]
-            length.blockSignals(True)
-            length.setMaximum(actuator.preset_limits()[1])
-            length.blockSignals(False)
+            with QSignalBlocker(length):
+                length.setMaximum(actuator.preset_limits()[1])
 
 
 def _value(box: Field) -> float:

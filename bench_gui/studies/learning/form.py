@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.studies.learning.compute import LearningJob
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, button, choice, describe, number, whole
 from core.errors import InputError
 from core.studies.compliant.arm import DATASHEET, FLANGE_INERTIA, IDENTIFIED, TWO_JOINTS, CompliantArm
@@ -89,14 +90,15 @@ class LearningForm(QWidget):
             "Tolerance", "It is learned when no joint is ever farther off", self._unit, law.tolerance, 1e-3, 1.0
         )
         self.most: QSpinBox = whole("Iterations", "At most so many motions of the arm", law.iterations, 1, 100)
-        for caption, box in (
-            ("Gain K", self.gain),
-            ("Decay N", self.decay),
-            ("Tolerance", self.tolerance),
-            ("At most", self.most),
+        self._law = Binding()
+        for caption, name, box in (
+            ("Gain K", "gain", self.gain),
+            ("Decay N", "decay", self.decay),
+            ("Tolerance", "tolerance", self.tolerance),
+            ("At most", "iterations", self.most),
         ):
-            section.row(caption, box)
-            box.valueChanged.connect(lambda _: self.changed.emit())
+            section.row(caption, self._law.bind(name, box))
+        self._law.edited.connect(lambda _: self.changed.emit())
         return section
 
     def _motion_section(self) -> Section:
@@ -217,12 +219,7 @@ class LearningForm(QWidget):
         return LearningJob(
             arm=self._arm(),
             reference=self._reference(),
-            law=LearningLaw(
-                gain=self.gain.value(),
-                decay=self.decay.value(),
-                tolerance=self.tolerance.radians,
-                iterations=self.most.value(),
-            ),
+            law=LearningLaw(**self._law.values()),
             title=f"Learning, {springs}, {MOTIONS[str(self.motion.currentData())]}",
         )
 
@@ -266,9 +263,8 @@ class LearningForm(QWidget):
                 if isinstance(box, AngleBox):
                     box.set_radians(actuator.soft_preset)
                 else:
-                    box.blockSignals(True)
-                    box.setValue(actuator.soft_preset)
-                    box.blockSignals(False)
+                    with QSignalBlocker(box):
+                        box.setValue(actuator.soft_preset)
         self.changed.emit()
 
     def _take_motion(self) -> None:

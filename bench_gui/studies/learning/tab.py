@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLabel, QProgressBar, QPushButton, QSpinBox, QWidget
 
 from bench_gui.actions import ActionSpec
@@ -167,11 +167,10 @@ class LearningTab(ExploreTab):
         running = self.running
         count, why = len(running.iterations), self.form.obstacle
         at_end = self.iteration.value() >= self.iteration.maximum()
-        self.iteration.blockSignals(True)
-        self.iteration.setRange(1, max(count, 1))
-        if at_end:
-            self.iteration.setValue(max(count, 1))
-        self.iteration.blockSignals(False)
+        with QSignalBlocker(self.iteration):
+            self.iteration.setRange(1, max(count, 1))
+            if at_end:
+                self.iteration.setValue(max(count, 1))
         self.iteration.setEnabled(count > 0)
         self.form.setEnabled(not running.active)
         self.learn_button.setEnabled(not why and not running.active)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.studies.stiction.compute import EXPERIMENTS, StictionJob
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import Section, choice, number
 from core.contact.bristle import Bristle, Remedy
 from core.contact.laws import FrictionLaw
@@ -50,8 +51,11 @@ class StictionForm(QWidget):
         self.stiffness = number("Stiffness K", "Spring behind the contact", "N·m/rad", STIFFNESS, 0.01, 1e7, 2, 500.0)
         self.damping = number("Damping B", "Damper behind the contact", "N·m·s/rad", DAMPING, 1e-3, 1e5, 3, 5.0)
         self.step = number("Time step T", "Of the simulation", "ms", 1e3 * STEP, 0.01, 50.0, 3, 0.5)
-        for symbol, box in (("K", self.stiffness), ("B", self.damping), ("T", self.step)):
-            bristle.row(symbol, box)
+        self._job = Binding()
+        """Fields of the job but for the law's."""
+        for symbol, name, box in (("K", "stiffness", self.stiffness), ("B", "damping", self.damping)):
+            bristle.row(symbol, self._job.bind(name, box))
+        bristle.row("T", self._job.bind("step", self.step, scale=1e-3))
         self.inertia = number(
             "Inertia M",
             "What the joint turns, with its rotor's N²·J_R",
@@ -62,17 +66,18 @@ class StictionForm(QWidget):
             4,
             0.01,
         )
-        joint.row("M", self.inertia)
+        joint.row("M", self._job.bind("inertia", self.inertia))
         items: list[tuple[str, object]] = [(title, name) for name, title in EXPERIMENTS.items()]
         self.experiment: QComboBox = choice("Experiment", "What is done to the joint", items)
         """Stands above the experiment's charts."""
         self.experiment.setFixedWidth(EXPERIMENT_WIDTH)
+        self._job.bind("experiment", self.experiment)
         column.addStretch(1)
         self.take_published()
         self.law.currentIndexChanged.connect(self.take_published)
-        for box in (*self.numbers.values(), self.stiffness, self.damping, self.step, self.inertia):
+        for box in self.numbers.values():
             box.valueChanged.connect(lambda _: self.changed.emit())
-        self.experiment.currentIndexChanged.connect(lambda _: self.changed.emit())
+        self._job.edited.connect(lambda _: self.changed.emit())
 
     @property
     def kind(self) -> str:
@@ -90,29 +95,20 @@ class StictionForm(QWidget):
 
     def job(self) -> StictionJob:
         """What is asked; raises ModelError as `friction_law`."""
-        bristle = self.bristle()
-        return StictionJob(
-            law=self.friction_law(),
-            stiffness=bristle.stiffness,
-            damping=bristle.damping,
-            step=bristle.step,
-            inertia=self.inertia.value(),
-            experiment=str(self.experiment.currentData()),
-        )
+        return StictionJob(law=self.friction_law(), **self._job.values())
 
     def take_published(self) -> None:
         """The published constants of the chosen law and of the bristle."""
         base = LAWS[self.kind]
         names = [field.name for field in fields(base)]
-        self.blockSignals(True)
-        for name, box in self.numbers.items():
-            box.setVisible(name in names)
-            self._captions[name].setVisible(name in names)
-            if name in names:
-                box.setValue(getattr(base, name))
-        for box, value in ((self.stiffness, STIFFNESS), (self.damping, DAMPING), (self.step, 1e3 * STEP)):
-            box.setValue(value)
-        self.blockSignals(False)
+        with QSignalBlocker(self):
+            for name, box in self.numbers.items():
+                box.setVisible(name in names)
+                self._captions[name].setVisible(name in names)
+                if name in names:
+                    box.setValue(getattr(base, name))
+            for box, value in ((self.stiffness, STIFFNESS), (self.damping, DAMPING), (self.step, 1e3 * STEP)):
+                box.setValue(value)
         self.changed.emit()
 
     def obey(self, remedy: Remedy) -> None:

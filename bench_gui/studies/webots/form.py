@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.state.library import Library
 from bench_gui.state.models import CATALOGUE, ModelShelf
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
+from bench_gui.widgets.binding import Binding
 from bench_gui.widgets.fields import FIELD_WIDTH, AngleBox, Section, angle, choice, number, whole
 from core.catalogue import load_servo, servos
 from core.shipped import load_model, shipped_models
@@ -48,14 +48,15 @@ class WebotsForm(QWidget):
     def __init__(self, shelf: ModelShelf, library: Library, unit: AngleUnit) -> None:
         super().__init__()
         self._shelf, self._library, self._unit = shelf, library, unit
+        self._scene, self._node = Binding(), Binding()
+        """Fields of the scene, and of its node."""
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(14)
         for section in (self._controller_section(), self._fit_section(), self._fields_section(), self._bench_section()):
             column.addWidget(section)
-        for box in self.findChildren(QDoubleSpinBox):
-            box.valueChanged.connect(lambda _: self.changed.emit())
-        self.step.valueChanged.connect(lambda _: self.changed.emit())
+        for binding in (self._scene, self._node):
+            binding.edited.connect(lambda _: self.changed.emit())
         shelf.changed.connect(self._offer_sources)
         library.opened.connect(self._offer_sources)
         self._mode_changed()
@@ -76,6 +77,9 @@ class WebotsForm(QWidget):
             "Wanted velocity", "For an infinite target; at most maxVelocity", unit, 2.0, -50.0, 50.0, "/s"
         )
         self.force = number("Force", "On the joint; at most the motor force", "N·m", 0.5, -100.0, 100.0, step=0.1)
+        for name, field in (("mode", self.mode), ("target", self.target), ("velocity", self.velocity)):
+            self._scene.bind(name, field)
+        self._scene.bind("force", self.force)
         section.row("Mode", self.mode)
         self._asked: dict[str, tuple[QLabel, QWidget]] = {
             mode: (section.row(caption, field), field)
@@ -125,7 +129,7 @@ class WebotsForm(QWidget):
             "max_velocity", "max_force", "control_p", "acceleration", "min_position", "max_position", "min_stop",
             "max_stop", "spring_constant", "damping_constant",
         ):  # fmt: skip
-            field = self.angles.get(name) or self.numbers[name]
+            field = self._node.bind(name, self.angles.get(name) or self.numbers[name])
             field.setFixedWidth(FIELD_WIDTH + 14)
             section.row(field.accessibleName(), field)
         return section
@@ -139,10 +143,13 @@ class WebotsForm(QWidget):
             step=0.1,
         )  # fmt: skip
         self.step = whole("Time step", "basicTimeStep of the world", 8, 2, 64, unit="ms")
-        section.row("Mass", self.mass)
-        section.row("Length", self.length)
-        section.row("Push", self.push)
-        section.row("Time step", self.step)
+        for name, caption, field in (
+            ("mass", "Mass", self.mass),
+            ("length", "Length", self.length),
+            ("push", "Push", self.push),
+        ):
+            section.row(caption, self._scene.bind(name, field))
+        section.row("Time step", self._scene.bind("step", self.step, scale=1e-3))
         return section
 
     def set_unit(self, unit: AngleUnit) -> None:
@@ -153,30 +160,14 @@ class WebotsForm(QWidget):
 
     def scene(self) -> Scene:
         """What is asked; raises ModelError for fields that do not go together."""
-        values: dict[str, Any] = {name: box.radians for name, box in self.angles.items()}
-        values |= {name: box.value() for name, box in self.numbers.items()}
+        values = self._node.values()
         if values["acceleration"] == 0.0:
             values["acceleration"] = NO_LIMIT
-        return Scene(
-            fields=ServoFields(**values),
-            mode=str(self.mode.currentData()),
-            target=self.target.radians,
-            velocity=self.velocity.radians,
-            force=self.force.value(),
-            mass=self.mass.value(),
-            length=self.length.value(),
-            push=self.push.value(),
-            step=1e-3 * self.step.value(),
-        )
+        return Scene(fields=ServoFields(**values), **self._scene.values())
 
     def show_node(self, node: ServoFields) -> None:
         """Take over a node's fields."""
-        for name, box in self.angles.items():
-            box.set_radians(getattr(node, name))
-        for name, box in self.numbers.items():
-            box.blockSignals(True)
-            box.setValue(max(getattr(node, name), 0.0))
-            box.blockSignals(False)
+        self._node.show(node)
         self.changed.emit()
 
     def job(self) -> LossJob:
@@ -200,26 +191,24 @@ class WebotsForm(QWidget):
         for mode, widgets in self._asked.items():
             for widget in widgets:
                 widget.setVisible(mode == self.mode.currentData())
-        self.changed.emit()
 
     def _offer_sources(self) -> None:
         """The session's recordings, models at hand, then the rest of the catalogue."""
         current = self._shelf.current
         before = self.source.currentData() or (current.key if current is not None else None)
-        self.source.blockSignals(True)
-        self.source.clear()
-        if self._library.path is not None:
-            self.source.addItem("recordings of the session", RECORDINGS)
-        offered = set()
-        for entry in self._shelf.entries:
-            text = entry.model.title if entry.origin == CATALOGUE else f"{entry.model.title} ({entry.origin})"
-            self.source.addItem(text, entry.key)
-            offered.add(entry.key)
-        for servo in servos():
-            for friction in reversed(shipped_models(servo)):
-                key = f"{CATALOGUE}:{servo}:{friction}"
-                if key not in offered:
-                    self.source.addItem(f"{load_servo(servo).title} {friction.upper()}", key)
-        self.source.setCurrentIndex(max(0, self.source.findData(before)))
-        self.source.blockSignals(False)
+        with QSignalBlocker(self.source):
+            self.source.clear()
+            if self._library.path is not None:
+                self.source.addItem("recordings of the session", RECORDINGS)
+            offered = set()
+            for entry in self._shelf.entries:
+                text = entry.model.title if entry.origin == CATALOGUE else f"{entry.model.title} ({entry.origin})"
+                self.source.addItem(text, entry.key)
+                offered.add(entry.key)
+            for servo in servos():
+                for friction in reversed(shipped_models(servo)):
+                    key = f"{CATALOGUE}:{servo}:{friction}"
+                    if key not in offered:
+                        self.source.addItem(f"{load_servo(servo).title} {friction.upper()}", key)
+            self.source.setCurrentIndex(max(0, self.source.findData(before)))
         self.source_changed.emit()

@@ -11,10 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from core.errors import IdentificationError
+from core.identification.defaults import DEFAULT_RULE
 from core.trajectories import canonical_name
 from core.words import counted
-
-DEFAULT_RULE = "25%"
 
 
 class SplitError(IdentificationError):

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from core.actuator import setup_row
 from core.errors import IdentificationError
-from core.identification.request import METRICS
+from core.identification.options import CHOICES
 from core.identification.runs.conditions import require_own_motor
 from core.identification.search.prior import Prior
 from core.kernel.layout import Setup
@@ -67,7 +67,7 @@ class Scores:
             return np.sqrt((self.rmse**2).mean(axis=0))
         if metric == "mae_velocity":
             return self.mae.mean(axis=0) + VELOCITY_WEIGHT * self.velocity_mae.mean(axis=0)
-        raise IdentificationError(f"no metric {metric!r}; there are {', '.join(METRICS)}")
+        raise IdentificationError(f"no metric {metric!r}; there are {', '.join(CHOICES['metric'])}")
 
 
 def available_threads() -> int:

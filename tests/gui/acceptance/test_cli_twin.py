@@ -64,12 +64,12 @@ def test_cli_twin(person, tmp_path, capsys):
     page = window.identify
     for name, box in page.form.models.items():
         box.setChecked(name in ("m1", "m4"))
-    page.form.trials.setValue(TRIALS)
+    page.form.fields["trials"].setValue(TRIALS)
     with person.qtbot.waitSignal(controller.fitting.finished, timeout=240_000):
         person.click(page.start_button)
     fitted = controller.fitting.result.folder
     result = tmp_path / "result"
-    found = ["--model", "m1,m4", "--trials", str(TRIALS), "--validation", page.form.settings().validation]
+    found = ["--models", "m1,m4", "--trials", str(TRIALS), "--validation", page.form.settings().validation]
     assert main(["identify", str(recorded), *found, "--quiet", "-o", str(result)]) == 0
     for name in ("m1.json", "m4.json"):
         assert (fitted / name).read_bytes() == (result / name).read_bytes()

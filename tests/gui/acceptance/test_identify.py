@@ -30,8 +30,8 @@ def at_identify(person, session, *models, trials=200):
     view = person.window.identify
     for name, box in view.form.models.items():
         box.setChecked(name in models)
-    view.form.command_path.setCurrentIndex(view.form.command_path.findData("off"))
-    view.form.trials.setValue(trials)
+    view.form.fields["command_path"].setCurrentIndex(view.form.fields["command_path"].findData("off"))
+    view.form.fields["trials"].setValue(trials)
     return view
 
 

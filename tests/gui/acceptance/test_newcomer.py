@@ -170,7 +170,7 @@ def test_newcomer(newcomer, tmp_path):
         # In a hurry: the simplest and the richest model will do.
         person.click(name, QCheckBox)
     # Set from inside: a newcomer does not know of it, and this servo is found with less.
-    person.window.identify.form.trials.setValue(400)
+    person.window.identify.form.fields["trials"].setValue(400)
     person.click("Identify from 4 runs", QPushButton)
     person.until(lambda: "recommended" in person.says(), "the result")
 

@@ -10,7 +10,7 @@ def test_charts_go_on_while_fitting(person, session):
     """Three live charts at 1 kHz, with a fit on every core."""
     controller, record = person.controller, person.window.record
     person.open(session)
-    person.window.identify.form.trials.setValue(1_000_000)
+    person.window.identify.form.fields["trials"].setValue(1_000_000)
     controller.setup.rate = 1000.0
     person.connect()
     controller.identify(person.window.identify.form.settings())

@@ -313,7 +313,7 @@ def test_closing(person, session):
     person.connect()
     person.record(600.0)
     person.until(lambda: window.record.live.count > 10)
-    window.identify.form.trials.setValue(1_000_000)
+    window.identify.form.fields["trials"].setValue(1_000_000)
     controller.identify(window.identify.form.settings())
     person.until(lambda: controller.fitting.latest is not None)
     seen = []

@@ -32,7 +32,7 @@ def view(person, session):
     """The page with three runs, one thread."""
     person.open(session)
     person.window.show_task(IDENTIFY)
-    person.window.identify.form.threads.setValue(1)
+    person.window.identify.form.fields["threads"].setValue(1)
     return person.window.identify
 
 
@@ -74,7 +74,7 @@ def test_headers_are_audited_by_the_model_in_sight(person, identified):
     view = person.window.identify
     checking, panel, library = view.panels.checking, view.panels.coverage, person.controller.library
     person.until(lambda: person.controller.fitting.result is not None)
-    view.form.threads.setValue(1)
+    view.form.fields["threads"].setValue(1)
     library.select([run.id for run in library.runs[:2]])
     view.panels.show("coverage")
     person.click(panel.audit_button)
@@ -145,7 +145,7 @@ def test_proposals_need_no_recordings(person):
     person.click(view.propose_button)
     assert not view.is_empty
     panel = view.panels.proposals
-    view.form.threads.setValue(1)
+    view.form.fields["threads"].setValue(1)
     kp = load_servo("mx106").default_kp
     plan = GridPlan(masses=(0.5, 1.0), lengths=(0.1,), kps=(kp,), trajectories=("sin_sin",), duration=1.0)
     controller.plan.edit(plan, "plan")
@@ -205,8 +205,8 @@ def test_a_cross_validation_is_stopped_kept_and_shown_again(person, view, sessio
     assert not (stopped / CROSSVALIDATION).exists()
 
     # The command line finds the same to the last bit.
-    arguments = ["crossvalidate", session, "--by", "trajectory", "--model", "m1", "--command-path", "off"]
-    assert main([*map(str, arguments), "--trials", "32", "--jobs", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
+    arguments = ["crossvalidate", session, "--by", "trajectory", "--models", "m1", "--command-path", "off"]
+    assert main([*map(str, arguments), "--trials", "32", "--threads", "1", "--quiet", "-o", str(tmp_path / "cli")]) == 0
     capsys.readouterr()
     ours, theirs = (parse_sealed((place / CROSSVALIDATION).read_text("utf-8")) for place in (folder, tmp_path / "cli"))
     for data in (ours, theirs):
@@ -239,7 +239,7 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     view, fitting = person.window.identify, person.controller.fitting
     person.until(lambda: fitting.result is not None)
     before = fitting.result
-    view.form.threads.setValue(1)
+    view.form.fields["threads"].setValue(1)
     panel = ask(view)
     panel.form.models.check(("m1", "m2"))
     panel.form.trials.setValue(32)

@@ -14,10 +14,11 @@ from bench_gui.headless.place.rests import DOCUMENT
 from bench_gui.headless.words import with_symbols
 from bench_gui.identify.fit.parameter_dialog import FREE, LOWER, UPPER, VALUE, ParameterDialog
 from bench_gui.identify.fit.settings import FitSettings
-from bench_gui.identify.fit.settings_form import INTEGRATOR_TITLES
 from bench_gui.shell.tasks import COMPARE, EXPORT, IDENTIFY
 from core.bench import Bench
 from core.errors import IdentificationError
+from core.friction import QUADRATIC_GATES
+from core.identification.options import CHOICES
 from core.identification.result import step_in_words
 from core.model import INTEGRATORS
 from core.placement import SIDES, PlacedPoint, expected_angles, points_to_json
@@ -38,8 +39,8 @@ def choose(person, *models, trials=96):
     form = person.window.identify.form
     for name, box in form.models.items():
         box.setChecked(name in models)
-    form.command_path.setCurrentIndex(form.command_path.findData("off"))
-    form.trials.setValue(trials)
+    form.fields["command_path"].setCurrentIndex(form.fields["command_path"].findData("off"))
+    form.fields["trials"].setValue(trials)
 
 
 def test_identification_ends_in_a_table(person, session):
@@ -118,20 +119,22 @@ def test_a_prior_the_steps_and_offsets_of_runs_are_asked_for(person, session):
     person.window.show_task(IDENTIFY)
     form, stack = person.window.identify.form, person.controller.undo
     person.click(form.expert_button)
-    form.prior.setValue(10.0)
-    assert form.substeps.text() == "automatic"
-    form.substeps.setValue(4)
-    form.run_offsets.setChecked(True)
+    form.fields["prior"].setValue(10.0)
+    assert form.fields["substeps"].text() == "automatic"
+    form.fields["substeps"].setValue(4)
+    form.fields["run_offsets"].setChecked(True)
     request = form.settings().request(person.controller.main_servo())
     assert (request.prior, request.substeps, request.run_offsets) == (pytest.approx(0.01), 4, True)
     for _ in range(3):
         stack.undo()
     assert form.settings() == FitSettings()
-    assert (form.prior.text(), form.substeps.text(), form.run_offsets.isChecked()) == ("none", "automatic", False)
+    shown = form.fields["prior"].text(), form.fields["substeps"].text(), form.fields["run_offsets"].isChecked()
+    assert shown == ("none", "automatic", False)
 
 
-def test_every_integrator_can_be_chosen():
-    assert tuple(INTEGRATOR_TITLES) == INTEGRATORS
+def test_everything_there_is_can_be_chosen():
+    assert CHOICES["integrator"] == INTEGRATORS
+    assert CHOICES["quadratic_gate"] == QUADRATIC_GATES
 
 
 def test_settings_are_edited_with_undo(person, session):
@@ -142,8 +145,8 @@ def test_settings_are_edited_with_undo(person, session):
     assert before == FitSettings()
     person.click(form.expert_button)
     assert form.expert.isVisible()
-    form.error_metric.setCurrentIndex(form.error_metric.findData("rmse"))
-    form.dt.setValue(4.0)
+    form.fields["metric"].setCurrentIndex(form.fields["metric"].findData("rmse"))
+    form.fields["dt"].setValue(4.0)
     form.models["m3"].setChecked(False)
     form.set_parameters((("R", 2.5),), (("kt", 0.5, 3.0),))
     chosen = form.settings()
@@ -157,7 +160,7 @@ def test_settings_are_edited_with_undo(person, session):
     assert form.settings() == before
     stack.undo()
     assert form.settings() == chosen
-    assert form.dt.value() == 4.0
+    assert form.fields["dt"].value() == 4.0
     for _ in range(4):
         stack.undo()
     assert form.settings() == before
@@ -413,8 +416,8 @@ def test_placed_points_join_the_runs(person, session):
     person.controller.undo.redo()
     for name, box in view.form.models.items():
         box.setChecked(name == "m1")
-    view.form.command_path.setCurrentIndex(view.form.command_path.findData("off"))
-    view.form.trials.setValue(200)
+    view.form.fields["command_path"].setCurrentIndex(view.form.fields["command_path"].findData("off"))
+    view.form.fields["trials"].setValue(200)
     with person.qtbot.waitSignal(person.controller.fitting.finished, timeout=240_000):
         person.click(view.start_button)
     result = person.controller.fitting.result
@@ -422,7 +425,7 @@ def test_placed_points_join_the_runs(person, session):
     used = result.models[0].model.provenance["placed_points"]
     assert used["count"] == 4
     out = session.parent / "by_command"
-    arguments = ["--model", "m1", "--trials", "200", "--validation", view.form.settings().validation]
+    arguments = ["--models", "m1", "--trials", "200", "--validation", view.form.settings().validation]
     arguments += ["--points", "--no-command-path"]
     assert main(["identify", str(session), *arguments, "--quiet", "-o", str(out)]) == 0
     assert (out / "m1.json").read_bytes() == (result.folder / "m1.json").read_bytes()

@@ -1,0 +1,106 @@
+"""Bind widgets to the fields of a dataclass: read and shown together, with one signal for every edit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any, TypeVar, cast
+
+from PySide6.QtCore import QObject, QSignalBlocker, Signal
+from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, QRadioButton, QSpinBox, QWidget
+
+from bench_gui.widgets.fields import AngleBox, choice, describe, number, whole
+from core.identification.options import options_of
+
+W = TypeVar("W", bound=QWidget)
+
+
+class Binding(QObject):
+    """Widgets by the field they edit.
+
+    binding = Binding()
+    binding.bind("repeats", whole("Repeats", "Searches for each model", 1, 1, 50))
+    binding.show(settings)
+    settings = replace(settings, **binding.values())
+    """
+
+    edited = Signal(str)
+    """A person changed the widget of this field."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.widgets: dict[str, Any] = {}
+        self._read: dict[str, Callable[[], Any]] = {}
+        self._show: dict[str, Callable[[Any], object]] = {}
+
+    def bind(self, name: str, widget: W, *, scale: float = 1.0, optional: bool = False) -> W:
+        """Let a widget edit a field, and return it.
+
+        scale: size of a number's shown unit in SI units. optional: the number 0 and the empty text stand for None.
+        """
+        read, show, changed = _access(widget)
+        if scale != 1.0:
+            unscaled_read, unscaled_show = read, show
+            read, show = (lambda: scale * unscaled_read()), (lambda value: unscaled_show(value / scale))
+        self.widgets[name] = widget
+        self._read[name] = (lambda: read() or None) if optional else read
+        self._show[name] = (lambda value: show(value or type(read())())) if optional else show
+        changed.connect(lambda *_: self.edited.emit(name))
+        return widget
+
+    def add(self, kind: type, name: str) -> Any:
+        """Make the widget of an option, see `Option`, and bind it. kind: the dataclass that has the option."""
+        field, option = options_of(kind)[name]
+        if option.choices:
+            items: list[tuple[str, object]] = [(title, value) for value, title in option.choices.items()]
+            return self.bind(name, choice(option.title, option.tip, items))
+        if isinstance(field.default, bool):
+            return self.bind(name, describe(QCheckBox(option.title), option.title, option.tip))
+        lower, upper = option.lower / option.scale, option.upper / option.scale
+        default = cast(float, field.default or 0) / option.scale
+        if "float" in str(field.type):
+            made = number(
+                option.title, option.tip, option.unit, default, lower, upper, option.decimals, option.step
+            )  # fmt: skip
+        else:
+            made = whole(option.title, option.tip, int(default), int(lower), int(upper), unit=option.unit)
+            made.setSingleStep(int(option.step))
+        made.setSpecialValueText(option.automatic)
+        return self.bind(name, made, scale=option.scale, optional=field.default is None)
+
+    def values(self) -> dict[str, Any]:
+        """Value of each bound field."""
+        return {name: read() for name, read in self._read.items()}
+
+    def show(self, data: object) -> None:
+        """Show the fields of a dataclass, which is no edit."""
+        with self.quiet():
+            for name, show in self._show.items():
+                show(getattr(data, name))
+
+    def quiet(self) -> ExitStack:
+        """Context in which bound widgets change without their signals."""
+        stack = ExitStack()
+        for widget in self.widgets.values():
+            stack.enter_context(QSignalBlocker(widget))
+        return stack
+
+
+def _access(widget: Any) -> tuple[Callable[[], Any], Callable[[Any], object], Any]:
+    """Reader and writer of a widget's value, and the signal of its change."""
+    if isinstance(widget, QComboBox):
+        return (
+            widget.currentData,
+            lambda value: widget.setCurrentIndex(widget.findData(value)),
+            widget.currentIndexChanged,
+        )
+    if isinstance(widget, AngleBox):
+        return lambda: widget.radians, widget.set_radians, widget.radians_changed
+    if isinstance(widget, QSpinBox | QDoubleSpinBox):
+        return widget.value, widget.setValue, widget.valueChanged
+    if isinstance(widget, QLineEdit):
+        return lambda: widget.text().strip(), widget.setText, widget.textChanged
+    if isinstance(widget, QCheckBox | QRadioButton):
+        return widget.isChecked, widget.setChecked, widget.toggled
+    # Several checks, as a `ChecksMenu`.
+    return lambda: widget.checked, widget.check, widget.changed
