@@ -275,7 +275,7 @@ def test_the_window_can_simulate_without_the_compiler():
     """numba takes a third of a second to import, and its first run seconds."""
     program = (
         "import sys, core.studies.webots.experiments as e\n"
-        "from core.studies.webots import api, program, stepper\n"
+        "from core.studies.webots import api, stepper\n"
         "e.modes()\n"
         "sys.exit('numba' in sys.modules)"
     )
