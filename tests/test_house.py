@@ -4,10 +4,13 @@ Imports for types count. What import-linter can say is said in pyproject.toml.
 """
 
 import graphlib
+import re
+from pathlib import Path
 
 import grimp
 import pytest
 
+ROOT = Path(__file__).parents[1]
 ROOMS = ("bench_gui", "core", "drivers", "sessions")
 TASKS = ("compare", "connect", "export", "fleet", "help", "identify", "log", "place", "record", "session", "studies")
 HANDED_IN = {("bench_gui.compare.view", "bench_gui.studies.arm.tab")}
@@ -53,3 +56,10 @@ def test_below_the_window_only_registries_know_the_studies(imports):
         and any(within(imported, "core.studies") for imported in all_imported)
     }
     assert knowing == REGISTRIES
+
+
+def test_the_map_of_the_house_names_places_that_are_there():
+    _, _, answers = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Where is")
+    paths = re.findall(r"`([a-z_]+/[\w/.]+)`", answers)
+    assert len(paths) >= 6
+    assert [path for path in paths if not (ROOT / path).exists()] == []
