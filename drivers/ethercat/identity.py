@@ -75,15 +75,7 @@ def read_nameplate(
     torque_constant = nominal_model(spec).values["kt"]
     counts = _counts(numbers["encoder_increments"], numbers["encoder_revolutions"], spec, warnings)
     amps = _amps(numbers, profile, torque_constant)
-    largest = spec.max_current
-    if numbers["max_torque_permille"] is not None:
-        own = numbers["max_torque_permille"] * amps
-        if 0.0 < own < largest:
-            warnings.append(
-                f"the drive limits its torque to {numbers['max_torque_permille']} ‰ (0x6072), {own:.2f} A instead of "
-                f"the {largest:g} A of {spec.name}; the model's current limit is not reached"
-            )
-            largest = own
+    largest = _largest_current(numbers["max_torque_permille"], amps, spec, warnings)
     modes = numbers["supported_modes"]
     if modes is not None and not modes >> (CYCLIC_TORQUE - 1) & 1:
         warnings.append(
@@ -120,6 +112,17 @@ def read_nameplate(
         facts=facts,
         warnings=tuple(warnings),
     )
+
+
+def _largest_current(permille: int | None, amps: float, spec: ServoSpec, warnings: list[str]) -> float:
+    """Return the lower of the servo's largest current [A] and the drive's own limit, amps [A] being its permille."""
+    if permille is None or not 0.0 < permille * amps < spec.max_current:
+        return spec.max_current
+    warnings.append(
+        f"the drive limits its torque to {permille} ‰ (0x6072), {permille * amps:.2f} A instead of the "
+        f"{spec.max_current:g} A of {spec.name}; the model's current limit is not reached"
+    )
+    return permille * amps
 
 
 def within_a_turn(scale: Scale, counts: int) -> tuple[Scale, int]:
