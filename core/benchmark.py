@@ -38,7 +38,7 @@ class Figure:
 def sample_recordings(count: int, samples: int = 1200, dt: float = 0.005) -> list[Recording]:
     """Recordings of the catalogue's M6 on small variations of the paper's grid."""
     model = load_model(SERVO, RICHEST)
-    recordings = []
+    recordings: list[Recording] = []
     for number in range(count):
         bench = Bench(mass=(0.5, 1.0, 1.5)[number % 3], length=(0.1, 0.15, 0.2)[number // 3 % 3])
         settings = model.default_settings((4.0, 8.0, 16.0, 32.0)[number // 9 % 4])
@@ -66,7 +66,7 @@ def random_candidates(model: ServoModel, count: int, seed: int = 0) -> np.ndarra
 
 def best_time(action: Callable[[], object], repeats: int = 5) -> float:
     """Shortest of several runs [s]."""
-    times = []
+    times: list[float] = []
     for _ in range(repeats):
         started = time.perf_counter()
         action()
@@ -88,7 +88,7 @@ def run_benchmark() -> list[Figure]:
     for label, terms in (("M6", ()), ("M6 with command path", COMMAND_PATH_TERMS)):
         model = build_model(SERVO, RICHEST, command_path=terms)
         candidates = random_candidates(model, 2 * LANES)
-        per_thread = {}
+        per_thread: dict[int, float] = {}
         for threads in sorted({1, available_threads()}):
             batch = Batch(model, recordings, threads=threads)
             batch.scores(candidates)

@@ -208,11 +208,12 @@ def _shipped_names() -> dict[str, ServoSpec]:
 
 def _own() -> tuple[dict[str, ServoSpec], dict[str, str]]:
     """Own servos, and errors of broken files; read again when a file in the folder is another."""
-    folder, marks = own_folder(), []
+    folder = own_folder()
+    marks: list[tuple[Path, tuple[int, int, int] | None]] = []
     try:
         for path in sorted(folder.glob("*.toml")):
             about = path.stat() if path.exists() else None
-            marks.append((path, about and (about.st_mtime_ns, about.st_size, about.st_ino)))
+            marks.append((path, None if about is None else (about.st_mtime_ns, about.st_size, about.st_ino)))
     except OSError:
         return {}, {}
     return _read_own(tuple(marks))

@@ -166,9 +166,9 @@ def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array
     the backdrive torque, and "backdrive" up to the largest external torque of the diagram.
     """
     tm, far = diagram.motor_torque, farthest(diagram)
-    found = []
+    found: list[tuple[str, Array, Array, Array]] = []
     for side in (tm > 0.0, tm < 0.0):
-        torque, end = tm[side], _against(tm[side], np.full(side.sum(), far))
+        torque, end = tm[side], _against(tm[side], np.full(np.count_nonzero(side), far))
         if not len(torque):
             continue
         drive = np.nan_to_num(diagram.drive[side, 0], nan=0.0)
@@ -183,7 +183,7 @@ def areas(diagram: DriveBackdriveDiagram) -> list[tuple[str, Array, Array, Array
 
 def area_labels(diagram: DriveBackdriveDiagram) -> list[tuple[str, float, float]]:
     """Name of each area of one side that has room for it, with the torques [N·m] of its middle where it is widest."""
-    places = []
+    places: list[tuple[str, float, float]] = []
     for name, torque, low, high in areas(diagram)[:3]:
         inside = (np.abs(torque) >= 0.2 * np.abs(torque).max()) & (np.abs(torque) <= 0.8 * np.abs(torque).max())
         k = int(np.where(inside, np.abs(high - low), -1.0).argmax())

@@ -33,6 +33,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -367,7 +368,7 @@ def _coast_duty(row: Array, supply: float, current: Array, emf: Array) -> Array:
 
 def _coast_current(row: Array, duty: Array, supply: Array, emf: Array) -> Array:
     motor = (row[Slot.RESISTANCE], row[Slot.INDUCTANCE], row[Slot.PWM_PERIOD])
-    each = (coast_current(d, u, e, *motor) for d, u, e in np.broadcast(duty, supply, emf))
+    each: Iterator[float] = (coast_current(d, u, e, *motor) for d, u, e in np.broadcast(duty, supply, emf))
     return np.fromiter(each, dtype=np.float64).reshape(np.broadcast_shapes(duty.shape, supply.shape, emf.shape))
 
 

@@ -1,10 +1,11 @@
-"""What counts as a number in somebody else's file."""
+"""Checks of values parsed from a file that someone else may have written."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import TypeGuard
+from collections.abc import Mapping
+from typing import Any, TypeGuard
 
 
 def is_finite(value: object) -> TypeGuard[int | float]:
@@ -13,6 +14,16 @@ def is_finite(value: object) -> TypeGuard[int | float]:
         return False
     # Comparing takes integers of any size, which turning them into floats does not.
     return -sys.float_info.max <= value <= sys.float_info.max
+
+
+def is_object(value: object) -> TypeGuard[Mapping[str, Any]]:
+    """Return True for a JSON object; its names are texts because JSON and TOML have no others."""
+    return isinstance(value, Mapping)
+
+
+def is_array(value: object) -> TypeGuard[list[Any]]:
+    """Return True for a JSON array."""
+    return isinstance(value, list)
 
 
 def finite_float(text: str) -> float:

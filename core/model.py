@@ -20,7 +20,7 @@ from core.actuator import ControlLaw, setup_row
 from core.bench import Bench
 from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError, newer
-from core.finite import finite_float, is_finite
+from core.finite import finite_float, is_finite, is_object
 from core.friction import QUADRATIC_GATES, contact_terms, needed_damping, require_contact, require_friction_model
 from core.kernel.layout import Contact, Slot, bind, empty_rows
 from core.parameters import Parameter, ParameterSet
@@ -82,7 +82,7 @@ class ServoModel:
     substeps: int = 1
     """Simulation steps between two samples, see `steps_between`."""
     name: str = ""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Data hash, split, scores, seed, versions, source. "carried_over": integrator and step [s] of the published model
     that this one was fitted to, the lead of its commands [s], the number of its motions, and the mean distances from
     them [rad]."""
@@ -161,7 +161,7 @@ class ServoModel:
     def carried_over(self) -> str:
         """State how far its motions are from those of the published model it was fitted to; empty for other models."""
         found = self.provenance.get("carried_over")
-        if not isinstance(found, Mapping):
+        if not is_object(found):
             return ""
         keys = ("distance", "distance_with_lead", "unfitted_distance", "command_lead", "step")
         numbers: list[Any] = [found.get(key) for key in keys]
@@ -288,7 +288,7 @@ class ServoModel:
 
         A model of a servo that is not shipped carries its file: the servo is added to one's own where it is unknown.
         """
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise ModelError(f"{source}: a model file holds one JSON object")
         try:
             if data.get("format") == FORMAT:

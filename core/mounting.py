@@ -268,7 +268,7 @@ def _best(kind: str, remainder: Callable[[float], float], values: Array, whole: 
     """The value that leaves least, from a coarse look and a finer one around its best."""
     tried = [remainder(float(value)) for value in values]
     place = int(np.argmin(tried))
-    finer = np.linspace(values[max(place - 1, 0)], values[min(place + 1, len(values) - 1)], FINER)
+    finer = np.linspace(float(values[max(place - 1, 0)]), float(values[min(place + 1, len(values) - 1)]), FINER)
     again = [remainder(float(value)) for value in finer]
     best = int(np.argmin(again))
     value = float(finer[best])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
+from core.finite import is_object
 from core.terms import TERMS
 
 AT_BOUND_FRACTION = 1e-3
@@ -181,8 +182,8 @@ class ParameterSet(Mapping[str, Parameter]):
         return {parameter.name: parameter.to_json() for parameter in self.values()}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ParameterSet:
+    def from_json(cls, data: object) -> ParameterSet:
         """Inverse of `to_json`."""
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise InputError("parameters must be an object of name to parameter")
         return cls([Parameter.from_json(name, entry) for name, entry in data.items()])

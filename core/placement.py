@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import uuid
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,7 +25,7 @@ from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.diagram import backdrive_torque, drive_torque, reachable_torque
 from core.errors import InputError
-from core.finite import is_finite
+from core.finite import is_finite, is_object
 from core.model import ServoModel
 
 Array = NDArray[np.float64]
@@ -85,8 +85,7 @@ class PlacedPoint:
                 _require_number(name, getattr(self, name))
         if self.side not in SIDES:
             raise InputError(f"placed point: side {self.side!r} is none of {', '.join(SIDES)}")
-        if isinstance(self.repeat, bool) or not isinstance(self.repeat, int) or self.repeat < 1:
-            raise InputError(f"placed point: repeat {self.repeat!r} is no whole number of at least 1")
+        _require_count("repeat", self.repeat)
         for name in ("servo", "when", "uid"):
             if not isinstance(getattr(self, name), str):
                 raise InputError(f"placed point: {name} = {getattr(self, name)!r} is no text")
@@ -111,17 +110,18 @@ class PlacedPoint:
         return {**data, "bench": self.bench.to_json(), "external_torque": self.external_torque}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> PlacedPoint:
+    def from_json(cls, data: object) -> PlacedPoint:
         """Inverse of `to_json`; raises InputError for unknown or missing names and for wrong values."""
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise InputError(f"placed point: {data!r} is no JSON object")
         values = dict(data)
         stated = values.pop("external_torque", None)
         bench = values.get("bench")
-        if not isinstance(bench, Mapping):
+        if not is_object(bench):
             raise InputError("placed point: bench is missing")
         try:
-            point = cls(**{**values, "bench": Bench.from_json(dict(bench))})
+            values["bench"] = Bench.from_json(dict(bench))
+            point = cls(**values)
         except TypeError as error:
             raise InputError(f"placed point: {error}") from None
         if stated is not None:
@@ -143,7 +143,7 @@ def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
     """Inverse of `points_to_json`; None gives no points. Raises InputError."""
     if data is None:
         return ()
-    if not isinstance(data, Mapping) or data.get("format") != FORMAT or not isinstance(data.get("points"), list):
+    if not is_object(data) or data.get("format") != FORMAT or not isinstance(data.get("points"), list):
         raise InputError("placed points: this is no list of placed points")
     version = data.get("version")
     if not isinstance(version, int) or version > FORMAT_VERSION:
@@ -154,6 +154,11 @@ def points_from_json(data: Any) -> tuple[PlacedPoint, ...]:
 def _require_number(name: str, value: Any) -> None:
     if not is_finite(value):
         raise InputError(f"placed point: {name} = {value!r} is no finite number")
+
+
+def _require_count(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InputError(f"placed point: {name} {value!r} is no whole number of at least 1")
 
 
 class Steadiness:
@@ -238,7 +243,7 @@ def expected_angles(model: ServoModel, bench: Bench, motor_torque: float) -> tup
     """
     sign = math.copysign(1.0, motor_torque)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
-    angles = []
+    angles: list[float] = []
     for side in SIDES:
         needed = abs(boundary_torque(model, motor_torque, side))
         rests = bench.gravity_torque > 0.0 and needed <= bench.gravity_torque

@@ -16,7 +16,7 @@ from typing import Any
 from core.bench import STANDARD_GRAVITY, Bench
 from core.catalogue import ServoSpec, load_servo
 from core.errors import InputError
-from core.finite import is_finite
+from core.finite import is_array, is_finite, is_object
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, canonical_name, make_trajectory
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
@@ -144,7 +144,7 @@ class GridPlan:
     @classmethod
     def from_json(cls, data: Any) -> GridPlan:
         """Inverse of `to_json`; raises InputError naming what is wrong."""
-        if not isinstance(data, Mapping) or data.get("format") != FORMAT:
+        if not is_object(data) or data.get("format") != FORMAT:
             raise InputError(f"recording plan: this is no {FORMAT} file")
         version = data.get("version")
         if not isinstance(version, int) or version > FORMAT_VERSION:
@@ -153,7 +153,7 @@ class GridPlan:
             lists = {name: _numbers(name, data[name]) for name in ("masses", "lengths", "kps")}
             names = data["trajectories"]
             duration = data["duration"]
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            if not is_array(names) or not all(isinstance(name, str) for name in names):
                 raise InputError("recording plan: trajectories must be a list of names")
             if not is_finite(duration):
                 raise InputError(f"recording plan: a duration of {duration!r} is not a number")
@@ -306,7 +306,7 @@ def _same(one: float, other: float) -> bool:
 
 
 def _numbers(name: str, values: Any) -> tuple[float, ...]:
-    if not isinstance(values, list):
+    if not is_array(values):
         raise InputError(f"recording plan: {name} must be a list of numbers")
     wrong = [v for v in values if not is_finite(v)]
     if wrong:

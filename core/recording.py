@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.errors import InputError
+from core.finite import is_array
 from core.words import counted
 
 Array = NDArray[np.float64]
@@ -109,7 +110,7 @@ class Recording:
     settings: ServoSettings
     channels: Mapping[str, NDArray[Any]]
     """Channel name to array (n,), see CHANNELS; only channels with data are present."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Who, when, with what: source file, creator, start time, exit status, uid, git revision."""
     unread: tuple[str, ...] = ()
     """Channels that the store has beside these."""
@@ -217,7 +218,7 @@ class Recording:
         if first > 0:
             channels["velocity"] = self._velocity_from(first)[first:last]
         earlier = self.provenance.get("trims")
-        trims = [*(earlier if isinstance(earlier, list) else ()), {"begin": begin, "end": end}]
+        trims = [*(earlier if is_array(earlier) else ()), {"begin": begin, "end": end}]
         return replace(self, channels=channels, provenance={**self.provenance, "trims": trims})
 
     def _velocity_from(self, sample: int) -> Array:
@@ -238,7 +239,7 @@ class Recording:
         if not dt > 0:
             raise InputError(f"recording {self.id}: cannot resample with a step of {dt} s")
         t = self.time
-        grid = t[0] + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
+        grid = float(t[0]) + dt * np.arange(int(np.floor((t[-1] - t[0]) / dt * (1 + 1e-12) + 1e-9)) + 1)
 
         def last_of(times: Array) -> NDArray[np.intp]:
             return np.clip(np.searchsorted(times, grid + 0.5 * dt, side="right") - 1, 0, len(t) - 1)
@@ -271,7 +272,7 @@ class RunHeader:
     settings: ServoSettings
     rate: float
     """Nominal sampling rate [Hz]."""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class SampleSink(Protocol):

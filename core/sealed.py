@@ -16,7 +16,9 @@ import json
 import logging
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, cast
+
+from core.finite import is_array, is_object
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +38,7 @@ def sealed(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def sealed_text(data: Any, *, indent: int | None = 2, allow_nan: bool = False) -> str:
     """Return the text of a sealed object, or of an array of them; raises ValueError for NaN unless it is allowed."""
-    whole = [sealed(item) for item in data] if isinstance(data, list) else sealed(data)
+    whole = [sealed(item) for item in data] if is_array(data) else sealed(data)
     text = json.dumps(whole, indent=indent, ensure_ascii=False, allow_nan=allow_nan)
     try:
         text.encode()
@@ -48,17 +50,17 @@ def sealed_text(data: Any, *, indent: int | None = 2, allow_nan: bool = False) -
 def parse_sealed(text: str | bytes) -> Any:
     """Return the data of `sealed_text`, without their seals; raises ValueError for a broken seal or no JSON."""
     data = json.loads(text)
-    for item in data if isinstance(data, list) else (data,):
+    for item in data if is_array(data) else (data,):
         if is_broken(item):
             raise ValueError("the file is damaged: its contents are not the ones that were written (the seal differs)")
         if isinstance(item, dict):
-            item.pop(SEAL, None)
+            cast("dict[str, Any]", item).pop(SEAL, None)
     return data
 
 
 def is_broken(data: Any) -> bool:
     """Return True for a parsed object whose seal does not fit its other entries."""
-    return isinstance(data, Mapping) and SEAL in data and data[SEAL] != _digest(data)
+    return is_object(data) and SEAL in data and data[SEAL] != _digest(data)
 
 
 def is_edited(data: Any, source: object) -> bool:

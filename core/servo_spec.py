@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from core.actuator import BRIDGES, LAWS, ControlLaw, command_path_parameters, motor_parameters
 from core.errors import ModelError
+from core.finite import is_array, is_object
 from core.friction import friction_parameters
 from core.parameters import ParameterSet
 
@@ -186,7 +187,10 @@ class _Table:
 
     def start_and_bounds(self, name: str) -> tuple[float, float, float]:
         wanted = "[start, lowest, highest] with lowest ≤ start ≤ highest and lowest < highest"
-        fits = lambda v: v[1] <= v[0] <= v[2] and v[1] < v[2]  # noqa: E731
+
+        def fits(v: list[float]) -> bool:
+            return v[1] <= v[0] <= v[2] and v[1] < v[2]
+
         return self._numbers(name, 3, SMALLEST_RATING, LARGEST_RATING, fits, wanted)
 
     def name(self) -> str:
@@ -197,7 +201,7 @@ class _Table:
 
     def aliases(self, name: str) -> tuple[str, ...]:
         values = self._take("aliases", [])
-        if not isinstance(values, list) or not all(isinstance(v, str) and ALIAS.fullmatch(v) for v in values):
+        if not is_array(values) or not all(isinstance(v, str) and ALIAS.fullmatch(v) for v in values):
             raise self.wrong("aliases", values, "a list of texts of a-z, 0-9 and _.()+-, e.g. ['my-servo']")
         if len({name, *values}) <= len(values):
             raise self.wrong("aliases", values, f"different from each other and from the name {name!r}")
@@ -205,19 +209,19 @@ class _Table:
 
     def table(self, name: str) -> _Table:
         value = self._take(name, None)
-        if not isinstance(value, dict):
+        if not is_object(value):
             raise self.wrong(name, value, f"a table, [{name}]")
         return _Table(self._source, f"[{name}] ", value)
 
-    def tables(self, name: str) -> dict[str, dict[str, Any]]:
+    def tables(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         value = self._take(name, {})
-        if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
+        if not is_object(value) or not all(isinstance(entry, dict) for entry in value.values()):
             raise self.wrong(name, value, f"a table of tables, [{name}.NAME]")
         return value
 
-    def texts(self, name: str) -> dict[str, str]:
+    def texts(self, name: str) -> Mapping[str, str]:
         value = self._take(name, {})
-        if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+        if not is_object(value) or not all(isinstance(entry, str) for entry in value.values()):
             raise self.wrong(name, value, f"a table of texts, [{name}]")
         return value
 
@@ -228,9 +232,11 @@ class _Table:
             raise ModelError(f"{self._source}: {self._title}entry {name!r} is missing")
         return value
 
-    def _numbers(self, name: str, count: int, low: float, high: float, fits: Any, wanted: str) -> Any:
+    def _numbers(
+        self, name: str, count: int, low: float, high: float, fits: Callable[[list[float]], bool], wanted: str
+    ) -> Any:
         value = self._take(name, None)
-        good = isinstance(value, list) and len(value) == count and all(_is_number(v, low, high) for v in value)
+        good = is_array(value) and len(value) == count and all(_is_number(v, low, high) for v in value)
         if not good or not fits(value):
             raise self.wrong(name, value, f"{wanted}, numbers from {low:g} to {high:g}")
         return tuple(float(v) for v in value)

@@ -174,8 +174,8 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
     for all, with the same mean.
     """
     h = step / steps
-    moments = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
-    nearest = np.round(moments)
+    moments: Array = (np.maximum.accumulate(recording.command_time) - run.time[0]) / h
+    nearest: Array = np.round(moments)
     moments = np.where(np.abs(moments - nearest) < 1e-6, nearest, moments)[1:]
     count = run.samples * steps
     before = np.clip(np.floor(moments), -1, count).astype(np.int64)
@@ -187,7 +187,7 @@ def held_commands(recording: Recording, run: Recording, step: float, steps: int,
         numbers = np.asarray(values, dtype=np.float64)
         held = numbers[begun]
         mean = held.copy()
-        changes = np.diff(numbers) * (1.0 - (moments - before))
+        changes: Array = np.diff(numbers) * (1.0 - (moments - before))
         np.add.at(mean, before[within], changes[within])
         return held, mean
 

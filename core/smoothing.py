@@ -19,3 +19,9 @@ def savitzky_golay(values: Array, length: int, degree: int, *, derivative: int =
 
     smooth = savgol_filter(values, length, degree, deriv=derivative, delta=step, axis=0)
     return np.asarray(smooth, dtype=np.float64)
+
+
+def interpolated(moments: Array, time: Array, values: Array) -> Array:
+    """Columns of values (n, k), sampled at increasing times (n,), at other moments (m,): (m, k)."""
+    columns: list[Array] = [np.interp(moments, time, column) for column in values.T]
+    return np.column_stack(columns)

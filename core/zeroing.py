@@ -123,7 +123,7 @@ class _Travel:
 class _Window:
     """The last REST_TIME of a reading."""
 
-    samples: deque[tuple[float, float]] = field(default_factory=deque)
+    samples: deque[tuple[float, float]] = field(default_factory=deque[tuple[float, float]])
 
     def take(self, time: float, position: float) -> None:
         self.samples.append((time, position))

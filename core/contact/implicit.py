@@ -6,6 +6,8 @@ x < 0, of which (45) has the wrong sign: the root there is (b₋ + √(b₋² �
 Numbers that need many digits are slips v = x − Z·y ≥ 0, never differences of them: friction is Φ(v).
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math
@@ -53,7 +55,9 @@ def implicit_friction(law, z, wished):
 
 
 @njit(error_model="numpy")
-def elastoplastic_step(law, bristle, deflection, velocity):
+def elastoplastic_step(
+    law: tuple[float, ...], bristle: tuple[float, float, float], deflection: float, velocity: float
+) -> tuple[float, float]:
     """Friction f [N·m] and the deflection after it [rad]: Algorithm 1 of seed 001, with eqs (13), (17), (18).
 
     bristle: K, B, T; deflection [rad] before the step; velocity [rad/s] at its beginning.

@@ -6,6 +6,8 @@ its power series in p = √(2·(1 + e·x)) (Corless et al. 1996, cited by seed 0
 w ← w·(1 + ε) with the fourth-order ε of Fritsch, Shafer and Crowley (1973), which keeps tiny w relatively precise.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math

@@ -36,14 +36,18 @@ class ServoOptions:
     """Of the example [s]."""
 
 
+def _require_pendulum(bench: object, target: str) -> None:
+    if bench is not None and not isinstance(bench, Bench):
+        raise ExportError(f"export to {target}: bench = {bench!r} is no pendulum")
+
+
 def settings_of(model: ServoModel, options: ServoOptions, target: str) -> ServoSettings:
     """The servo's settings that an export fixes; raises ExportError for what is not possible."""
     settings = model.default_settings(options.kp)
     if options.supply_voltage is not None:
         settings = replace(settings, supply_voltage=options.supply_voltage)
     settings = replace(settings, ki=options.ki, damping=options.damping)
-    if options.bench is not None and not isinstance(options.bench, Bench):
-        raise ExportError(f"export to {target}: bench = {options.bench!r} is no pendulum")
+    _require_pendulum(options.bench, target)
     wrong = [
         f"{name} = {value!r}"
         for name, value in (*asdict(settings).items(), ("timestep", options.timestep))

@@ -54,7 +54,8 @@ def export_model(
     with tempfile.TemporaryDirectory() as place:
         aside = Path(place)
         result = exporter.write(held, aside, chosen)
-        notes, error = [], result.error_mrad
+        notes: list[str] = []
+        error = result.error_mrad
         if error == 0.0:
             statement, error = fidelity(model, held, bench, settings)
             notes.append(statement)

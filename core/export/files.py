@@ -152,7 +152,7 @@ def readme_section(
 def _sections(text: str) -> tuple[str, dict[str, str]]:
     """What a README says before its first section, and its sections by key."""
     marks = list(_MARK_LINE.finditer(text))
-    parts = {}
+    parts: dict[str, str] = {}
     ends = [mark.start() for mark in marks[1:]] + [len(text)]
     for mark, end in zip(marks, ends, strict=False):
         parts[mark[1]] = text[mark.end() : end].strip("\n")

@@ -154,7 +154,8 @@ def step_notes(model: ServoModel, bench: Bench, settings: ServoSettings) -> list
 
 @lru_cache(maxsize=32)
 def _step_difference(text: str, bench: Bench, settings: ServoSettings) -> float:
-    model, differences = ServoModel.from_json_text(text), []
+    model = ServoModel.from_json_text(text)
+    differences: list[float] = []
     for run in bench_grid(bench, settings):
         converged, own = converged_positions(model, run), own_motion(model, run)
         there = np.interp(own.time, SAMPLE * np.arange(len(converged)), converged)

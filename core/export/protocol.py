@@ -127,7 +127,7 @@ def rollout_of_scene(
 
     def rollout(runs: Sequence[GridRun], step: float) -> Iterator[Array]:
         with TemporaryDirectory() as aside:
-            conditions = []
+            conditions: list[tuple[Path, list[GridRun]]] = []
             for number, group in enumerate(by_condition(runs)):
                 bench, kp = group[0].bench, group[0].settings.kp
                 place = folder

@@ -43,9 +43,16 @@ class Agreement:
         )
 
 
+def _spread(motions: Array) -> float:
+    variance: Array = np.var(motions, axis=0, ddof=1)
+    return float(np.sqrt(np.mean(variance)))
+
+
 def agreement(units: Array, draws: Array) -> Agreement:
     """Compare motions: (units, samples) and (draws, samples) [rad]."""
-    spread, drawn = (float(np.sqrt(np.mean(np.var(motions, axis=0, ddof=1)))) for motions in (units, draws))
+    spread, drawn = _spread(units), _spread(draws)
+    low: Array
+    high: Array
     low, high = np.quantile(draws, (0.5 - MIDDLE / 2, 0.5 + MIDDLE / 2), axis=0)
     covered = float(np.mean((units >= low) & (units <= high)))
     across, among, within = _distance(units, draws), _distance(units, units), _distance(draws, draws)

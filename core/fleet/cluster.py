@@ -5,6 +5,8 @@ is handed out again, and recordings that were in their memory alone are scattere
 driver as they are done, so that a lost scheduler costs what was running too.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import contextlib

@@ -142,7 +142,7 @@ def _by_value(population: Population, parameter: ParameterSpread, judgements: in
     chosen = np.flatnonzero(parameter.determined)
     seen, errors = parameter.coordinates[chosen], parameter.coordinate_errors[chosen]
     scores, bar = robust_scores(seen, errors), limit(len(chosen), judgements)
-    found = []
+    found: list[Outlier] = []
     for place, score in zip(chosen, scores, strict=True):
         if abs(score) <= bar:
             continue
@@ -194,7 +194,7 @@ def load_factor(population: Population, place: int) -> float | None:
     With the moment of the load m·g·l, and with it the inertia, too large by a factor, the motion is the same if every
     torque is as much larger: armature and friction times the factor, the motor's k_t·U/R by 1/R. Armature and R tell.
     """
-    deviations = []
+    deviations: list[float] = []
     for name, sign in (("armature", 1.0), ("R", -1.0)):
         known = [p for p in population.parameters if p.name == name and p.known and p.determined[place]]
         if not known or known[0].coordinate == LINEAR:
@@ -217,7 +217,7 @@ def _by_error(
     finite = np.where(np.isfinite(errors), errors, math.pi)
     seen = np.log(np.maximum(finite, 1e-9))
     scores, bar = robust_scores(seen, np.zeros(len(seen))), limit(len(seen), judgements)
-    found = []
+    found: list[Outlier] = []
     for place in np.flatnonzero((scores > bar) & (finite > WORSE * np.median(finite))):
         unit, others = population.units[place], np.delete(finite, place)
         span = (float(others.min()), float(others.max()))

@@ -198,7 +198,7 @@ def parameter_spread(
     determined = np.isfinite(errors)
     positive = low == 0.0 and (not included or bool(np.all(values[determined] > CLEAR * errors[determined])))
     positive = positive and bool(np.all(values[determined] > 0.0)) and bool(determined.any())
-    settled = {
+    settled: dict[str, Any] = {
         "name": name,
         "symbol": symbol,
         "unit": unit,

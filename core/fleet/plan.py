@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
@@ -57,12 +57,11 @@ class UnitFacts:
     runs: tuple[str, ...]
     """Ids of its recordings there."""
     data_hash: str
-    selection: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    selection: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
     """Fate of the session's other runs, plain data; empty where it is not known."""
 
     def __post_init__(self) -> None:
-        texts = (self.name, self.servo, self.source, self.data_hash, *self.runs)
-        if not all(isinstance(text, str) for text in texts):
+        if not _are_texts((self.name, self.servo, self.source, self.data_hash, *self.runs)):
             raise IdentificationError("a unit is told by its name, servo, source, runs and the data's hash, all texts")
         if not FOLDER_NAME.fullmatch(self.name):
             raise IdentificationError(f"{self.name!r:.100} cannot be the name of a unit's folder")
@@ -79,12 +78,19 @@ class UnitFacts:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> UnitFacts:
         """Inverse of `to_json`; facts of a later version are left out. Raises KeyError, TypeError."""
-        known = {fact.name: data[fact.name] for fact in fields(cls) if fact.name in data}
-        return cls(**{**known, "runs": tuple(map(str, data["runs"]))})
+        known: dict[str, Any] = {fact.name: data[fact.name] for fact in fields(cls) if fact.name in data}
+        known["runs"] = tuple(map(str, data["runs"]))
+        return cls(**known)
 
 
 FOLDER_NAME = re.compile(r"[\w-][\w.-]{0,120}")
 KEY = re.compile(r"[0-9a-f]{32}")
+
+
+def _are_texts(values: Iterable[object]) -> bool:
+    """Return False where a file held something else."""
+    return all(isinstance(value, str) for value in values)
+
 
 LoadUnit = Callable[[UnitFacts], Sequence[Recording]]
 """Reads a unit's recordings."""
@@ -101,7 +107,7 @@ class Chain:
     """One a model, in the order of the request's."""
 
     def __post_init__(self) -> None:
-        wrong = [key for key in self.keys if not isinstance(key, str) or not KEY.fullmatch(key)]
+        wrong = [key for key in self.keys if not _are_texts((key,)) or not KEY.fullmatch(key)]
         if wrong:
             raise IdentificationError(f"{wrong[0]!r:.100} is no key of a fit")
 

@@ -100,7 +100,7 @@ def population(units: Sequence[UnitResult], friction: str) -> Population:
             f"{counted(len(results), 'unit')} with {friction.upper()}: too few for a population; fit at least {FEWEST}"
         )
     models = [result.model for result in results.values()]
-    parameters = []
+    parameters: list[ParameterSpread] = []
     for free in models[0].parameters.free:
         own = [model.parameters[free.name] for model in models]
         parameters.append(

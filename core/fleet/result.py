@@ -104,7 +104,7 @@ class FleetResult:
     units: tuple[UnitResult, ...]
     transfer: Transfer | None = None
     """Of the recommended model, once all fits are there."""
-    problems: Mapping[str, str] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict[str, str])
     """Unit → why it could not be fitted."""
 
     @property

@@ -38,7 +38,7 @@ def cautions(found: Identification) -> tuple[Finding, ...]:
 def _about_errors(found: Identification) -> list[Finding]:
     best = found.recommended
     held, cost = best.validation_mae, step_cost(best.model)
-    warnings = []
+    warnings: list[Finding] = []
     if held is None:
         warnings.append(
             _warning(

@@ -209,7 +209,7 @@ def _divided(recordings: Sequence[Recording], split: Split) -> tuple[list[Record
 
 def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
     """The optima of simpler models, expressed in this one: the same motion, exactly."""
-    starts = []
+    starts: list[Array] = []
     for result in simpler:
         values = result.model.values
         try:

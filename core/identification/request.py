@@ -12,7 +12,7 @@ from typing import Any
 
 from core.catalogue import ServoSpec, load_servo
 from core.errors import IdentificationError, InputError, newer
-from core.finite import is_finite
+from core.finite import is_finite, is_object
 from core.friction import require_contact, require_friction_model
 from core.identification.options import CHOICES, COARSEST_GRID, IdentificationOptions
 from core.identification.search.start import started
@@ -116,12 +116,12 @@ class IdentificationRequest(IdentificationOptions):
     @classmethod
     def from_json(cls, data: Any) -> IdentificationRequest:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise IdentificationError("the request of an identification must be an object of name to value")
         try:
             if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
                 raise ValueError(newer(f"settings {', '.join(unknown)}"))
-            values = {
+            values: dict[str, Any] = {
                 **{name: value for name, value in data.items() if name not in _FORMER},
                 "models": tuple(data["models"]),
                 "command_path": tuple(data["command_path"]),

@@ -71,7 +71,7 @@ class ModelResult:
     wall_seconds: float
     repeats: tuple[Repeat, ...]
     evidence: Evidence
-    held_out: Mapping[str, float] = field(default_factory=dict)
+    held_out: Mapping[str, float] = field(default_factory=dict[str, float])
     """Mean absolute error of each run that was held out, by id."""
 
     @property

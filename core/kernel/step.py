@@ -42,7 +42,7 @@ _TINY = 1e-300
 
 
 @njit(**INLINE)
-def clip(x, limit):
+def clip(x: float, limit: float) -> float:
     """Limit x to ±limit."""
     return min(max(x, -limit), limit)
 
@@ -80,7 +80,10 @@ def lag_constants(time, h):
 
 
 @njit(**INLINE)
-def dry_friction(tm, te, kc, km, ke, kcs, kms, kes, kmq, keq, gate):
+def dry_friction(
+    tm: float, te: float, kc: float, km: float, ke: float, kcs: float, kms: float, kes: float, kmq: float, keq: float,
+    gate: float,
+) -> tuple[float, float]:  # fmt: skip
     """Friction of M6 at this load [N·m]: F_C, and F_S − F_C beyond it at rest (seed 004 eq. 10 without speed)."""
     am = abs(tm)
     ae = abs(te)
@@ -115,7 +118,7 @@ def mean_friction(momentum, torque, budget):
 
 
 @njit(**INLINE)
-def coast_current(duty, supply, emf, resistance, inductance, period):
+def coast_current(duty: float, supply: float, emf: float, resistance: float, inductance: float, period: float) -> float:
     """Mean motor current [A] of a drive/coast bridge over one PWM period, see `coast_bridge`."""
     current, _, _ = coast_bridge(duty, supply, emf, resistance, inductance, period)
     return current

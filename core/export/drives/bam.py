@@ -10,6 +10,7 @@ braking and release delay have no parameter.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -134,7 +135,7 @@ def _limits(held: ServoModel) -> Limits:
 def isaaclab_text(held: ServoModel, settings: ServoSettings, timestep: float) -> str:
     """A Python module for Isaac Lab: the servo as `BamMotorCfg` and a function that makes a `BamActuatorCfg`."""
 
-    def fields(values: dict) -> str:
+    def fields(values: Mapping[str, object]) -> str:
         return "".join(f"    {name}={value!r},\n" for name, value in values.items())
 
     return f"""\
@@ -185,7 +186,7 @@ def drive_usda(model: ServoModel, held: ServoModel, bench: Bench, settings: Serv
     applied = 'apiSchemas = ["NewtonJointAPI"]'
     joint = {"armature": held.values["armature"], "damping": held.values["friction_viscous"] * PER_DEGREE}
     attributes = "".join(f"        float newton:{name} = {value:.9g}\n" for name, value in joint.items())
-    lines = []
+    lines: list[str] = []
     for name, value in drive_values(held, settings, timestep).items():
         head, *rest = name.split("_")
         camel = head + "".join(word.capitalize() for word in rest)

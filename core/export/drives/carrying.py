@@ -102,11 +102,5 @@ def _carried_over(start: ServoModel, names: Sequence[str], errors: Errors) -> Se
         here = residuals(shift)
         return np.stack([residuals(shift + SHIFT * way) - here for way in np.eye(len(shift))], axis=1) / SHIFT
 
-    found = least_squares(
-        residuals,
-        np.zeros(len(names)),
-        jacobian,  # pyright: ignore[reportArgumentType]
-        (-RANGE, RANGE),
-        max_nfev=12,
-    )
+    found = least_squares(residuals, np.zeros(len(names)), jacobian, (-RANGE, RANGE), max_nfev=12)
     return moved(found.x)

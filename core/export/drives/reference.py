@@ -200,7 +200,10 @@ def _kernel() -> Callable[..., None]:
         Slot.LOAD_EXTERNAL_QUAD, Slot.STRIBECK_VELOCITY, Slot.STRIBECK_EXPONENT,
     )  # fmt: skip
 
-    def motion(rows, supply, goals, driven, step, delay_steps, current_limit, sag, positions):
+    def motion(
+        rows: Array, supply: Array, goals: Array, driven: Array, step: float, delay_steps: int, current_limit: float,
+        sag: float, positions: Array,
+    ) -> None:  # fmt: skip
         if variant == 0:  # never; naming it here puts it into the closure, and so into the cache's key
             return
         for j in range(len(rows)):

@@ -99,8 +99,9 @@ class NativeSpread:
     @property
     def all_inside(self) -> float:
         """Share of the units that are within all ranges at once."""
-        ends = np.array([self.ranges[name] for name in self.names])
-        return float(np.mean(np.all((self.units >= ends[:, 0]) & (self.units <= ends[:, 1]), axis=1)))
+        low, high = np.array([self.ranges[name] for name in self.names]).T
+        inside: NDArray[np.bool_] = np.all((self.units >= low) & (self.units <= high), axis=1)
+        return float(np.mean(inside))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +177,8 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
 
 def native_spread(prepared: Preparation, engine: Engine, told: Told) -> NativeSpread:
     """Every unit's model as the engine's own joint and actuator, and their distribution."""
-    models, found = prepared.spread.units(), []
+    models = prepared.spread.units()
+    found: list[Mapping[str, float]] = []
     for place, model in enumerate(models):
         told(place / len(models), f"{engine.title}: {prepared.spread.population.units[place]}")
         found.append(engine.native(model, prepared.bench, prepared.settings, prepared.nearest))

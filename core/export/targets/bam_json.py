@@ -132,7 +132,8 @@ def _motions(model: ServoModel, runs: Sequence[GridRun]) -> list[tuple[GridRun, 
 
 def _apart(motions: Sequence[tuple[GridRun, Motion]], held: ServoModel) -> list[Array]:
     """Distance of a model's motion at the peer's from others, run by run [rad]."""
-    errors, theirs = [], as_peer(held)
+    errors: list[Array] = []
+    theirs = as_peer(held)
     for run, motion in motions:
         peer = own_motion(theirs, run)
         errors.append(peer.position - np.interp(peer.time, motion.time, motion.position))

@@ -126,10 +126,14 @@ def check_drake(model: ServoModel, folder: Path, options: ServoOptions) -> Check
         commands = [held_commands(run.trajectory, step) for run in runs]
         steps = min(len(goals) for goals, _ in commands)
         goals, enables = (np.array([command[k][:steps] for command in commands]).T for k in (0, 1))
+
+        def commands_at(t: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+            return goals[round(t / step)], enables[round(t / step)]
+
         moved = program("servobench_drake").simulate(
             place / f"{name}.drake.sdf",
             {JOINT: place / f"{name}.servo.json"},
-            lambda t: (goals[round(t / step)], enables[round(t / step)]),
+            commands_at,
             step * steps,
             step,
             runs[0].bench.gravity,

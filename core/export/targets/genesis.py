@@ -47,7 +47,7 @@ from core.export.servo_file import servo_text, standalone_text
 from core.export.targets.mujoco.actuators import bench_title
 from core.export.targets.mujoco.hook import pendulum_scene
 from core.export.targets.mujoco.xml import xml_text
-from core.finite import is_finite
+from core.finite import is_finite, is_object
 from core.model import ServoModel, with_contact
 from core.recording import ServoSettings
 from core.terms import CONTACTS
@@ -149,7 +149,7 @@ def read_drive(path: Path) -> dict[str, float]:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise ExportError(f"{path}: cannot be read as a drive: {error}") from None
-    if not isinstance(data, dict) or set(data) != {"format", "version", *DRIVE_NUMBERS}:
+    if not is_object(data) or set(data) != {"format", "version", *DRIVE_NUMBERS}:
         raise ExportError(f"{path}: not a drive of Genesis")
     if (data["format"], data["version"]) != (DRIVE_FORMAT, DRIVE_VERSION):
         raise ExportError(f"{path}: {data['format']!r} of version {data['version']!r} is not a drive of version 1")

@@ -100,7 +100,8 @@ def _bam_files(
     if found.carried is not None:
         own = f": values carried over to its order of update and steps of {STEP * 1e3:g} ms, for no others"
         written[carried] = (found.carried.model, STEP, own)
-    contents, meanings = {}, {}
+    contents: dict[str, str] = {}
+    meanings: dict[str, str] = {}
     for file, (held, step, own) in written.items():
         contents |= {
             f"{file}.py": isaaclab_text(held, settings, step),

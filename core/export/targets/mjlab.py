@@ -92,7 +92,7 @@ def _for_bam(
     file, carried_file = f"{name}.mjlab-bam.json", f"{name}.mjlab-bam-{STEP * 1e3:g}ms.json"
     plain = {file: _bam_text(found.plain.model)}
     meanings = {file: "the identified values for Rhoban/bam's actuator"}
-    notes = []
+    notes: list[str] = []
     if found.carried is not None:
         plain[carried_file] = _bam_text(found.carried.model)
         meanings[carried_file] = f"values carried over to its order of update and steps of {step}, for no others"

@@ -7,6 +7,7 @@ Bullet's joints have neither armature nor friction but that of a motor that hold
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -60,6 +61,10 @@ def write_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Ex
     return exported(folder, model, "pybullet", "PyBullet", contents, meanings, notes, _usage(servo, pendulum))
 
 
+def _held(commands: NDArray[np.float64], step: float, moment: float) -> NDArray[np.float64]:
+    return commands[round(moment / step)]
+
+
 def check_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     """Run the exported pendulum with the exported servo in PyBullet; raises ExportError."""
     engine("pybullet", "PyBullet", "pybullet")
@@ -74,7 +79,7 @@ def check_pybullet(model: ServoModel, folder: Path, options: ServoOptions) -> Ch
             yield move(
                 scene,
                 {JOINT: servo},
-                lambda t, commands=commands: commands[round(t / step)],
+                partial(_held, commands, step),
                 step * len(commands),
                 step,
                 run.bench.gravity,

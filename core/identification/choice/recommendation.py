@@ -72,7 +72,7 @@ def _reservations(
     runs: Collection[str],
 ) -> list[str]:
     """What the cross-validation does not say about these models, each with its remedy."""
-    found = []
+    found: list[str] = []
     if chosen not in shared:
         found.append(f"Of all that was cross-validated {chosen.name} is the choice: identify it too.")
     if unjudged := sorted(present - {variant.friction for variant in shared}):

@@ -187,9 +187,10 @@ def _compared(members: Sequence[tuple[Recording, float]], dt: float | None) -> R
     grid = np.arange(max(begin, 0.0), end + 1e-9, step)
     if len(grid) < 2:
         return None
-    motions = np.array(
-        [np.interp(grid + shift, run.time - run.time[0], run.position) for run, shift in zip(runs, shifts, strict=True)]
-    )
+    moved: list[Array] = [
+        np.interp(grid + shift, run.time - run.time[0], run.position) for run, shift in zip(runs, shifts, strict=True)
+    ]
+    motions = np.array(moved)
     return Repetitions(
         runs=tuple(run.id for run in runs),
         trajectory=runs[0].trajectory,
@@ -209,7 +210,7 @@ def pairs_of(count: int) -> list[tuple[int, int]]:
 
 def _shift(first: Recording, other: Recording) -> tuple[float, float]:
     """By how much later the other run's commands come [s], and the mean difference of goals that is left [rad]."""
-    ours, theirs = (run.time - run.time[0] for run in (first, other))
+    ours, theirs = (run.time - float(run.time[0]) for run in (first, other))
     inner = (ours >= LARGEST_SHIFT) & (ours <= min(ours[-1], theirs[-1]) - LARGEST_SHIFT)
     if int(inner.sum()) < 2:
         return 0.0, np.inf

@@ -46,7 +46,7 @@ class Term:
     title: str
     zero: tuple[str, ...] = ()
     """Friction parameters that are 0 without it."""
-    neutral: Mapping[str, float] = field(default_factory=dict)
+    neutral: Mapping[str, float] = field(default_factory=dict[str, float])
     """Terms and the value of each without it."""
     tied: tuple[tuple[str, str], ...] = ()
     """Pairs of parameters that are equal without it."""
@@ -163,7 +163,7 @@ class TermCosts:
         needed = [f"{c.term.title} ({1e3 * _gain(c):.1f} mrad)" for c in self.terms if worth(c)]
         idle = [cost.term.title for cost in self.terms if not worth(cost)]
         judged = "training" if self.held_out_mae is None else "held-out"
-        parts = []
+        parts: list[str] = []
         if needed:
             parts.append(f"On {judged} runs these buy: {', '.join(needed)}.")
         if idle:
@@ -213,7 +213,7 @@ def term_costs(
     from core.identification.search.objective import Batch
     from core.identification.search.warmstart import search_on
 
-    options = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+    options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
     asked: dict[str, Any] = {"metric": request.metric, "should_stop": should_stop, "should_yield": should_yield}
     batch = Batch(model, train, **options)
     present = [(term, gone) for term in TERMS if (gone := term.parameters(model))]

@@ -77,7 +77,8 @@ class HeaderDoubt:
         try:
             others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
             share = math.nan if data["share"] is None else float(data["share"])
-            return cls(**{**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share})
+            values: dict[str, Any] = {**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share}
+            return cls(**values)
         except (KeyError, TypeError, ValueError) as error:
             raise IdentificationError(f"a doubt about a header cannot be read: {error}") from None
 

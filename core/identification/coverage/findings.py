@@ -42,7 +42,8 @@ class Finding:
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         try:
-            return cls(**{**data, "runs": tuple(str(run) for run in data["runs"])})
+            values: dict[str, Any] = {**data, "runs": tuple(str(run) for run in data["runs"])}
+            return cls(**values)
         except (KeyError, TypeError) as error:
             raise IdentificationError(f"a finding cannot be read: {error}") from None
 

@@ -33,7 +33,7 @@ REACTION = 0.03
 
 def outlier_findings(recordings: Sequence[Recording]) -> list[Finding]:
     """Everything of this kind, run by run."""
-    found = []
+    found: list[Finding] = []
     for recording in recordings:
         try:
             check_runs([recording])
@@ -109,7 +109,7 @@ def freezes(recording: Recording) -> list[tuple[float, float]]:
     """
     t, x = recording.time - recording.time[0], recording.position
     spec = load_servo(recording.settings.servo)
-    found = []
+    found: list[tuple[float, float]] = []
     for first, last in spans(np.diff(x) == 0.0):
         # Samples first … last hold the same reading; the next one is last + 1.
         length = float(t[last] - t[first])
@@ -156,7 +156,7 @@ def position_steps(recording: Recording) -> list[tuple[float, float]]:
     beside = np.abs(speed[1:-1] - 0.5 * (speed[:-2] + speed[2:])) * steps[1:-1]
     likely = np.flatnonzero(beside > 0.5 * limit) + 1
     frozen = freezes(recording) if len(likely) else []
-    found = []
+    found: list[tuple[float, float]] = []
     for i in likely[(likely >= around) & (likely < len(speed) - around)].tolist():
         if steps[i] > 2.0 * usual or any(abs(t[i] - end) < 2.0 * usual for _, end in frozen):
             continue

@@ -74,7 +74,7 @@ def _one_of_two(found: Repetitions, usual: float) -> Finding:
 
 def rest_angles(recordings: Sequence[Recording]) -> dict[str, float]:
     """Where released pendulums came to rest, run id to rad, hanging down by what the header says."""
-    found = {}
+    found: dict[str, float] = {}
     for run in recordings:
         if run.torque_enable[-1]:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import IdentificationError
+from core.finite import is_object
 from core.identification.choice.repeatability import FloorRow, repeatability
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
 from core.identification.coverage.findings import Finding, ordered
@@ -69,7 +70,7 @@ class Coverage:
     @classmethod
     def from_json(cls, data: Any) -> Coverage:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        if not isinstance(data, Mapping):
+        if not is_object(data):
             raise IdentificationError("a coverage must be an object of name to value")
         try:
             return cls(
@@ -84,6 +85,10 @@ class Coverage:
             )
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise IdentificationError(f"a coverage cannot be read: {error}") from None
+
+
+def _looked_at(run: Recording) -> tuple[Excitation, Timing]:
+    return excitation_of(run), timing_of(run)
 
 
 def coverage(
@@ -104,7 +109,7 @@ def coverage(
         raise IdentificationError(f"these are recordings of {servos[0]}, the model is of {wanted.servo}")
     with ThreadPoolExecutor(threads or 1) as pool:
         # Both of one run after the other: they share its signals, which are not kept for thousands of runs.
-        each, timing = zip(*pool.map(lambda run: (excitation_of(run), timing_of(run)), recordings), strict=True)
+        each, timing = zip(*pool.map(_looked_at, recordings), strict=True)
     total, grid = excitation_of_all(each), grid_of_conditions(recordings)
     terms = term_verdicts(wanted.parameters, total, grid)
     repeated = repeatability(recordings)
@@ -124,7 +129,7 @@ def coverage(
 
 def _missing(model: ServoModel, recordings: Sequence[Recording], terms: Sequence[TermVerdict]) -> list[Finding]:
     """What the runs lack, and the terms they say nothing about."""
-    found = []
+    found: list[Finding] = []
     for text in missing_conditions(model, recordings):
         what, _, remedy = text.partition(": ")
         found.append(Finding(kind="conditions", severity="warning", text=what, remedy=remedy))

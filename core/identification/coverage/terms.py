@@ -57,7 +57,7 @@ class _Seen:
 def term_verdicts(parameters: ParameterSet, excitation: Excitation, grid: ConditionGrid) -> tuple[TermVerdict, ...]:
     """A verdict for each free parameter there is a rule for."""
     seen = _Seen(excitation, grid)
-    found = []
+    found: list[TermVerdict] = []
     for parameter in parameters.free:
         term = TERMS.get(parameter.name)
         if term is not None and term.evidence:

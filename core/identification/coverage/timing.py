@@ -75,8 +75,9 @@ class Timing:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Timing:
         """Inverse of `to_json`."""
-        known = {name: math.nan if value is None else value for name, value in data.items()}
-        return cls(**{**known, "gaps": tuple(Gap(**gap) for gap in data["gaps"])})
+        known: dict[str, Any] = {name: math.nan if value is None else value for name, value in data.items()}
+        known["gaps"] = tuple(Gap(**gap) for gap in data["gaps"])
+        return cls(**known)
 
 
 def timing_of(recording: Recording) -> Timing:
@@ -184,7 +185,7 @@ def _jitter_findings(timings: Sequence[Timing]) -> list[Finding]:
 
 
 def _encoder_findings(recordings: Sequence[Recording], timings: Sequence[Timing]) -> list[Finding]:
-    found = []
+    found: list[Finding] = []
     for servo in sorted({run.settings.servo for run in recordings}):
         known = load_servo(servo).encoder_step
         here = [t for run, t in zip(recordings, timings, strict=True) if run.settings.servo == servo]
@@ -217,7 +218,7 @@ def supply_findings(recordings: Sequence[Recording]) -> list[Finding]:
         known = np.array([]) if channel is None else channel[np.isfinite(channel) & (channel > 0)]
         if len(known) and abs(float(np.median(known)) / volts - 1.0) > SUPPLY_AGREES:
             logged.setdefault(volts, []).append((run.id, float(np.median(known))))
-    found = []
+    found: list[Finding] = []
     for (servo, volts), runs in outside.items():
         low, high = load_servo(servo).supply_range
         found.append(

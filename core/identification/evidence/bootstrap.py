@@ -57,7 +57,9 @@ def bootstrap(
     for number in range(draws):
         if should_stop():
             break
-        drawn = np.random.default_rng([seed, number]).integers(len(recordings), size=len(recordings))
+        drawn: list[int] = (
+            np.random.default_rng([seed, number]).integers(len(recordings), size=len(recordings)).tolist()
+        )
         batch = Batch(model, [recordings[i] for i in drawn], dt=dt, supply=supply, threads=threads, prior=prior)
         batch.spared = 1 if should_yield() else 0
         start, _ = polish(batch, model.parameters.vector(), difference=FINE)

@@ -112,7 +112,7 @@ class ParameterCertainty:
     def _about_profile(self) -> list[str]:
         if self.profile is None:
             return []
-        found = []
+        found: list[str] = []
         lower, upper, better = self.profile.lower, self.profile.upper, self.profile.better
         if better is not None:
             found.append(

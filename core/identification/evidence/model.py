@@ -150,7 +150,7 @@ class RunOffset:
     @property
     def text(self) -> str:
         """What is clearly different, with the remedy; empty where nothing is."""
-        found = []
+        found: list[str] = []
         if abs(self.angle) > max(NORMAL_95 * self.angle_error, TOLD_ANGLE):
             found.append(f"its load hangs {math.degrees(self.angle):+.1f}° off (set the zero anew)")
         if abs(self.supply) > max(NORMAL_95 * self.supply_error, TOLD_SUPPLY):

@@ -14,6 +14,7 @@ import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -121,7 +122,7 @@ def diagnose_residuals(
     if not recordings:
         raise IdentificationError("no recordings to compare with; record or import some")
     with ThreadPoolExecutor(available_threads() if threads is None else threads) as pool:
-        runs = list(pool.map(lambda run: torque_residual(model, run, dt=dt, supply=supply), recordings))
+        runs = list(pool.map(partial(torque_residual, model, dt=dt, supply=supply), recordings))
     table = _Table.of(model, recordings, runs)
     errors = np.concatenate([run.position_error for run in runs])
     moving = table.moving
@@ -215,7 +216,7 @@ def _by_quantiles(
     if not where.any():
         return []
     edges = np.unique(np.quantile(values[where], np.linspace(0.0, 1.0, PARTS + 1)))
-    found = []
+    found: list[tuple[str, str, NDArray[np.bool_]]] = []
     for i, (low, high) in enumerate(pairwise(edges)):
         last = i == len(edges) - 2
         inside = where & (values >= low) & ((values <= high) if last else (values < high))
@@ -256,7 +257,7 @@ def _regression(columns: Array, values: Array, clusters: NDArray[np.int64]) -> t
 def _hints(model: ServoModel, table: _Table) -> list[Finding]:
     driven = table.moving & table.enable & ~table.near_turn
     released = table.moving & ~table.enable
-    found = []
+    found: list[Finding] = []
     if driven.sum() >= FEWEST_SAMPLES and len(np.unique(table.run[driven])) >= FEWEST_RUNS:
         found += _driven_hints(table, driven)
     found += _turn_hint(table, driven)
@@ -297,7 +298,7 @@ def _driven_hints(table: _Table, where: NDArray[np.bool_]) -> list[Finding]:
         columns["temperature"] = temperature - temperature.mean()
     matrix = np.stack(list(columns.values()), axis=1)
     values, errors = _regression(matrix, table.lacking[where], table.run[where])
-    found = []
+    found: list[Finding] = []
     for place, name in enumerate(columns):
         if name not in _HINTS or not errors[place] > 0.0:
             continue

@@ -297,7 +297,7 @@ def _correlated(found: Sensitivity, directions: Array, spread: Array, place: int
 
 def _selection(recordings: Sequence[Recording], variants: int) -> list[Recording]:
     """As many as can be simulated, always the same ones; at random, so that no condition goes missing by its place."""
-    order = np.random.default_rng(0).permutation(len(recordings)).tolist()
+    order: list[int] = np.random.default_rng(0).permutation(len(recordings)).tolist()
     steps = np.cumsum([recordings[i].samples * variants for i in order])
     count = max(1, int((steps <= MOST_STEPS).sum()))
     return [recordings[i] for i in sorted(order[:count])]

@@ -178,7 +178,7 @@ def _truncated_normal(mean: Array, information: Array, low: Array, high: Array, 
     randomness = np.random.default_rng(seed)
     values, directions = np.linalg.eigh(information)
     spread = 1.0 / np.sqrt(values)
-    drawn = []
+    drawn: list[Array] = []
     for _ in range(count):
         at = np.clip(mean, low, high)
         for place in np.concatenate([randomness.permutation(len(mean)) for _ in range(SWEEPS)]):
@@ -188,7 +188,7 @@ def _truncated_normal(mean: Array, information: Array, low: Array, high: Array, 
             begin, end = ends[0].max(), ends[1].min()
             middle = -float(direction @ (at - mean))
             lowest, highest = ndtr((np.array([begin, end]) - middle) / spread[place])
-            step = middle + spread[place] * ndtri(randomness.uniform(lowest, highest))
+            step = middle + spread[place] * ndtri(randomness.uniform(float(lowest), float(highest)))
             at = np.clip(at + np.clip(step, min(begin, 0.0), max(end, 0.0)) * direction, low, high)
         drawn.append(at)
     return drawn

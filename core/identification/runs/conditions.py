@@ -116,7 +116,7 @@ def _fault(recording: Recording) -> str:
 def missing_conditions(model: ServoModel, recordings: Sequence[Recording]) -> tuple[str, ...]:
     """What these runs lack to determine a model, each with the remedy; empty when nothing is missed."""
     free = {p.name: p.symbol for p in model.parameters.free}
-    found = []
+    found: list[str] = []
     if len(recordings) < FEW_RUNS:
         count = counted(len(recordings), "run")
         found.append(f"fitted to {count} only: record the four trajectories at several loads and gains")

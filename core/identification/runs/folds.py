@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import IdentificationError
+from core.finite import is_object
 from core.identification.runs.grouping import CONDITIONS, Value, group_runs, named
 from core.identification.runs.split import without_equals
 from core.recording import Recording
@@ -121,7 +122,7 @@ def unit_named(origin: Mapping[str, Any]) -> str:
     The recorder keeps what the device said about itself, its serial number included, under "device".
     """
     device = origin.get("device")
-    serial = device.get("serial") if isinstance(device, Mapping) else None
+    serial = device.get("serial") if is_object(device) else None
     return str(serial or next((origin[key] for key in UNIT_KEYS if origin.get(key)), ""))
 
 
@@ -170,7 +171,7 @@ def _why_skipped(condition: str, values: dict[Value, tuple[str, ...]]) -> str:
     return f"every run has {condition} {only}: record with another {condition} to hold one out"
 
 
-def _ids(data: Any) -> tuple[str, ...]:
+def _ids(data: Sequence[object]) -> tuple[str, ...]:
     if not isinstance(data, (list, tuple)) or not all(isinstance(run, str) for run in data):
         raise ValueError(f"{data!r:.40} is not a list of run ids")
-    return tuple(data)
+    return tuple(map(str, data))

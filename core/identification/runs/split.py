@@ -106,8 +106,8 @@ def _share(groups: Sequence[Sequence[str]], text: str, seed: int) -> set[str]:
 def _matching(recordings: Sequence[Divisible], text: str) -> set[str]:
     name, _, wanted = (part.strip() for part in text.partition("="))
     name = {"vin": "supply_voltage"}.get(name, name)
-    held = set()
-    present = set()
+    held: set[str] = set()
+    present: set[str | float] = set()
     for recording in recordings:
         conditions = recording.conditions()
         if name not in conditions:

@@ -157,9 +157,10 @@ class Batch:
         order = np.random.default_rng(0).permutation(len(self.samples))
         count = max(1, int((np.cumsum(self.samples[order]) <= most_samples).sum()))
         chosen = np.sort(order[:count])
+        places: list[int] = chosen.tolist()
         some = copy.copy(self)
-        some.ids = tuple(self.ids[i] for i in chosen)
-        some.steps = tuple(self.steps[i] for i in chosen)
+        some.ids = tuple(self.ids[i] for i in places)
+        some.steps = tuple(self.steps[i] for i in places)
         some.samples, some._first, some._resets = self.samples[chosen], self._first[chosen], self._resets[chosen]
         some._setups = self._setups[chosen]
         some._substeps, some._first_step = self._substeps[chosen], self._first_step[chosen]

@@ -64,7 +64,7 @@ def _improved(batch: Batch, vector: Array, offsets: Offsets) -> Offsets:
     """A Gauss-Newton step of each run's offsets."""
     scale = smooth_scale(batch.model.servo)
     here = _residuals(batch, vector, offsets.values)
-    answers = []
+    answers: list[list[Array]] = []
     for which, difference in enumerate(DIFFERENCES):
         moved = np.eye(2)[which] * difference
         above, below = (_residuals(batch, vector, offsets.values + sign * moved) for sign in (1.0, -1.0))

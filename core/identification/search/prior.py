@@ -27,9 +27,9 @@ class Prior:
 
     weight: float = 0.0
     """Cost of a parameter that lies a whole catalogue interval away [rad of a run's mean error]."""
-    centre: Mapping[str, float] = field(default_factory=dict)
+    centre: Mapping[str, float] = field(default_factory=dict[str, float])
     """Value of each parameter that costs nothing, SI units; others cost nothing wherever they lie."""
-    widths: Mapping[str, float] = field(default_factory=dict)
+    widths: Mapping[str, float] = field(default_factory=dict[str, float])
     """Catalogue interval of each of these."""
 
     @classmethod

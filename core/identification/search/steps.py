@@ -61,7 +61,7 @@ def descend(
     low, high = bounds.T
     at = np.clip(start, low, high)
     least, trust = float(losses(at[None])[0]), FIRST_TRUST
-    system = None
+    system: tuple[Array, Array] | None = None
     for _ in range(effort.steps):
         system = equations(at) if system is None else system
         dampings = trust * np.array(effort.dampings)

@@ -60,7 +60,7 @@ class Simulated:
 
 def few(recordings: Sequence[Recording]) -> list[Recording]:
     """At most MOST_SAMPLES of a random selection of whole runs, but FEWEST_RUNS of them; the same each time."""
-    order = np.random.default_rng(0).permutation(len(recordings))
+    order: list[int] = np.random.default_rng(0).permutation(len(recordings)).tolist()
     samples = np.cumsum([recordings[place].samples for place in order])
     return [recordings[place] for place in sorted(order[: max(FEWEST_RUNS, int((samples <= MOST_SAMPLES).sum()))])]
 
@@ -99,7 +99,7 @@ def chosen_parts(template: ServoModel, recordings: Sequence[Recording], how: Sim
     pieces = rough.in_pieces(1.0)
     low, high = template.parameters.bounds().T
     random = np.random.default_rng(0).uniform(0.05, 0.95, (RANDOM_STARTS, len(low)))
-    ends = []
+    ends: list[Array] = []
     for start in (template.parameters.vector(), *(low + random * (high - low))):
         led, _ = polish(pieces, start, rough=True, difference=WIDE)
         ends.append(polish(rough, led, rough=True, difference=FINE)[0])

@@ -11,6 +11,8 @@ A step is Algorithm 1 at the state halfway, which half a step leads to: of secon
 holds does not move at all. Candidates share windows of measured motion, as in `core.kernel.population`.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math

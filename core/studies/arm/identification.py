@@ -20,6 +20,7 @@ from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.parameters import ParameterSet
+from core.smoothing import interpolated
 from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.dynamics import ARM_AT
 from core.studies.arm.links import ArmLinks, ArmParameters
@@ -214,7 +215,8 @@ def split_arm_recordings(
             same.append(recording)
     wanted = share * len(recordings)
     held: set[str] = set()
-    for place in np.random.default_rng(seed).permutation(len(groups)):
+    order: list[int] = np.random.default_rng(seed).permutation(len(groups)).tolist()
+    for place in order:
         if len(held) < wanted and len(held) + len(groups[place]) < len(recordings):
             held |= {recording.id for recording in groups[place]}
     train = [recording for recording in recordings if recording.id not in held]
@@ -230,10 +232,8 @@ def _alike(one: ArmRecording, other: ArmRecording) -> bool:
     if one.torque is None or other.torque is None or abs(one.duration - other.duration) > 0.05 * one.duration:
         return False
     grid = np.linspace(0.0, min(one.duration, other.duration), 1000)
-    first, second = (
-        np.concatenate([np.interp(grid, run.time, column) for column in run.torque.T])  # type: ignore[union-attr]
-        for run in (one, other)
-    )
+    first = interpolated(grid, one.time, one.torque).T.ravel()
+    second = interpolated(grid, other.time, other.torque).T.ravel()
     size = float(np.sqrt((first @ first) * (second @ second)))
     return size > 0 and float(first @ second) > ALIKE * size
 

@@ -66,7 +66,8 @@ class ArmLinks:
     """Added to the joints' angles before gravity acts [rad]."""
 
     def __post_init__(self) -> None:
-        for name, values in asdict(self).items():
+        numbers: dict[str, float | Pair] = asdict(self)
+        for name, values in numbers.items():
             for value in values if isinstance(values, tuple) else (values,):
                 if not is_finite(value) or abs(value) > LARGEST_NUMBER:
                     raise InputError(f"links of an arm: {name} = {values!r} must be numbers up to {LARGEST_NUMBER:g}")
@@ -130,7 +131,8 @@ class ArmLinks:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        numbers: dict[str, float | Pair] = asdict(self)
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in numbers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)

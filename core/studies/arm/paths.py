@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError
+from core.smoothing import interpolated
 from core.studies.arm.kinematics import joint_angles
 from core.studies.arm.links import ArmLinks
 
@@ -92,4 +93,4 @@ def _shape(name: str, turn: Array) -> Array:
         return np.column_stack([np.cos(2.0 * np.pi * turn), np.sin(2.0 * np.pi * turn)])
     corners = np.array(_CORNERS[name])
     travelled = np.append(0.0, np.cumsum(np.hypot(*np.diff(corners, axis=0).T)))
-    return np.column_stack([np.interp(turn * travelled[-1], travelled, column) for column in corners.T])
+    return interpolated(turn * travelled[-1], travelled, corners)

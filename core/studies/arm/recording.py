@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.errors import InputError
+from core.smoothing import interpolated
 from core.words import counted
 
 Array = NDArray[np.float64]
@@ -54,7 +55,7 @@ class ArmRecording:
     """(n, 2) N·m as the drivers report it"""
     goal: Array | None = None
     """(n, 2) rad commanded, held until the next sample; None for an arm under torque control"""
-    provenance: Mapping[str, Any] = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def __post_init__(self) -> None:
         n = len(self.time)
@@ -89,7 +90,7 @@ class ArmRecording:
         for name in ("position", "velocity", "measured_torque"):
             values = getattr(self, name)
             if values is not None:
-                changed[name] = np.column_stack([np.interp(grid, self.time, column) for column in values.T])
+                changed[name] = interpolated(grid, self.time, values)
         for name in ("torque", "goal"):
             values = getattr(self, name)
             if values is not None:
@@ -102,8 +103,7 @@ def _held(time: Array, values: Array, grid: Array, dt: float) -> Array:
     ends = np.append(grid, grid[-1] + dt)
     until = np.append(time, max(ends[-1], time[-1] + dt))
     area = np.vstack([np.zeros(2), np.cumsum(values * np.diff(until)[:, None], axis=0)])
-    at_ends = np.column_stack([np.interp(ends, until, column) for column in area.T])
-    return np.diff(at_ends, axis=0) / dt
+    return np.diff(interpolated(ends, until, area), axis=0) / dt
 
 
 def read_arm_csv(path: Path | str) -> ArmRecording:

@@ -87,7 +87,11 @@ def cut_windows(
     compared = max(1, min(every, round(length / dt)))
     steps = max(1, round(length / (dt * compared))) * compared
     around = max(2, round(SMOOTHING / dt))
-    torques, begins, starts, states, measured = [], [], [], [], []
+    torques: list[Array] = []
+    begins: list[NDArray[np.int64]] = []
+    starts: list[NDArray[np.int64]] = []
+    states: list[Array] = []
+    measured: list[Array] = []
     begin = 0
     for recording in recordings:
         if recording.torque is None:

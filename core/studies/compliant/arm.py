@@ -273,7 +273,7 @@ def equilibrium_for(arm: CompliantArm, angles: ArrayLike) -> Array:
     """
     at = np.asarray(angles, dtype=np.float64)
     needed = gravity_torque(arm.links, at)
-    columns = []
+    columns: list[Array] = []
     for joint, (actuator, preset) in enumerate(zip(arm.actuators, arm.presets, strict=True)):
         low, high = at[:, joint] - math.pi, at[:, joint] + math.pi
         for _ in range(_HALVINGS):
@@ -308,7 +308,8 @@ def _references(arm: CompliantArm, equilibrium: Array) -> Array:
 
 def _fastest(arm: CompliantArm, box: Box) -> float:
     """Rate of the fastest oscillation that links on their stiffest springs or a motor can have [rad/s]."""
-    stiffest, rates = [], []
+    stiffest: list[float] = []
+    rates: list[float] = []
     for actuator, preset, motor, pid in zip(arm.actuators, arm.presets, arm.motors, arm.pids, strict=True):
         found = actuator.elastic_torque(*actuator.references(0.0, preset), np.linspace(-math.pi, math.pi, 1257))
         stiffest.append(float(np.max(np.abs(found.stiffness))))

@@ -13,6 +13,8 @@ a kick before, since Coriolis torques and damping depend on them. All of it is o
 which stops what it can, and the controllers, which are sampled once a step.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math
@@ -25,6 +27,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from core.kernel import mathops
 from core.kernel.compilation import kept_on_disk
@@ -47,7 +50,7 @@ def limited(value, limit):
 
 
 @njit(**_OPTIONS)
-def elastic(kind, p, q1, q2, q):
+def elastic(kind: int, p: NDArray[np.float64], q1: float, q2: float, q: float) -> tuple[float, float, float, float]:
     """(link, motor_1, motor_2, stiffness) of a `Kind` at angles [rad]: the twin of `elastic_torque`.
 
     p (8,) from `core.studies.compliant.elastic.constants`; NaN for a kind that is not the seed's.

@@ -330,7 +330,7 @@ def box_runs(
     way = np.column_stack([start + share * (end - start), np.full(len(share), BOX_BESIDE)])
     angles = joint_angles(links, way)
     box = box or box_on_the_way()
-    runs = []
+    runs: list[BoxRun] = []
     for each in behaviours(actuator):
         arm = CompliantArm(links=links, actuators=(each.actuator, each.actuator), presets=(each.preset, each.preset))
         motion = simulate_compliant_arm(arm, equilibrium_for(arm, angles), step, start=angles[0], rest=2.0, box=box)
@@ -362,7 +362,7 @@ def _joint_run(each: Behaviour, link: CompliantLink, mode: Mode, wanted: Referen
 
 
 def _arm_runs(arm: CompliantArm, reference: Reference) -> list[ArmRun]:
-    runs = []
+    runs: list[ArmRun] = []
     for one, two in zip(*(behaviours(actuator) for actuator in arm.actuators), strict=True):
         made = replace(arm, actuators=(one.actuator, two.actuator), presets=(one.preset, two.preset))
         motion = simulate_compliant_arm(made, reference.angles, reference.step)
@@ -377,7 +377,9 @@ def _response(run: JointRun, phase: Array) -> FrequencyResponse:
     """
     time, link = run.motion.time, run.motion.position
     amplitude = float(np.max(np.abs(run.wanted)))
-    frequency, magnitude, lag = [], [], []
+    frequency: list[float] = []
+    magnitude: list[float] = []
+    lag: list[float] = []
     turns = phase / (2.0 * np.pi)
     centres = np.arange(FIRST_TURNS + 0.5 * TURNS, turns[-1] - 0.5 * TURNS, 0.5)
     if not len(centres):
@@ -385,7 +387,9 @@ def _response(run: JointRun, phase: Array) -> FrequencyResponse:
     rates = np.gradient(turns, time)
     for centre in centres:
         kept = np.abs(turns - centre) <= 0.5 * TURNS
-        columns = np.column_stack([np.sin(phase[kept]), np.cos(phase[kept]), np.ones(kept.sum()), turns[kept] - centre])
+        columns = np.column_stack(
+            [np.sin(phase[kept]), np.cos(phase[kept]), np.ones(np.count_nonzero(kept)), turns[kept] - centre]
+        )
         along, across, *_ = np.linalg.lstsq(columns, link[kept], rcond=None)[0]
         frequency.append(float(np.interp(centre, turns, rates)))
         magnitude.append(math.hypot(along, across) / amplitude)

@@ -20,7 +20,7 @@ from typing import Any
 from core.atomic import write_atomically
 from core.bench import Bench
 from core.errors import InputError, ModelError
-from core.finite import is_finite
+from core.finite import is_finite, is_object
 from core.sealed import is_edited, sealed_text
 from core.studies.compliant.arm import LINK_DAMPING, LINK_FRICTION
 from core.studies.compliant.elastic import ACTUATORS, CompliantActuator
@@ -95,7 +95,7 @@ def unit_to_json(unit: CompliantUnit, provenance: Mapping[str, Any] | None = Non
 
 def unit_from_json(data: Any, source: str = "compliant actuator") -> CompliantUnit:
     """Inverse of `unit_to_json`; source: named in errors. Raises InputError for anything else."""
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
+    if not is_object(data) or data.get("format") != FORMAT:
         raise InputError(f'{source}: not a compliant actuator; its "format" must be "{FORMAT}"')
     if data.get("version") != VERSION:
         raise InputError(f"{source}: version {data.get('version')!r} is unknown, this program reads {VERSION}")
@@ -148,7 +148,7 @@ def read_unit(path: Path | str) -> CompliantUnit:
 def _numbers(data: Mapping[str, Any], key: str, source: str) -> dict[str, float]:
     """An object of finite numbers, empty where it is missing."""
     found = data.get(key, {})
-    if not isinstance(found, dict):
+    if not is_object(found):
         raise InputError(f"{source}: {key} must be an object of names and numbers")
     for name, value in found.items():
         if not is_finite(value):

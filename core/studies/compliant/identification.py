@@ -376,7 +376,7 @@ class _Fit:
 
 def missing_conditions(actuator: CompliantActuator, free: set[str], recordings: Sequence[Recording]) -> tuple[str, ...]:
     """What runs lack to determine an actuator's free numbers, each with the remedy; empty when nothing is missed."""
-    found = []
+    found: list[str] = []
     springs = [p.symbol for p in actuator.parameters().values() if p.name in free]
     presets = {r.settings.preset for r in recordings}
     if actuator.preset_unit and len(presets) == 1 and len(springs) > 1:

@@ -264,7 +264,8 @@ def learn(
     wanted = reference.angles
     if wanted.shape[1] != 2:
         raise InputError(f"learning: a reference of {wanted.shape[1]} joints for an arm of two")
-    equilibrium, found = wanted, []
+    equilibrium = wanted
+    found: list[Iteration] = []
     for number in range(1, law.iterations + 1):
         if found:
             equilibrium = found[-1].equilibrium + law.gain_of(number) * found[-1].error

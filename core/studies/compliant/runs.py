@@ -202,7 +202,7 @@ class CompliantRuns:
     def residuals(self, units: Sequence[CompliantUnit]) -> list[Array]:
         """Simulated less measured positions of candidates, per run (samples, candidates) rad, at most DIVERGED."""
         motions = self._each(units, self.positions)
-        found = []
+        found: list[Array] = []
         for place, run in enumerate(self._runs):
             off = np.column_stack([motion[place] for motion in motions]) - run.measured[:, None]
             found.append(np.clip(np.nan_to_num(off, nan=DIVERGED, posinf=DIVERGED), -DIVERGED, DIVERGED))

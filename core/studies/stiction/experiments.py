@@ -81,7 +81,7 @@ class StepResponse:
         moving = np.abs(self.motion.velocity) > RESTING_SPEED
         begins = np.flatnonzero(moving[1:] & ~moving[:-1]) + 1
         ends = np.flatnonzero(~moving[1:] & moving[:-1]) + 1
-        found = []
+        found: list[int] = []
         for begin in begins[begins > 1]:
             end = ends[ends > begin]
             last = int(end[0]) if len(end) else len(moving) - 1

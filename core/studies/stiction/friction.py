@@ -1,5 +1,7 @@
 """Elastoplastic friction for a person's own loop, or over a whole record of velocities."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 import numpy as np

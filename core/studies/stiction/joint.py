@@ -8,6 +8,8 @@ which is also a spring of k_p·M pulled at a constant velocity (k_v = λ = 0) an
 held for a step, over which the motion is exact. Friction may be elastoplastic or one of three that people use instead.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math

@@ -12,6 +12,8 @@ Between nodes at distance h a straight line is off by at most h²/8·max|w''|, a
 the last node w is taken for 0, which is off by exp(−1 − t²) there, 1e-18. Friction is off by v_S/Z times that.
 """
 
+# pyright: basic
+
 from __future__ import annotations
 
 import math

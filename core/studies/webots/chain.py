@@ -65,13 +65,13 @@ class Chain:
         available = [servo.available_force for servo in servos]
         on_bodies = self._on_bodies(external)
         resistance = [[mass / step for mass in row] for row in self._mass]
-        carried = []
+        carried: list[float] = []
         for i, servo in enumerate(servos):
             inertial = sum(resistance[i][j] * servos[j].velocity for j in range(size))
             own = servo.applied_force - servo.fields.spring_constant * servo.position
             carried.append(inertial + sum(on_bodies[k] for k in self._beyond[i]) + own)
             resistance[i][i] += servo.fields.damping_constant
-        bounds = []
+        bounds: list[tuple[float, float]] = []
         for servo in servos:
             low, high = servo.fields.stops
             bounds.append(((low - servo.position) / step, (high - servo.position) / step))
@@ -83,7 +83,7 @@ class Chain:
             servo.move(velocity, asked, motor, step)
 
     def _on_bodies(self, external: Sequence[float] | None) -> list[float]:
-        forces = []
+        forces: list[float] = []
         for i, load in enumerate(self.loads):
             place = sum(self.servos[k].position for k in self._up_to[i])
             further = 0.0 if external is None else external[i]
@@ -181,7 +181,7 @@ def _confirmed(
     velocity: list[float],
 ) -> list[tuple[float, float]] | None:
     """Velocity and motor force of each joint if these velocities are the solution, else None."""
-    exact = []
+    exact: list[tuple[float, float]] | None = []
     for i, v in enumerate(velocity):
         others = sum(resistance[i][j] * velocity[j] for j in range(len(velocity)) if j != i)
         found = reached_velocity(resistance[i][i], carried[i] - others, wanted[i], force[i], *bounds[i])

@@ -99,7 +99,7 @@ def forces() -> list[Trace]:
         "motor with friction": ServoFields(position=0.8, max_force=0.1, max_velocity=2.0, damping_constant=0.1),
         "spring without friction": replace(passive, spring_constant=0.8),
     }
-    found = []
+    found: list[Trace] = []
     for name, fields in kinds.items():
         chain = single(fields, LIGHT, name)
         if name == "damper":

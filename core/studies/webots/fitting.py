@@ -217,10 +217,11 @@ def fitted_numbers(
     residuals of a motion are not independent. start, armature: where the fit began.
     """
     before = row_of(start, armature)
-    jacobian_square, scores = np.zeros((len(names), len(names))), []
+    jacobian_square = np.zeros((len(names), len(names)))
+    scores: list[Array] = []
     for run in runs:
         residual = _residual(fit.row, run)
-        columns = []
+        columns: list[Array] = []
         for name in names:
             high, low = (_nudged(fit.row, name, sign * NUDGE) for sign in (1.0, -1.0))
             columns.append((_residual(high, run) - _residual(low, run)) / (2.0 * NUDGE))
@@ -233,7 +234,7 @@ def fitted_numbers(
     spread = np.array(scores)
     covariance = inverse @ (spread.T @ spread) @ inverse
     silent = np.diag(jacobian_square) <= 1e-12 * max(float(np.diag(jacobian_square).max()), 1e-300)
-    found = []
+    found: list[FittedNumber] = []
     for i, name in enumerate(names):
         value = float(fit.row[AT[name]])
         half = NORMAL_95 * math.sqrt(max(float(covariance[i, i]), 0.0))

@@ -1,5 +1,7 @@
 """Whole runs of one servo with its load, compiled: one node, or many of them over many recordings."""
 
+# pyright: basic
+
 from __future__ import annotations
 
 from dataclasses import astuple, dataclass

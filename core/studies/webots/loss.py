@@ -112,7 +112,7 @@ def no_progress(share: float, text: str) -> None:
 
 def recording_runs(recordings: Sequence[Recording], kp: float, dt: float | None = None) -> list[FitRun]:
     """Recordings for a node whose P belongs to the gain kp, on their own grid or one of dt [s]."""
-    found = []
+    found: list[FitRun] = []
     for recording in recordings:
         run, step = on_grid(recording, dt)
         found.append(
@@ -162,7 +162,7 @@ def loss_on_recordings(
     progress(0.0, "Fitting the node…")
     fit = fit_node(runs, start, names=ALL_NUMBERS, armature=armature, generations=generations)
     numbers = fitted_numbers(fit, start, runs, ALL_NUMBERS, armature)
-    rows = []
+    rows: list[LossRow] = []
     for i, (name, model) in enumerate(compared.items()):
         progress((i + 1) / (len(compared) + 1), name)
         judged = [evaluate(model, part, dt=dt).mean_mae if part else None for part in (train, held)]
@@ -206,7 +206,7 @@ def loss_on_model(
     if models is None and model.friction != "m1":
         progress(0.3, "Fitting M1…")
         compared[FITTED_M1] = approximate(model, load, kept, Form(kept=model.command_path)).model
-    rows = []
+    rows: list[LossRow] = []
     for i, (name, other) in enumerate(compared.items()):
         progress(0.4 + 0.6 * i / len(compared), name)
         train, held = (_distance(other, part, grid, step) for part, grid in zip((runs, others), grids, strict=True))

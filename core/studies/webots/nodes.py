@@ -11,7 +11,7 @@ body's mass and inertia are those of its Physics, or of its boundingObject at th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from core.errors import ExportError, InputError, ModelError
 from core.export.targets.webots.vrml import Node, read_vrml
+from core.finite import is_array
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields, seed_name
 from core.studies.webots.robot import MountedServo
 
@@ -119,7 +120,8 @@ def read_servo_tree(path: Path, end_load: Callable[[ServoFields], Load]) -> Serv
     gravity = _vector(path, info, "gravity", GRAVITY)
     in_series = [servo.parent if _is_in_series(servo, found) else None for servo in found]
     names = [servo.name or (f"servo{place + 1}" if len(found) > 1 else "") for place, servo in enumerate(found)]
-    servos, notes = [], []
+    servos: list[MountedServo] = []
+    notes: list[str] = []
     for place, servo in enumerate(found):
         bodies = _bodies_moved(place, found, in_series)
         if bodies:
@@ -240,8 +242,8 @@ def _load(servo: _Found, bodies: list[_Body], gravity: Array, turned: float) -> 
 def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
     """A node's body in the world."""
     mass = _number(path, physics, "mass", -1.0)
-    matrix = physics.fields.get("inertiaMatrix") or []
-    parts = []
+    matrix: object = physics.fields.get("inertiaMatrix") or []
+    parts: list[_Body] = []
     if isinstance(node.fields.get("boundingObject"), Node):
         stated = mass > 0.0 and bool(matrix) and bool(physics.fields.get("centerOfMass"))
         parts = [] if stated else _solids(path, node.fields["boundingObject"], _Pose(np.eye(3), np.zeros(3)))
@@ -255,7 +257,7 @@ def _body(path: Path, node: Node, physics: Node, pose: _Pose) -> _Body:
     middle = share * sum((part.mass * part.centre for part in parts), np.zeros(3))
     centre = _vector(path, physics, "centerOfMass", tuple(middle.tolist()))
     if matrix:
-        if not isinstance(matrix, list) or len(matrix) not in (3, 6):
+        if not is_array(matrix) or len(matrix) not in (3, 6):
             raise InputError(f"{path}: an inertiaMatrix needs 3 or 6 numbers in brackets")
         if not all(isinstance(each, float) and abs(each) <= LARGEST for each in matrix):
             raise InputError(f"{path}: an inertiaMatrix needs numbers within ±{LARGEST:g}")
@@ -317,9 +319,9 @@ _SHAPES: Mapping[str, Callable[[Path, Node], tuple[float, Array]]] = {
 
 
 def _nodes(path: Path, node: Node, name: str) -> list[Node]:
-    found = node.fields.get(name, [])
-    found = [found] if isinstance(found, Node) else found
-    if not isinstance(found, list) or not all(isinstance(each, Node) for each in found):
+    stated: Any = node.fields.get(name, [])
+    found: object = [stated] if isinstance(stated, Node) else stated
+    if not is_array(found) or not all(isinstance(each, Node) for each in found):
         raise InputError(f"{path}: {name} of a {node.name} are not nodes")
     return found
 
@@ -342,8 +344,8 @@ def _rotation(path: Path, node: Node, name: str) -> tuple[Array, float]:
 
 
 def _numbers(path: Path, node: Node, name: str, default: tuple[float, ...]) -> Array:
-    value = node.fields.get(name)
-    found = default if value is None or value == [] else value
+    value: Any = node.fields.get(name)
+    found: Sequence[object] = default if value is None or value == [] else value
     if not isinstance(found, (tuple, list)) or len(found) != len(default):
         raise InputError(f"{path}: {name} of a {node.name} needs {len(default)} number(s)")
     if not all(isinstance(each, float) and abs(each) <= LARGEST for each in found):

@@ -119,7 +119,7 @@ def robot_of(
             series.append([place])
         else:
             next(each for each in series if servo.parent in each).append(place)
-    chains = []
+    chains: list[Chain] = []
     for places in series:
         within = [servos[place] for place in places]
         chains.append(

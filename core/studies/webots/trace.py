@@ -67,7 +67,7 @@ class TraceLog:
 
     def traces(self) -> list[Trace]:
         """One a servo."""
-        found = []
+        found: list[Trace] = []
         for servo, rows in zip(self._servos, self._rows, strict=True):
             table = np.array(rows).reshape(-1, len(COLUMNS))
             columns = {name: table[:, place].copy() for place, name in enumerate(COLUMNS)}

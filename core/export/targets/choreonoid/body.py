@@ -39,6 +39,7 @@ from core.export.targets.choreonoid.friction import (
     simulate_choreonoid,
 )
 from core.export.targets.mujoco.xml import pendulum_inertial
+from core.finite import is_array, is_object
 from core.model import ServoModel, with_contact
 from core.terms import CONTACTS
 
@@ -202,7 +203,7 @@ def read_body(path: Path) -> Body:
     links = data.get("links")
     if tuple(data) != _BODY_KEYS or data["format"] != "ChoreonoidBody" or data["format_version"] != 2.0:
         raise ExportError(f"{path}: not a body of ours in format_version 2.0")
-    if data["angle_unit"] != "degree" or not isinstance(links, list) or len(links) != 2:
+    if data["angle_unit"] != "degree" or not is_array(links) or len(links) != 2:
         raise ExportError(f"{path}: a body of ours has two links and angles in degrees")
     for link in links:
         _require_link(path, link)
@@ -279,7 +280,7 @@ def _dump(data: Mapping[str, Any]) -> str:
     return yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, default_flow_style=None, width=120)
 
 
-def _load(path: Path) -> dict[str, Any]:
+def _load(path: Path) -> Mapping[str, Any]:
     try:
         if path.stat().st_size > LARGEST_FILE:
             raise ExportError(f"{path}: too large for an export")
@@ -289,28 +290,28 @@ def _load(path: Path) -> dict[str, Any]:
         data = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError, ValueError) as error:
         raise ExportError(f"{path}: cannot be read as YAML: {error}") from None
-    if not isinstance(data, dict):
+    if not is_object(data):
         raise ExportError(f"{path}: it holds no mapping")
     return data
 
 
 def _require_link(path: Path, link: Any) -> None:
-    if not isinstance(link, dict):
+    if not is_object(link):
         raise ExportError(f"{path}: a link is not a mapping")
     for key, value in link.items():
         kind = _LINK_KEYS.get(key)
         if kind is None:
             raise ExportError(f"{path}: a link has no key {str(key)[:40]!r}")
         if isinstance(kind, int):
-            fits = isinstance(value, list) and len(value) == kind and all(map(_is_float, value))
+            fits = is_array(value) and len(value) == kind and all(map(_is_float, value))
         else:
             fits = _is_float(value) if kind is float else isinstance(value, kind)
         if not fits:
             raise ExportError(f"{path}: {key}: {str(value)[:40]} is not of the format's type")
 
 
-def _floats(path: Path, data: Any, names: tuple[str, ...]) -> dict[str, float]:
-    if not isinstance(data, dict) or tuple(data) != names or not all(map(_is_float, data.values())):
+def _floats(path: Path, data: Any, names: tuple[str, ...]) -> Mapping[str, float]:
+    if not is_object(data) or tuple(data) != names or not all(map(_is_float, data.values())):
         raise ExportError(f"{path}: {', '.join(names)} are needed, as numbers and in this order")
     return data
 

@@ -12,6 +12,7 @@ see `core.contact.bristle`: `ChoreonoidFriction` refuses anything else.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cache
 
@@ -25,6 +26,7 @@ from core.contact.laws import Stribeck
 from core.errors import ExportError
 
 Array = NDArray[np.float64]
+Triple = tuple[float, float, float]
 
 SOFTNESS = 0.2
 """Angle by which the bristle's oscillation with the joint's inertia would advance in a step, undamped [rad]."""
@@ -123,9 +125,11 @@ def simulate_choreonoid(
 
 
 @cache
-def _simulation():
+def _simulation() -> Callable[..., None]:
     @njit(nogil=True, error_model="numpy")
-    def run(law, bristle, gains, pendulum, goal, enable, out):
+    def run(
+        law: tuple[float, ...], bristle: Triple, gains: Triple, pendulum: Triple, goal: Array, enable: Array, out: Array
+    ) -> None:
         kp, kd, limit = gains
         inertia, gravity_torque, offset = pendulum
         step = bristle[2]

@@ -33,7 +33,7 @@ class Node:
     """A node: SFVec3f, SFRotation and SFColor are tuples, MF… are lists, SFNode is a node or None."""
 
     name: str
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict[str, Any])
     label: str = ""
     """What DEF calls it"""
 
@@ -90,7 +90,7 @@ def _node_text(node: Node, schema: Schema, indent: str) -> str:
     types = schema.get(node.name)
     if types is None:
         raise ExportError(f"there is no node {node.name!r}")
-    lines = []
+    lines: list[str] = []
     for name, value in node.fields.items():
         if name not in types:
             raise ExportError(f"a {node.name} has no field {name!r}")
@@ -129,7 +129,7 @@ class _Reader:
 
     def nodes(self) -> list[Node]:
         """Everything up to the end."""
-        found = []
+        found: list[Node] = []
         while not _TRAILING.match(self._text, self._at):
             found.append(self._node(self._take(), 0))
         return found
@@ -149,7 +149,7 @@ class _Reader:
             self._labelled[label] = node, self._count - before, self._deepest - depth
             self._deepest = max(deepest, self._deepest)
             return node
-        types = {} if self._schema is None else self._schema.get(name)
+        types: Mapping[str, str] | None = {} if self._schema is None else self._schema.get(name)
         if types is None:
             raise self._wrong(f"there is no node {name[:40]!r}")
         self._counted(1, depth)
@@ -174,7 +174,7 @@ class _Reader:
     def _untyped(self, depth: int) -> Any:
         word = self._take()
         if word == "[":
-            found = []
+            found: list[Any] = []
             while (word := self._take()) != "]":
                 found.append(self._untyped_single(word, depth))
             return found

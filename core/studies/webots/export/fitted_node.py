@@ -77,7 +77,7 @@ def fit_servo_node(
 
 def model_runs(model: ServoModel, grid: list[GridRun], kp: float, step: float) -> list[FitRun]:
     """A model's converged motion in each run of a grid, for a node whose P belongs to the gain kp."""
-    found = []
+    found: list[FitRun] = []
     for run in grid:
         expected = converged_positions(model, run, step, held=True)
         trajectory = make_trajectory(run.trajectory)

@@ -1,0 +1,22 @@
+from collections.abc import Callable
+
+from numpy import float64
+from numpy.typing import NDArray
+
+class OptimizeResult:
+    x: NDArray[float64]
+
+class RootResults:
+    root: float
+
+def least_squares(
+    fun: Callable[[NDArray[float64]], NDArray[float64]],
+    x0: NDArray[float64],
+    jac: Callable[[NDArray[float64]], NDArray[float64]],
+    bounds: tuple[float, float],
+    *,
+    max_nfev: int | None = ...,
+) -> OptimizeResult: ...
+def root_scalar(
+    f: Callable[[float], float], *, bracket: tuple[float, float], method: str, xtol: float, rtol: float
+) -> RootResults: ...

@@ -1,0 +1,6 @@
+from numpy import float64
+from numpy.typing import NDArray
+
+def savgol_filter(
+    x: NDArray[float64], window_length: int, polyorder: int, deriv: int = ..., delta: float = ..., axis: int = ...
+) -> NDArray[float64]: ...
