@@ -10,7 +10,7 @@ may be wrong there. Free of Qt; `foresee` and `explain` simulate and belong into
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -170,11 +170,10 @@ def explain(
         motion = _simulated(model, shown, changed, start)
         return float(np.abs(position - np.interp(time, motion.time, motion.position)).mean())
 
-    bench, settings = header.bench, header.settings
     simulated = _simulated(model, shown, header, start)
     released = not bool(shown.torque_enable(time).all())
     speed = peak_speed(simulated.time, simulated.position)
-    if reason := beyond_reach(model, bench, settings.kp, speed, released):
+    if reason := beyond_reach(model, header.bench, header.settings.kp, speed, released):
         return (Cause(UNKNOWN, math.nan, 1.0, reason),)
     twin = np.interp(time, simulated.time, simulated.position)
     difference = position - twin
@@ -183,34 +182,44 @@ def explain(
         return ()
 
     # Heavier loads than the servo can lift are not tried.
-    liftable = model.spec.stall_torque / max(bench.gravity_torque, 1e-9)
+    liftable = model.spec.stall_torque / max(header.bench.gravity_torque, 1e-9)
     factors = FACTORS[: max(2, int(np.searchsorted(FACTORS, liftable)))]
-
-    def loaded(factor: float) -> RunHeader:
-        measured = {
-            name: None if (value := getattr(bench, name)) is None else factor * value
-            for name in ("measured_inertia", "measured_gravity_torque")
-        }
-        return replace(header, bench=replace(bench, mass=factor * bench.mass, **measured))
-
-    def tuned(factor: float) -> RunHeader:
-        return replace(header, settings=replace(settings, kp=factor * settings.kp))
-
-    def zeroed(offset: float) -> RunHeader:
-        # Where the pendulum hangs the servo reads `offset`: gravity acts that much earlier than it says.
-        return replace(header, bench=replace(bench, angle_offset=bench.angle_offset - offset))
-
     causes = [
-        _best(LOAD, lambda v: remainder(loaded(v)), factors, whole),
-        _best(GAIN, lambda v: remainder(tuned(v)), FACTORS, whole),
-        _best(ZERO, lambda v: remainder(zeroed(v)), OFFSETS, whole),
+        _best(LOAD, lambda v: remainder(_loaded(header, v)), factors, whole),
+        _best(GAIN, lambda v: remainder(_tuned(header, v)), FACTORS, whole),
+        _best(ZERO, lambda v: remainder(_zeroed(header, v)), OFFSETS, whole),
         _shifted(difference, whole),
         _slipped(time, difference, whole),
         Cause(DIRECTION, -1.0, float(np.abs(position + twin).mean()) / whole),
     ]
     # What is left has to be no more than the model is known to get wrong.
     convincing = min(CONVINCING, half_width(model, 0.0, np.zeros(1))[1] / whole)
-    causes = sorted((c for c in causes if c.remainder <= convincing), key=lambda c: c.remainder)
+    return _as_good_as_the_best([cause for cause in causes if cause.remainder <= convincing])
+
+
+def _loaded(header: RunHeader, factor: float) -> RunHeader:
+    """The header with a load so many times as heavy."""
+    bench = header.bench
+    measured = {
+        name: None if (value := getattr(bench, name)) is None else factor * value
+        for name in ("measured_inertia", "measured_gravity_torque")
+    }
+    return replace(header, bench=replace(bench, mass=factor * bench.mass, **measured))
+
+
+def _tuned(header: RunHeader, factor: float) -> RunHeader:
+    """The header with a gain so many times as high."""
+    return replace(header, settings=replace(header.settings, kp=factor * header.settings.kp))
+
+
+def _zeroed(header: RunHeader, offset: float) -> RunHeader:
+    """The header of a servo that reads `offset` [rad] where its pendulum hangs: gravity acts that much earlier."""
+    return replace(header, bench=replace(header.bench, angle_offset=header.bench.angle_offset - offset))
+
+
+def _as_good_as_the_best(causes: Sequence[Cause]) -> tuple[Cause, ...]:
+    """The best cause of each kind that leaves hardly more than the best of all, best first."""
+    causes = sorted(causes, key=lambda c: c.remainder)
     # A slip is a zero that changed: it has to explain clearly more than a zero that was off from the start.
     best = causes[0].remainder if causes else 0.0
     kept: dict[str, Cause] = {}

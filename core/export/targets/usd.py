@@ -149,9 +149,6 @@ def pendulum_text(applied: str, model: ServoModel, bench: Bench, attributes: str
         attributes: Further lines of the joint.
         after: Prims beside the joint.
     """
-    mass, distance, inertia = pendulum_inertial(bench)
-    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
-    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
     return f"""\
 #usda 1.0
 (
@@ -181,6 +178,31 @@ def Xform "Pendulum" (
         quatf physics:principalAxes = (1, 0, 0, 0)
     }}
 
+{_arm_text(bench, bench.angle_offset + model.values.get("q_offset", 0.0))}
+    def PhysicsFixedJoint "Mount"
+    {{
+        rel physics:body1 = </Pendulum/Base>
+    }}
+
+    def PhysicsRevoluteJoint "Joint" (
+        prepend {applied}
+    )
+    {{
+        rel physics:body0 = </Pendulum/Base>
+        rel physics:body1 = </Pendulum/Arm>
+        uniform token physics:axis = "Y"
+        quatf physics:localRot0 = (0, 1, 0, 0)
+        quatf physics:localRot1 = (0, 1, 0, 0)
+{attributes}    }}
+{after}}}
+"""
+
+
+def _arm_text(bench: Bench, offset: float) -> str:
+    """The prim of the arm with its load; offset: angle at which it hangs down [rad]."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
+    return f"""\
     def Xform "Arm" (
         prepend apiSchemas = ["PhysicsRigidBodyAPI", "PhysicsMassAPI"]
     )
@@ -198,23 +220,6 @@ def Xform "Pendulum" (
             uniform token[] xformOpOrder = ["xformOp:translate"]
         }}
     }}
-
-    def PhysicsFixedJoint "Mount"
-    {{
-        rel physics:body1 = </Pendulum/Base>
-    }}
-
-    def PhysicsRevoluteJoint "Joint" (
-        prepend {applied}
-    )
-    {{
-        rel physics:body0 = </Pendulum/Base>
-        rel physics:body1 = </Pendulum/Arm>
-        uniform token physics:axis = "Y"
-        quatf physics:localRot0 = (0, 1, 0, 0)
-        quatf physics:localRot1 = (0, 1, 0, 0)
-{attributes}    }}
-{after}}}
 """
 
 

@@ -156,39 +156,46 @@ def judge(
     alike = correlation_length(found.residuals)
     variance_of_mean = variance * alike * seen / samples
     alone, partners = standard_errors(found, variance_of_mean)
+    here = model.parameters.vector()
     errors = alone
     for other in others:
         moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
         excess = _excess(found, moved, model.spec.encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
             theirs, _ = standard_errors(moved, variance_of_mean)
-            errors = _wide_enough(errors, theirs, excess, other - model.parameters.vector(), found.widths)
+            errors = _wide_enough(errors, theirs, excess, other - here, found.widths)
     if scatter:
-        missed = np.square(np.array(scatter) - model.parameters.vector()).mean(axis=0)
+        missed = np.square(np.array(scatter) - here).mean(axis=0)
         errors = _at_most_half(np.sqrt(np.square(errors) + missed), found.widths)
     partners = [known or more for known, more in zip(partners, _opened(found, alone, errors), strict=True)]
     certain = {p.name: (error, with_) for p, error, with_ in zip(found.parameters, errors, partners, strict=True)}
     return Evidence(
         parameters=tuple(
-            ParameterEvidence(
-                name=p.name,
-                symbol=p.symbol,
-                unit=p.unit,
-                value=p.value,
-                initial=initial[p.name].value,
-                lower=p.lower,
-                upper=p.upper,
-                frozen=p.frozen,
-                at_bound=_bound_reached(p),
-                standard_error=certain[p.name][0] if p.name in certain else math.nan,
-                traded_with=certain[p.name][1] if p.name in certain else (),
-            )
+            _evidence_of(p, initial[p.name].value, *certain.get(p.name, (math.nan, ())))
             for p in model.parameters.values()
         ),
         conditions=missing_conditions(model, recordings),
         noise=math.sqrt(variance),
         samples=samples,
         independent=samples / alike,
+    )
+
+
+def _evidence_of(
+    parameter: Parameter, initial: float, standard_error: float, traded_with: tuple[str, ...]
+) -> ParameterEvidence:
+    return ParameterEvidence(
+        name=parameter.name,
+        symbol=parameter.symbol,
+        unit=parameter.unit,
+        value=parameter.value,
+        initial=initial,
+        lower=parameter.lower,
+        upper=parameter.upper,
+        frozen=parameter.frozen,
+        at_bound=_bound_reached(parameter),
+        standard_error=standard_error,
+        traded_with=traded_with,
     )
 
 

@@ -291,58 +291,72 @@ def _fit(
     should_stop: Callable[[], bool] | None,
 ) -> tuple[ParameterSet, int, bool]:
     """The best parameters found, candidates simulated, and whether it was stopped."""
-    bounds = template.bounds()
-    low, high = bounds.T
+    arms = _Candidates(template, links, windows)
+    found = search(
+        arms.errors,
+        template.bounds(),
+        [*starts[::-1], template.vector()],
+        request.budget,
+        request.seed,
+        refine=arms.descent,
+        should_stop=should_stop,
+    )
+    return template.with_vector(found.best), found.evaluations, found.stopped
 
-    def judged(candidates: Array, judge: Callable[[Array], Array]) -> Array:
-        rows = candidate_rows(links, template, candidates)
-        values = np.full(len(rows), np.inf)
-        sound = possible(rows)
-        if sound.any():
-            values[sound] = judge(rows[sound])
-        return np.where(np.isfinite(values), values, np.inf)
 
-    def errors(candidates: Array) -> Array:
-        return judged(candidates, windows.mean_errors)
+@dataclass(frozen=True)
+class _Candidates:
+    """Arms (k, p) of a template's free parameters, judged on windows of motion."""
 
-    def losses(candidates: Array) -> Array:
-        return judged(candidates, lambda rows: smooth_loss(windows.residuals(rows), LOSS_SCALE).mean(axis=(0, 1, 2)))
+    template: ParameterSet
+    links: ArmLinks
+    windows: Windows
 
-    def equations(point: Array) -> tuple[Array, Array]:
+    def errors(self, candidates: Array) -> Array:
+        """Mean errors (k,) rad; infinite for arms that are not possible."""
+        return self._judged(candidates, self.windows.mean_errors)
+
+    def losses(self, candidates: Array) -> Array:
+        """Smooth losses (k,) as steps lower them."""
+        return self._judged(
+            candidates, lambda rows: smooth_loss(self.windows.residuals(rows), LOSS_SCALE).mean(axis=(0, 1, 2))
+        )
+
+    def equations(self, point: Array) -> tuple[Array, Array]:
+        """Normal matrix (p, p) and slope (p,) at a point (p,), from central differences."""
+        low, high = self.template.bounds().T
         delta = DIFFERENCE * np.diag(high - low)
         ends = np.clip(np.vstack([point + delta, point - delta]), low, high)
-        residuals = windows.residuals(candidate_rows(links, template, np.vstack([point, ends])))
+        residuals = self.windows.residuals(candidate_rows(self.links, self.template, np.vstack([point, ends])))
         flat = residuals.reshape(-1, residuals.shape[-1])
         count = len(point)
         apart = np.diag(ends[:count]) - np.diag(ends[count:])
         jacobian = (flat[:, 1 : 1 + count] - flat[:, 1 + count :]) / apart
         return normal_equations(jacobian, flat[:, 0], LOSS_SCALE)
 
-    def steps(point: Array) -> tuple[Array, int]:
+    def descent(self, point: Array) -> tuple[Array, int]:
+        """Where damped steps lead from a point (p,), and how many candidates they cost."""
         spent = 0
 
-        def spending(candidates: Array) -> Array:
+        def losses(candidates: Array) -> Array:
             nonlocal spent
             spent += len(candidates)
-            return losses(candidates)
+            return self.losses(candidates)
 
-        def with_count(at: Array) -> tuple[Array, Array]:
+        def equations(at: Array) -> tuple[Array, Array]:
             nonlocal spent
             spent += 2 * len(at) + 1
-            return equations(at)
+            return self.equations(at)
 
-        if not np.isfinite(spending(point[None])[0]):
+        if not np.isfinite(losses(point[None])[0]):
             return point, spent
-        found, _ = descend(point, bounds, spending, with_count, EFFORT)
+        found, _ = descend(point, self.template.bounds(), losses, equations, EFFORT)
         return found, spent
 
-    found = search(
-        errors,
-        bounds,
-        [*starts[::-1], template.vector()],
-        request.budget,
-        request.seed,
-        refine=steps,
-        should_stop=should_stop,
-    )
-    return template.with_vector(found.best), found.evaluations, found.stopped
+    def _judged(self, candidates: Array, judge: Callable[[Array], Array]) -> Array:
+        rows = candidate_rows(self.links, self.template, candidates)
+        values = np.full(len(rows), np.inf)
+        sound = possible(rows)
+        if sound.any():
+            values[sound] = judge(rows[sound])
+        return np.where(np.isfinite(values), values, np.inf)

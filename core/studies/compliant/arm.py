@@ -211,10 +211,7 @@ def simulate_compliant_arm(
     input that is not possible, ModelError when the simulation leaves the numbers.
     """
     wanted = np.asarray(equilibrium, dtype=np.float64)
-    if wanted.ndim != 2 or wanted.shape[1] != 2 or len(wanted) == 0 or not np.all(np.isfinite(wanted)):
-        raise InputError(f"input of a compliant arm of shape {wanted.shape}: give finite angles (n, 2), one a joint")
-    if not (0.0 < step < math.inf and 0.0 <= rest < math.inf):
-        raise InputError(f"a compliant arm in steps of {step} s after a rest of {rest} s: not possible")
+    _require_possible(wanted, step, rest, arm.links)
     parts = substeps or substeps_of(arm, step, box)
     before = round(rest / step)
     references = _references(arm, np.vstack([np.repeat(wanted[:1], before, axis=0), wanted]))
@@ -222,12 +219,9 @@ def simulate_compliant_arm(
     first = references[0].reshape(4)
     motor_states = np.column_stack([first, np.zeros(4), first, np.zeros(4)])
     state = np.array([*np.asarray(start, dtype=np.float64), 0.0, 0.0, box.face, 0.0])
-    links, offsets = arm.links, np.asarray(arm.links.angle_offsets)
-    if offsets.any():
-        raise InputError(f"links of a compliant arm with angle offsets {links.angle_offsets} rad: give links without")
     _program(arm)(
-        np.array([*vars(links.base).values(), *links.armatures]),
-        np.array(links.lengths),
+        np.array([*vars(arm.links.base).values(), *arm.links.armatures]),
+        np.array(arm.links.lengths),
         np.column_stack([arm.friction, arm.damping]),
         np.array([int(actuator.kind) for actuator in arm.actuators]),
         np.array([constants(actuator) for actuator in arm.actuators]),
@@ -256,6 +250,16 @@ def simulate_compliant_arm(
         tip_force=kept[:, 11],
         box=kept[:, 10],
     )
+
+
+def _require_possible(wanted: Array, step: float, rest: float, links: ArmLinks) -> None:
+    """Raise InputError for what cannot be simulated; wanted: equilibrium positions [rad]; step, rest [s]."""
+    if wanted.ndim != 2 or wanted.shape[1] != 2 or len(wanted) == 0 or not np.all(np.isfinite(wanted)):
+        raise InputError(f"input of a compliant arm of shape {wanted.shape}: give finite angles (n, 2), one a joint")
+    if not (0.0 < step < math.inf and 0.0 <= rest < math.inf):
+        raise InputError(f"a compliant arm in steps of {step} s after a rest of {rest} s: not possible")
+    if any(links.angle_offsets):
+        raise InputError(f"links of a compliant arm with angle offsets {links.angle_offsets} rad: give links without")
 
 
 def gravity_torque(links: ArmLinks, angles: ArrayLike) -> Array:

@@ -10,7 +10,7 @@ Physics nodes.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
@@ -155,9 +155,6 @@ def fit_node(
     start: with the servo's own numbers, of which FACTS are upper bounds; armature: at the start [kg·m²], above 0 if it
     is searched. 0 generations judge the start.
     """
-    # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
-    from cmaes import CMA
-
     begin = row_of(start, armature)
     logarithmic = np.array([name != "angle_offset" for name in names])
     places = [AT[name] for name in names]
@@ -173,17 +170,33 @@ def fit_node(
 
     span = np.where(logarithmic, SPAN, OFFSET_SPAN)
     highest = np.where([name in FACTS for name in names], 0.0, span)
-    best_point, evaluations = np.zeros(len(names)), 1
+    first = FIRST_STEP * np.where(logarithmic, 1.0, OFFSET_STEP)
+    best_point, best_error, evaluations = _searched(errors_at, np.column_stack([-span, highest]), first, generations)
+    best_point = _without_unfelt(errors_at, best_point, best_error)
+    best = dict(zip(ROW, rows_at(best_point[None])[0], strict=True))
+    return NodeFit(
+        node=replace(start, **{name: float(best[name]) for name in NODE_NUMBERS}),
+        armature=float(best["armature"]),
+        angle_offset=float(best["angle_offset"]),
+        errors=run_errors(runs, rows_at(best_point[None]))[:, 0],
+        evaluations=evaluations,
+    )
+
+
+def _searched(
+    errors_at: Callable[[Array], Array], bounds: Array, first: Array, generations: int
+) -> tuple[Array, float, int]:
+    """The best point (p,) of searches from 0 within bounds (p, 2), its error, and how many points were judged.
+
+    errors_at: points (k, p) → (k,); first: standard deviations (p,) of the first generation.
+    """
+    # With cmaes comes scipy.stats: half a second, which exports of the other targets need not wait for.
+    from cmaes import CMA
+
+    best_point, evaluations = np.zeros(len(first)), 1
     best_error = float(errors_at(best_point[None])[0])
     for seed in SEEDS:
-        first = FIRST_STEP * np.where(logarithmic, 1.0, OFFSET_STEP)
-        cma = CMA(
-            np.zeros(len(names)),
-            1.0,
-            bounds=np.column_stack([-span, highest]) / first[:, None],
-            seed=seed,
-            population_size=POPULATION,
-        )
+        cma = CMA(np.zeros(len(first)), 1.0, bounds=bounds / first[:, None], seed=seed, population_size=POPULATION)
         for _ in range(generations):
             asked = np.array([cma.ask() for _ in range(POPULATION)])
             errors = errors_at(asked * first)
@@ -193,19 +206,17 @@ def fit_node(
                 best_error, best_point = float(errors.min()), asked[errors.argmin()] * first
             if cma.should_stop():
                 break
-    for place in range(len(names)):
-        kept = np.where(np.arange(len(names)) == place, 0.0, best_point)
-        error = float(errors_at(kept[None])[0])
-        if error <= (1.0 + UNFELT) * best_error:
-            best_point, best_error = kept, error
-    best = dict(zip(ROW, rows_at(best_point[None])[0], strict=True))
-    return NodeFit(
-        node=replace(start, **{name: float(best[name]) for name in NODE_NUMBERS}),
-        armature=float(best["armature"]),
-        angle_offset=float(best["angle_offset"]),
-        errors=run_errors(runs, rows_at(best_point[None]))[:, 0],
-        evaluations=evaluations,
-    )
+    return best_point, best_error, evaluations
+
+
+def _without_unfelt(errors_at: Callable[[Array], Array], point: Array, error: float) -> Array:
+    """A point (p,) with those of its numbers at the start's, 0, that the runs do not feel."""
+    for place in range(len(point)):
+        kept = np.where(np.arange(len(point)) == place, 0.0, point)
+        there = float(errors_at(kept[None])[0])
+        if there <= (1.0 + UNFELT) * error:
+            point, error = kept, there
+    return point
 
 
 def fitted_numbers(

@@ -133,41 +133,6 @@ def world_nodes(
     model: ServoModel, bench: Bench, settings: ServoSettings, servo_file: str, milliseconds: int
 ) -> list[Node]:
     """The pendulum's world; its robot is controlled from outside."""
-    mass, distance, inertia = pendulum_inertial(bench)
-    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
-    direction = (math.sin(offset), 0.0, -math.cos(offset))
-    turned = inertia + model.values["armature"]
-    load = Node(
-        "Pose",
-        {
-            "translation": tuple(max(bench.length, 0.01) * x for x in direction),
-            "children": [
-                Node(
-                    "Shape",
-                    {
-                        "appearance": Node("PBRAppearance", {"baseColor": (0.2, 0.4, 0.8), "metalness": 0.0}),
-                        "geometry": Node("Sphere", {"radius": 0.02}),
-                    },
-                )
-            ],
-        },
-    )
-    solid = Node(
-        "Solid",
-        {
-            "children": [load],
-            "name": "pendulum",
-            "physics": Node(
-                "Physics",
-                {
-                    "density": -1.0,
-                    "mass": mass,
-                    "centerOfMass": [tuple(distance * x for x in direction)],
-                    "inertiaMatrix": [(turned, turned, turned), (0.0, 0.0, 0.0)],
-                },
-            ),
-        },
-    )
     # Seen along +y with x to the right and z up, this axis makes counter-clockwise positive and 0 hang down.
     parameters = {"axis": (0.0, -1.0, 0.0), "anchor": (0.0, 0.0, 0.0), "dampingConstant": 0.0, "staticFriction": 0.0}
     motor = {"name": MOTOR, "maxVelocity": 1000.0, "maxTorque": TORQUE_ROOM * torque_law(model, settings).limit}
@@ -176,7 +141,7 @@ def world_nodes(
         {
             "jointParameters": Node("HingeJointParameters", parameters),
             "device": [Node("RotationalMotor", motor), Node("PositionSensor", {"name": f"{MOTOR} sensor"})],
-            "endPoint": solid,
+            "endPoint": _pendulum(model, bench),
         },
     )
     robot = {
@@ -196,6 +161,45 @@ def world_nodes(
         Node("DirectionalLight", {"direction": (0.3, 1.0, -1.0)}),
         Node("Robot", robot),
     ]
+
+
+def _pendulum(model: ServoModel, bench: Bench) -> Node:
+    """The solid that the joint turns, with the armature as part of its inertia."""
+    mass, distance, inertia = pendulum_inertial(bench)
+    offset = bench.angle_offset + model.values.get("q_offset", 0.0)
+    direction = (math.sin(offset), 0.0, -math.cos(offset))
+    turned = inertia + model.values["armature"]
+    load = Node(
+        "Pose",
+        {
+            "translation": tuple(max(bench.length, 0.01) * x for x in direction),
+            "children": [
+                Node(
+                    "Shape",
+                    {
+                        "appearance": Node("PBRAppearance", {"baseColor": (0.2, 0.4, 0.8), "metalness": 0.0}),
+                        "geometry": Node("Sphere", {"radius": 0.02}),
+                    },
+                )
+            ],
+        },
+    )
+    return Node(
+        "Solid",
+        {
+            "children": [load],
+            "name": "pendulum",
+            "physics": Node(
+                "Physics",
+                {
+                    "density": -1.0,
+                    "mass": mass,
+                    "centerOfMass": [tuple(distance * x for x in direction)],
+                    "inertiaMatrix": [(turned, turned, turned), (0.0, 0.0, 0.0)],
+                },
+            ),
+        },
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
