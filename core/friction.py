@@ -12,15 +12,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from core.errors import ModelError
 from core.parameters import Parameter
-from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT
+from core.terms import BRISTLE, CONTACTS, FRICTION_MODELS, FRICTION_TERMS, NEUTRAL, RICHEST, SPLIT, QuadraticGate
 
-QUADRATIC_GATES = ("larger_torque", "opposing")
+QUADRATIC_GATES = get_args(QuadraticGate)
 """Readings of M6's quadratic term. "larger_torque": seed 004 as written, K_e·τ_e² where |τ_m| > |τ_e|, K_m·τ_m² where
 |τ_m| < |τ_e|. "opposing": the same, but only where the two torques oppose, as the published parameters were fitted."""
 
@@ -156,7 +157,7 @@ def friction_budget(
     motor_torque: ArrayLike,
     external_torque: ArrayLike,
     velocity: ArrayLike,
-    quadratic_gate: str = "larger_torque",
+    quadratic_gate: QuadraticGate = "larger_torque",
 ) -> NDArray[np.float64]:
     """Friction budget τ_f^m [N·m] of M1–M6 (seed 004, eqs 3, 6, 7, 8, 9, 10).
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -27,14 +27,24 @@ from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.sealed import is_edited, sealed_text
 from core.servo_spec import ServoSpec, parse_servo
-from core.terms import BRISTLE, COMMAND_PATH_TERMS, CONTACT_TITLES, CONTACTS, FRICTION_TERMS, MOTOR_TERMS, TERMS
+from core.terms import (
+    BRISTLE,
+    COMMAND_PATH_TERMS,
+    CONTACT_TITLES,
+    CONTACTS,
+    FRICTION_TERMS,
+    MOTOR_TERMS,
+    TERMS,
+    Integrator,
+    QuadraticGate,
+)
 
 FORMAT = "servobench-model"
 FORMAT_VERSION = 2
 """2 has the contact; a model with a rigid one is still written as 1, which older programs read."""
 EDITED_ENTRY = "edited"
 """Provenance entry, true in a model whose file was changed by hand or by damage; see `core.sealed`."""
-INTEGRATORS = ("leapfrog", "algorithm1", "bam")
+INTEGRATORS = get_args(Integrator)
 """The second-order step of `core.kernel.step`, Algorithm 1 of seed 004, and Rhoban/bam's variant of the latter, whose
 position uses the velocity after the update."""
 
@@ -74,8 +84,8 @@ class ServoModel:
     """Motor, angle offset, friction, and the command path terms in use."""
     contact: str = "rigid"
     """How the friction acts before it slips: "rigid", "elastoplastic" or "elastoplastic_rational" (seed 001)."""
-    quadratic_gate: str = "larger_torque"
-    integrator: str = "leapfrog"
+    quadratic_gate: QuadraticGate = "larger_torque"
+    integrator: Integrator = "leapfrog"
     """What the values were identified with, and the default to simulate with."""
     dt: float = 0.0025
     """Time between samples the values were identified with [s]."""
@@ -315,8 +325,8 @@ class ServoModel:
             servo_file=carried,
             friction=str(data["friction"]),
             contact=str(data.get("contact", "rigid")),
-            quadratic_gate=str(data["quadratic_gate"]),
-            integrator=str(data["integrator"]),
+            quadratic_gate=data["quadratic_gate"],
+            integrator=data["integrator"],
             dt=float(data["dt"]),
             substeps=int(data["substeps"]),
             supply_voltage=float(data["supply_voltage"]),
@@ -354,8 +364,8 @@ def build_model(
     *,
     command_path: tuple[str, ...] = (),
     contact: str = "rigid",
-    quadratic_gate: str = "larger_torque",
-    integrator: str = "leapfrog",
+    quadratic_gate: QuadraticGate = "larger_torque",
+    integrator: Integrator = "leapfrog",
     dt: float = 0.0025,
     substeps: int = 1,
 ) -> ServoModel:

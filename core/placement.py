@@ -16,7 +16,7 @@ import uuid
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,8 @@ from core.model import ServoModel
 Array = NDArray[np.float64]
 
 DRIVE, BACKDRIVE = "drive", "backdrive"
-SIDES = (DRIVE, BACKDRIVE)
+Side = Literal["drive", "backdrive"]
+SIDES: tuple[Side, Side] = (DRIVE, BACKDRIVE)
 """The lowest angle at which the pendulum rests lies on the drive boundary, the highest on the backdrive boundary."""
 
 REST_BAND = 0.001
@@ -58,8 +59,7 @@ class PlacedPoint:
     """Held by the servo [N·m]."""
     angle: float
     """As the servo reports it [rad]."""
-    side: str
-    """One of SIDES."""
+    side: Side
     bench: Bench
     servo: str
     """Catalogue name."""
@@ -230,7 +230,7 @@ class Steadiness:
         return float(np.median([position for _, position in self._samples]))
 
 
-def boundary_torque(model: ServoModel, motor_torque: float, side: str) -> float:
+def boundary_torque(model: ServoModel, motor_torque: float, side: Side) -> float:
     """A standing model's drive or backdrive torque [N·m]; NaN and infinite as in `core.diagram`."""
     return float((drive_torque if side == DRIVE else backdrive_torque)(model, motor_torque))
 

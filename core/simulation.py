@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from core.kernel.layout import Slot
 from core.kernel.rollout import OUTPUTS, STATE, history_steps, initial_state, rollout_kernel
 from core.model import ServoModel
 from core.recording import Recording, ServoSettings
+from core.terms import Integrator, Supply
 from core.trajectories import Trajectory
 
 Array = NDArray[np.float64]
@@ -60,7 +62,9 @@ class Commands:
     """[V]"""
 
 
-def with_integration(model: ServoModel, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
+def with_integration(
+    model: ServoModel, integrator: Integrator | None = None, substeps: int | None = None
+) -> ServoModel:
     """Return the model to be simulated with another integrator or number of substeps; None keeps its own."""
     return replace(
         model,
@@ -156,9 +160,9 @@ def on_grid(recording: Recording, dt: float | None = None) -> tuple[Recording, f
     return (recording if regular else recording.resampled(step)), step
 
 
-def supply_of(recording: Recording, supply: str = "logged") -> Array:
+def supply_of(recording: Recording, supply: Supply = "logged") -> Array:
     """Supply voltage at each sample, (n,) V: "logged" where the recording has it, else or for "header" the nominal."""
-    if supply not in ("logged", "header"):
+    if supply not in get_args(Supply):
         raise ModelError(f'supply {supply!r} must be "logged" or "header"')
     nominal = np.full(recording.samples, recording.settings.supply_voltage)
     logged = recording.channels.get("supply_voltage")
@@ -167,7 +171,7 @@ def supply_of(recording: Recording, supply: str = "logged") -> Array:
     return np.where(np.isfinite(logged) & (logged > 0), logged, nominal)
 
 
-def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: str = "logged") -> Commands:
+def held_commands(recording: Recording, run: Recording, step: float, steps: int, supply: Supply = "logged") -> Commands:
     """Commands of a recording for its run on a grid of `step` [s], `steps` simulation steps a sample.
 
     Each command acts from its instant on. Where it changes more than once during a simulation step, one change stands
@@ -211,7 +215,7 @@ def initial_velocity(recording: Recording) -> float:
 
 
 def simulate_recording(
-    model: ServoModel, recording: Recording, dt: float | None = None, supply: str = "logged"
+    model: ServoModel, recording: Recording, dt: float | None = None, supply: Supply = "logged"
 ) -> Motion:
     """Simulate a recording's commands from its first measured state, on its grid (see `on_grid`)."""
     run, step = on_grid(recording, dt)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from core.kernel.layout import NO_SLEW, Contact, Slot
 
@@ -241,6 +242,12 @@ SPLIT = {
     "load_friction_stribeck": ("load_friction_motor_stribeck", "load_friction_external_stribeck"),
 }
 """One coefficient of M3 and M4 and the two it is in M5 and M6."""
+
+Integrator = Literal["leapfrog", "algorithm1", "bam"]
+Metric = Literal["mae", "rmse", "mae_velocity"]
+QuadraticGate = Literal["larger_torque", "opposing"]
+Supply = Literal["logged", "header"]
+"""See the options of these names in `core.identification.options`."""
 
 CONTACTS = {
     "rigid": Contact.RIGID,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
 from core.identification.options import CHOICES, IdentificationOptions, options_of
-from core.terms import FRICTION_MODELS
+from core.terms import FRICTION_MODELS, Integrator
 
 if TYPE_CHECKING:
     from core.bench import Bench
@@ -304,7 +304,7 @@ def bench_from(arguments: argparse.Namespace) -> Bench:
     return Bench(mass=arguments.mass, length=arguments.length, arm_mass=arguments.arm_mass)
 
 
-def model_from(text: str, integrator: str | None = None, substeps: int | None = None) -> ServoModel:
+def model_from(text: str, integrator: Integrator | None = None, substeps: int | None = None) -> ServoModel:
     """Read a model given as a file or as SERVO:VARIANT; one's own servo has start values. Raises ModelError."""
     from core.catalogue import load_servo
     from core.model import ServoModel

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bench_gui.headless.recording import PLAN_DOCUMENT
 from core.catalogue import load_servo
 from core.plan import GridPlan, suggested_plan
-from core.terms import RICHEST
+from core.terms import RICHEST, Supply
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def next_recordings(
     count: int,
     objective: str = "volume",
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> NextRecordings:
     """Choose from a plan's cells that are not recorded yet; raises IdentificationError where there are none."""

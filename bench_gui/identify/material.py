@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from core.model import ServoModel
     from core.recording import Recording
+    from core.terms import Supply
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class Material:
     """None: there are no recordings."""
     runs: tuple[str, ...]
     dt: float | None = None
-    supply: str = "logged"
+    supply: Supply = "logged"
     threads: int | None = None
 
     def load(self) -> list[Recording]:

@@ -8,13 +8,13 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex
 
 from bench_gui.headless.place.rests import Target
 from bench_gui.widgets.text_table import Cell, Column, TextTable
-from core.placement import BACKDRIVE, DRIVE, PlacedPoint
+from core.placement import BACKDRIVE, DRIVE, PlacedPoint, Side
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 
 Index = QModelIndex | QPersistentModelIndex
 SOUGHT = "▸"
 """Stands where a person is looking for the number."""
-SIDE_OF_COLUMN = {1: DRIVE, 2: BACKDRIVE}
+SIDE_OF_COLUMN: dict[int, Side] = {1: DRIVE, 2: BACKDRIVE}
 
 
 class PointTable(TextTable):

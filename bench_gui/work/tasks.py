@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from core.model import ServoModel
     from core.mounting import Cause, Start, TwinMotion
     from core.recording import Recording, RunHeader
+    from core.terms import Supply
     from core.trajectories import Trajectory
 
 Array = NDArray[np.float64]
@@ -188,7 +189,9 @@ def report(session: Path, folder: Path, path: Path) -> Path:
     return report_of(session, folder, path)
 
 
-def fitted_overlay(session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: str) -> FitOverlay:
+def fitted_overlay(
+    session: Path, runs: Sequence[str], model: ServoModel, dt: float | None, supply: Supply
+) -> FitOverlay:
     """Simulate runs as a fit did, and pick the worst and the median one."""
     from bench_gui.identify.fit.messages import FitOverlay, OverlayRun
     from core.identification.overlay import worst_and_median

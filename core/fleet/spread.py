@@ -23,6 +23,7 @@ from core.fleet.result import FleetResult, UnitResult
 from core.fleet.work import Judge
 from core.model import ServoModel
 from core.sealed import parse_sealed, sealed_text
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -200,7 +201,7 @@ def mean_model(found: Population, units: Sequence[UnitResult]) -> ServoModel:
 
 
 def centre_errors(
-    mean: ServoModel, units: Sequence[UnitResult], load: LoadUnit, *, dt: float | None, supply: str
+    mean: ServoModel, units: Sequence[UnitResult], load: LoadUnit, *, dt: float | None, supply: Supply
 ) -> CentreErrors:
     """Hold a mean model against the units' on each unit's recordings; raises ServoBenchError where they cannot be
     read."""

@@ -19,6 +19,7 @@ from core.identification.runs.split import Split
 from core.identification.search.objective import Batch
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import Supply
 
 OWN_OFFSET = "q_offset"
 """How a unit is mounted: no other unit's concern."""
@@ -56,7 +57,7 @@ class Judge:
     values: tuple[Mapping[str, float], ...]
     """Parameter values of each unit's model."""
     dt: float | None
-    supply: str
+    supply: Supply
 
     def __call__(self, recordings: Sequence[Recording]) -> tuple[float, ...]:
         """Mean absolute error of each model over all these recordings [rad]."""

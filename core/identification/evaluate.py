@@ -12,6 +12,7 @@ from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording
+from core.terms import Supply
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def evaluate(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> Evaluation:
     """Simulate each recording's commands and compare positions over the whole run."""
@@ -78,7 +79,7 @@ def _portions(recordings: Sequence[Recording]) -> Iterator[Sequence[Recording]]:
 
 
 def discretisation_error(
-    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: str = "logged"
+    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: Supply = "logged"
 ) -> float:
     """Mean |θ(Δt) − θ(Δt/10)| over recordings [rad]: what the time step itself costs."""
     finer = replace(model, substeps=model.substeps * CHECKED_SUBSTEPS)

@@ -11,7 +11,7 @@ from dataclasses import Field, dataclass, field, fields
 from typing import Any
 
 from core.identification.defaults import DEFAULT_RULE
-from core.terms import CONTACT_TITLES, FRICTION_MODELS
+from core.terms import CONTACT_TITLES, FRICTION_MODELS, Integrator, Metric, QuadraticGate, Supply
 
 COARSEST_GRID = 0.05
 """A servo's motion is not resolved by longer steps [s]."""
@@ -83,7 +83,7 @@ class IdentificationOptions:
         metavar="V",
     )  # fmt: skip
     """See `split_recordings`."""
-    metric: str = option(
+    metric: Metric = option(
         "mae", title="Metric", section="Error and simulation", tip="What the search makes small",
         choices={"mae": "mean |error|", "rmse": "root mean square", "mae_velocity": "position and velocity"},
     )  # fmt: skip
@@ -97,7 +97,7 @@ class IdentificationOptions:
         choices=CONTACT_TITLES,
     )  # fmt: skip
     """How friction acts before it slips, the same for all models, see `core.terms.CONTACTS`."""
-    integrator: str = option(
+    integrator: Integrator = option(
         "leapfrog", title="Integrator", section="Error and simulation",
         tip="Leapfrog is of second order. For comparisons: the paper's Algorithm 1 and the order of update of "
         "Rhoban/bam, both of first order, whose values hold for their step only",
@@ -124,12 +124,12 @@ class IdentificationOptions:
         "make up for a horn that was put on anew; placed points cannot join",
     )  # fmt: skip
     """See `with_offsets`."""
-    quadratic_gate: str = option(
+    quadratic_gate: QuadraticGate = option(
         "larger_torque", title="Quadratic term", section="Error and simulation",
         tip="When M6's quadratic friction acts",
         choices={"larger_torque": "larger torque", "opposing": "opposing torques"},
     )  # fmt: skip
-    supply: str = option(
+    supply: Supply = option(
         "logged", title="Supply voltage", section="Error and simulation",
         tip="The voltage measured during the run where there is one, or the nominal one",
         choices={"logged": "as logged", "header": "nominal"},

@@ -12,6 +12,7 @@ from core.identification.evaluate import evaluate
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ class RunOverlay:
 
 
 def worst_and_median(
-    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: str = "logged"
+    model: ServoModel, recordings: Sequence[Recording], *, dt: float | None = None, supply: Supply = "logged"
 ) -> tuple[RunOverlay, ...]:
     """The run with the largest error and the one in the middle; one run alone is the worst."""
     errors = [run.mae for run in evaluate(model, recordings, dt=dt, supply=supply).runs]
@@ -47,7 +48,7 @@ def worst_and_median(
 
 
 def _overlay(
-    model: ServoModel, recording: Recording, place: str, mae: float, dt: float | None, supply: str
+    model: ServoModel, recording: Recording, place: str, mae: float, dt: float | None, supply: Supply
 ) -> RunOverlay:
     run, _ = on_grid(recording, dt)
     return RunOverlay(

@@ -131,7 +131,7 @@ class IdentificationRequest(IdentificationOptions):
                 "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
             }
             for field in fields(cls):
-                possible = _POSSIBLE.get(str(field.type).removesuffix(" | None"))
+                possible = _POSSIBLE.get("str" if field.name in CHOICES else str(field.type).removesuffix(" | None"))
                 value = values.get(field.name, field.default)
                 if possible is not None and value != field.default and not possible(value):
                     raise ValueError(f"{field.name} = {value!r} is not possible")

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from core.bench import Bench
-from core.placement import DRIVE, PlacedPoint, Steadiness
+from core.placement import DRIVE, PlacedPoint, Side, Steadiness
 
 DOCUMENT = "placed_points"
 """Name of the session's document that holds the points."""
@@ -31,7 +31,7 @@ class Target:
     torque: float
     """[N·m]"""
     repeat: int
-    side: str
+    side: Side
 
     @property
     def place(self) -> str:

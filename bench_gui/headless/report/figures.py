@@ -27,6 +27,7 @@ from core.model import ServoModel
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
+from core.terms import Supply
 
 TRUTH_COLOUR = "#555555"
 BOUNDARY_COLOURS = {"drive": DRIVE_COLOUR, "backdrive": BACKDRIVE_COLOUR}
@@ -106,7 +107,7 @@ def _number(value: float) -> str:
     return "diverges" if math.isnan(value) else f"{value:.2f}"
 
 
-def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: str = "logged") -> Figure:
+def overlay(recording: Recording, models: Mapping[str, ServoModel], supply: Supply = "logged") -> Figure:
     """Measured, goal and simulated angle of one run, with the residuals below."""
     figure = new_figure(7.2, 3.9)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2.2, 1))

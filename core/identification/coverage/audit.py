@@ -26,6 +26,7 @@ from core.identification.coverage.suspects import Fact, Suspect, suspects
 from core.identification.evidence.sensitivity import correlation_length
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -75,7 +76,7 @@ def audit(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> tuple[HeaderDoubt, ...]:
     """Header facts that these recordings contradict, the surest first; empty for a header nothing speaks against.

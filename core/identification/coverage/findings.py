@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 from core.errors import IdentificationError
 
-SEVERITIES = ("error", "warning", "note")
+Severity = Literal["error", "warning", "note"]
+SEVERITIES = get_args(Severity)
 """An error spoils a fit, a warning biases it or leaves something open, a note is worth knowing."""
 
 LISTED = 4
@@ -21,7 +22,7 @@ class Finding:
 
     kind: str
     """What was found, for programs: "gap", "sign", "spike" …"""
-    severity: str
+    severity: Severity
     runs: tuple[str, ...] = ()
     """Ids; empty for the recordings as a whole."""
     text: str

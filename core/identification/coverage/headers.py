@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from core.identification.coverage.findings import Finding, ordered
+from core.terms import Supply
 from core.words import counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def audit_headers(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> HeaderAudit:
     """Ask a model whether the headers are true, and what it leaves unexplained; raises IdentificationError."""

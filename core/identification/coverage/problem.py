@@ -29,6 +29,7 @@ from core.parameters import Parameter
 from core.recording import Recording, ServoSettings
 from core.shipped import load_model, shipped_models
 from core.simulation import held_commands, initial_velocity, on_grid
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 T = TypeVar("T")
@@ -88,7 +89,7 @@ AS_WRITTEN = Correction()
 class CorrectedRun:
     """One recording, simulated with its header as it is written or corrected."""
 
-    def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: str) -> None:
+    def __init__(self, model: ServoModel, recording: Recording, dt: float | None, supply: Supply) -> None:
         self._model, self._recording = model, recording
         run, self._step = on_grid(recording, dt)
         self._substeps = model.steps_between(self._step)
@@ -184,14 +185,15 @@ class Problem:
         recordings: Sequence[Recording],
         *,
         dt: float | None = None,
-        supply: str = "logged",
+        supply: Supply = "logged",
         threads: int | None = None,
     ) -> None:
         wide = {p.name: _wide(p) for p in model.parameters.free}
         self.model = model.with_parameters(model.parameters.with_bounds(wide))
         self.recordings = tuple(recordings)
         self._threads = available_threads() if threads is None else max(1, threads)
-        self._dt, self._supply = dt, supply
+        self._dt = dt
+        self._supply: Supply = supply
         self._runs = tuple(CorrectedRun(self.model, recording, dt, supply) for recording in recordings)
         self._as_written: tuple[tuple[int, ...], Batch] | None = None
         """Places of the runs that were last simulated with their headers as they are, and these runs."""

@@ -13,7 +13,7 @@ from core.errors import IdentificationError
 from core.finite import is_object
 from core.identification.choice.repeatability import FloorRow, repeatability
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
-from core.identification.coverage.findings import Finding, ordered
+from core.identification.coverage.findings import Finding, Severity, ordered
 from core.identification.coverage.grid import ConditionGrid, grid_of_conditions
 from core.identification.coverage.outliers import outlier_findings
 from core.identification.coverage.repeats import odd_repetitions, rest_angles
@@ -44,7 +44,7 @@ class Coverage:
     findings: tuple[Finding, ...]
     """Errors first."""
 
-    def of(self, severity: str) -> tuple[Finding, ...]:
+    def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Findings of one severity."""
         return tuple(finding for finding in self.findings if finding.severity == severity)
 

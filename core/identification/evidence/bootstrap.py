@@ -20,6 +20,7 @@ from core.identification.search.polish import FINE, polish
 from core.identification.search.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -34,7 +35,7 @@ def bootstrap(
     seed: int = 0,
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
     prior: Prior = NO_PRIOR,
     on_draw: Callable[[int], None] = lambda done: None,

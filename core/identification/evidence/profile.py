@@ -26,6 +26,7 @@ from core.identification.search.prior import Prior
 from core.model import ServoModel
 from core.parameters import AT_BOUND_FRACTION
 from core.recording import Recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ class Optimum:
         recordings: Sequence[Recording],
         *,
         dt: float | None = None,
-        supply: str = "logged",
+        supply: Supply = "logged",
         threads: int | None = None,
         prior: Prior = NO_PRIOR,
         should_yield: Callable[[], bool] = lambda: False,

@@ -27,6 +27,7 @@ from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -115,7 +116,7 @@ def diagnose_residuals(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> ResidualDiagnosis:
     """Bin what a model leaves unexplained and say what it hints at; dt [s], supply: as `Batch`."""

@@ -24,6 +24,7 @@ from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
 from core.recording import Recording
 from core.simulation import on_grid
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -102,7 +103,7 @@ def sensitivity(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
 ) -> Sensitivity:
     """Differences of all positions at a model's values.
@@ -135,7 +136,7 @@ def judge(
     recordings: Sequence[Recording],
     *,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     threads: int | None = None,
     others: Sequence[Array] = (),
     scatter: Sequence[Array] = (),

@@ -18,6 +18,7 @@ from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import held_commands, on_grid, simulate_recording
 from core.smoothing import savitzky_golay
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ class TorqueResidual:
 
 
 def torque_residual(
-    model: ServoModel, recording: Recording, *, dt: float | None = None, supply: str = "logged"
+    model: ServoModel, recording: Recording, *, dt: float | None = None, supply: Supply = "logged"
 ) -> TorqueResidual:
     """Residuals of one run; the command path keeps its state along the run, only the shaft is put back."""
     run, step = on_grid(recording, dt)

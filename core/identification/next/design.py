@@ -30,6 +30,7 @@ from core.model import ServoModel
 from core.plan import Cell
 from core.recording import Recording, ServoSettings
 from core.simulation import on_grid, sampling_interval
+from core.terms import Supply
 from core.trajectories import Trajectory, make_trajectory
 
 Array = NDArray[np.float64]
@@ -65,7 +66,7 @@ def next_best(
     seed: int = 0,
     duration: float = 6.0,
     dt: float | None = None,
-    supply: str = "logged",
+    supply: Supply = "logged",
     bench: Bench | None = None,
     settings: ServoSettings | None = None,
     threads: int | None = None,
@@ -151,7 +152,12 @@ class _Known:
 
 
 def _known(
-    model: ServoModel, recordings: Sequence[Recording], planned: Recording, dt: float | None, supply: str, threads: int
+    model: ServoModel,
+    recordings: Sequence[Recording],
+    planned: Recording,
+    dt: float | None,
+    supply: Supply,
+    threads: int,
 ) -> _Known:
     def at(member: ServoModel) -> Sensitivity:
         return sensitivity(member, recordings or [planned], dt=dt, supply=supply, threads=threads)

@@ -28,6 +28,7 @@ from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import held_commands, initial_velocity, on_grid
 from core.smoothing import savitzky_golay
+from core.terms import Metric, Supply
 
 Array = NDArray[np.float64]
 S = TypeVar("S")
@@ -59,7 +60,7 @@ class Scores:
     rmse: Array
     velocity_mae: Array
 
-    def combined(self, metric: str) -> Array:
+    def combined(self, metric: Metric) -> Array:
         """One number a candidate, (n,): the mean over recordings of the metric."""
         if metric == "mae":
             return self.mae.mean(axis=0)
@@ -98,7 +99,7 @@ class Batch:
         recordings: Sequence[Recording],
         *,
         dt: float | None = None,
-        supply: str = "logged",
+        supply: Supply = "logged",
         threads: int | None = None,
         prior: Prior = NO_PRIOR,
     ) -> None:

@@ -29,6 +29,7 @@ from core.parameters import Parameter
 from core.recording import Recording
 from core.sealed import SEAL, is_broken, sealed
 from core.simulation import sampling_interval
+from core.terms import Metric
 
 if TYPE_CHECKING:
     from core.identification.search.search import Generation
@@ -230,7 +231,8 @@ class StudyObjective:
         template = search_template(request, friction)
         if request.substeps is not None or not template.leapfrog:
             template = replace(template, dt=sampling_interval(recordings, request.dt))
-        self._template, self._metric = template, request.metric
+        self._template = template
+        self._metric: Metric = request.metric
         self._batch = Batch(template, recordings, dt=request.dt, supply=request.supply, threads=request.threads)
 
     @property

@@ -23,6 +23,7 @@ from core.identification.search.polish import FINE, WIDE, polish
 from core.identification.search.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
+from core.terms import Supply
 
 Array = NDArray[np.float64]
 
@@ -49,7 +50,7 @@ class Simulated:
     """How recordings are simulated: grid [s] (None: their own), kind of supply, threads and prior, see `Batch`."""
 
     dt: float | None = None
-    supply: str = "logged"
+    supply: Supply = "logged"
     threads: int | None = None
     prior: Prior = NO_PRIOR
 

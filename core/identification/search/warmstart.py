@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from core.identification.search.objective import Batch
 from core.identification.search.search import search
 from core.model import ServoModel
+from core.terms import Metric
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def search_on(
     trials: int,
     seed: int,
     *,
-    metric: str = "mae",
+    metric: Metric = "mae",
     within: Reduction | None = None,
     should_stop: Callable[[], bool] | None = None,
     should_yield: Callable[[], bool] | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
 from core.friction import friction_budget, require_friction_model
-from core.terms import FRICTION
+from core.terms import FRICTION, QuadraticGate
 
 FAR = 1e12
 """Speed over v_s at which nothing of stiction is left for any exponent a model may have, 0.2 or more."""
@@ -26,7 +26,7 @@ def law_of_budget(
     external_torque: float,
     *,
     shape: str = "stribeck",
-    quadratic_gate: str = "larger_torque",
+    quadratic_gate: QuadraticGate = "larger_torque",
 ) -> FrictionLaw:
     """The law of a budget M1–M6 while the torques [N·m] are what they are.
 
