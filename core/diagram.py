@@ -32,11 +32,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.friction import budget_of_load
 from core.model import ServoModel
-
-Array = NDArray[np.float64]
 
 NAMED = 0.06
 """Height of an area that has room for its name, as a share of the largest external torque."""

@@ -39,6 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import ModelError
 from core.friction import BudgetOfLoad, budget_of_load
@@ -48,8 +49,6 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from core.simulation import Motion, simulate_trajectory
 from core.trajectories import Trajectory, recorded_trajectory
-
-Array = NDArray[np.float64]
 
 MODES = ("none", "friction", "rigid", "full")
 """"none": the wanted position is the goal. "friction": plus what friction needs. "rigid": inertia, external torque and

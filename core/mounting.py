@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.units import AngleUnit, fixed
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from core.recording import RunHeader
     from core.trajectories import Trajectory
 
-Array = NDArray[np.float64]
 
 ERROR_SHARE = 3.0
 """The band is this many times the model's known mean error."""

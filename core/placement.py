@@ -19,16 +19,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.catalogue import ServoSpec
 from core.diagram import backdrive_torque, drive_torque, reachable_torque
 from core.errors import InputError
 from core.finite import is_finite, is_object
 from core.model import ServoModel
-
-Array = NDArray[np.float64]
 
 DRIVE, BACKDRIVE = "drive", "backdrive"
 Side = Literal["drive", "backdrive"]

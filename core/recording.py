@@ -15,12 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import InputError
 from core.finite import is_array
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

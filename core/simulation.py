@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import ModelError
 from core.kernel.layout import Slot
@@ -18,8 +19,6 @@ from core.model import ServoModel
 from core.recording import Recording, ServoSettings
 from core.terms import Integrator, Supply
 from core.trajectories import Trajectory
-
-Array = NDArray[np.float64]
 
 FINEST_GRID = 0.005
 """Irregularly sampled recordings are put on a grid of their median sampling step, but of no shorter one [s]."""

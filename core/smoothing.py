@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from core.arrays import Array
 
 
 def savitzky_golay(values: Array, length: int, degree: int, *, derivative: int = 0, step: float = 1.0) -> Array:

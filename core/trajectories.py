@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from core.arrays import Array
 from core.errors import InputError
 from core.parameters import Parameter, ParameterSet
 
-Array = NDArray[np.float64]
 HALF_TURN = math.pi
 
 

@@ -28,7 +28,8 @@ from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
-from core.contact.laws import Array, CoulombViscous, FrictionLaw, Rational, Stribeck
+from core.arrays import Array
+from core.contact.laws import CoulombViscous, FrictionLaw, Rational, Stribeck
 from core.errors import ModelError
 
 ROUNDING = 1e-9

@@ -18,11 +18,10 @@ from dataclasses import astuple, dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import ModelError
-
-Array = NDArray[np.float64]
 
 EXPONENTIAL, HYPERBOLIC = 0.0, 1.0
 """Shapes s of stiction, as compiled code knows them."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.actuator import setup_row
+from core.arrays import Array
 from core.bench import Bench
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
 from core.friction import friction_budget
@@ -24,8 +24,6 @@ from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.terms import FRICTION_TERMS
 from core.trajectories import make_trajectory
-
-Array = NDArray[np.float64]
 
 FRICTION = ("friction_base", "friction_viscous")
 STRIBECK = (*FRICTION, "friction_stribeck", "dtheta_stribeck")

@@ -19,8 +19,8 @@ from tempfile import TemporaryDirectory
 from typing import TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drives.envelope import EnvelopeDrive
@@ -30,7 +30,6 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 
-Array = NDArray[np.float64]
 Rollout = Callable[[Sequence[GridRun], float], Iterable[Array]]
 """The runs and the step [s] to the positions of the exported pendulum before each step [rad], an array each run."""
 Options = TypeVar("Options", bound=ServoOptions)

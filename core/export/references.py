@@ -10,16 +10,14 @@ import itertools
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.diagram import peak_torque
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.simulation import Motion, simulate_trajectory
 from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
-
-Array = NDArray[np.float64]
 
 PENDULUM = Bench(mass=0.5, length=0.15)
 """The pendulum nobody chose, as long as the servo can swing it."""

@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.export.references import GridRun, converged_positions
 from core.model import ServoModel
-
-Array = NDArray[np.float64]
 
 MIDDLE = 0.95
 STEP = 1e-3

@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from core.arrays import Array
 from core.fleet.parameter_spread import FEWEST, LINEAR, ParameterSpread
 from core.fleet.population import Population
 from core.fleet.result import Transfer, UnitResult
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 FALSE_ALARMS = 0.2
 """Expected in a fleet whose units are all of a kind."""

@@ -24,10 +24,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import root_scalar
 from scipy.stats import chi2
 
+from core.arrays import Array
 from core.terms import physical_limits
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 LOGARITHMIC, LINEAR = "logarithmic", "linear"
 FEWEST = 3

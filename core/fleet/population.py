@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.fleet.parameter_spread import FEWEST, ParameterSpread, parameter_spread
 from core.fleet.result import UnitResult
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,16 +9,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
 from core.identification.choice.words import Contender, choice_in_words, recommended
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

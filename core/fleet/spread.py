@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError, ModelError
 from core.fleet.plan import LoadUnit
 from core.fleet.population import Population, drawn, population
@@ -24,8 +24,6 @@ from core.fleet.work import Judge
 from core.model import ServoModel
 from core.sealed import parse_sealed, sealed_text
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 FORMAT, FORMAT_VERSION = "servobench-spread", 1
 MEAN = "mean"

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction
 from core.identification.choice.words import NOT_TRIED, command_path_choice
@@ -57,8 +57,6 @@ from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import sampling_interval
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 MOST_TRIALS = 3
 """Times the default budget a search may take while its best is not confirmed; repeats confirm each other instead."""

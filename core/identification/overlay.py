@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.evaluate import evaluate
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import on_grid, simulate_recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.export.approximation import MOTOR, Approximation
 from core.export.references import GridRun, bench_grid, held_back_grid
@@ -23,7 +23,6 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from core.terms import FRICTION_TERMS
 
-Array = NDArray[np.float64]
 Errors = Callable[[ServoModel], list[Array]]
 """Position errors [rad] that an engine makes with a model's values, one array a run."""
 

@@ -19,9 +19,9 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.actuator import setup_row
+from core.arrays import Array
 from core.bench import Bench
 from core.export.drives.carrying import Carried, Errors, compared
 from core.export.references import GridRun, converged_positions
@@ -32,8 +32,6 @@ from core.model import ServoModel, with_contact, without_terms
 from core.recording import ServoSettings
 from core.terms import CONTACT_TITLES
 from core.trajectories import make_trajectory
-
-Array = NDArray[np.float64]
 
 STEP = 5e-3
 """Usual step of a training's simulation [s]."""

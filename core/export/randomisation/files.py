@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Form, approximate, in_form
@@ -36,8 +37,6 @@ from core.fleet.spread import Spread
 from core.model import ServoModel
 from core.recording import ServoSettings
 from core.trajectories import PAPER_TRAJECTORIES
-
-Array = NDArray[np.float64]
 
 FORMAT, VERSION = "servobench-fleet", 1
 DRAWS = 1000

@@ -12,8 +12,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ExportError
 from core.export.contract import Exporter, ExportResult, exported
 from core.export.drives.carrying import Carried, compared
@@ -22,8 +22,6 @@ from core.export.references import GridRun, bench_grid, default_bench, mean_erro
 from core.model import BAM_COMMAND_PATH, ServoModel, model_to_bam, with_contact, without_terms
 from core.simulation import Motion
 from core.terms import CONTACTS
-
-Array = NDArray[np.float64]
 
 BAM_STEP = 0.005
 """Step at which the peer simulates unless told otherwise [s]."""

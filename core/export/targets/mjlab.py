@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
@@ -36,8 +36,6 @@ from core.recording import ServoSettings
 from core.terms import CONTACTS
 from core.trajectories import Trajectory, make_trajectory
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 PROGRAMS = ("servobench_mjlab.py", "servobench_torch.py")
 

@@ -16,8 +16,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
@@ -33,8 +33,6 @@ from core.recording import ServoSettings
 from core.simulation import simulate_trajectory
 from core.terms import CONTACTS
 from core.trajectories import make_trajectory
-
-Array = NDArray[np.float64]
 
 VERSION = "1.9"
 JOINT = "servo"

@@ -22,15 +22,13 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.runs.folds import unit_of
 from core.identification.runs.grouping import SAME_DIGITS, Value
 from core.recording import Recording
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 LARGEST_SHIFT = 0.1
 """Repetitions may have started this much apart [s]."""

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.choice.model_choice import Variant, finite_or_none, or_infinite
 from core.identification.request import IdentificationRequest
@@ -20,8 +20,6 @@ from core.identification.runs.folds import FOLD_CONDITIONS, balanced_subset, fol
 from core.identification.runs.grouping import Value, named
 from core.model import ServoModel
 from core.recording import Recording
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.coverage.doubts import HeaderDoubt, doubt_of, sign_doubt
 from core.identification.coverage.plausibility import implausible_constants, strangeness
@@ -27,8 +27,6 @@ from core.identification.evidence.sensitivity import correlation_length
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 REFINED = 8
 """Suspects that are fitted together with the parameters, of those that explain most when linearised."""

@@ -14,8 +14,6 @@ from core.catalogue import load_servo
 from core.identification.coverage.signals import Signals, signals_of, spans
 from core.recording import Recording
 
-Array = NDArray[np.float64]
-
 REST = 0.01
 """Of the no-load speed: slower is at rest."""
 

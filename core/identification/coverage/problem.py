@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.actuator import setup_row
+from core.arrays import Array
 from core.bench import Bench
 from core.identification.coverage.suspects import FACTS, Fact
 from core.identification.evidence.sensitivity import Differences
@@ -31,7 +32,6 @@ from core.shipped import load_model, shipped_models
 from core.simulation import held_commands, initial_velocity, on_grid
 from core.terms import Supply
 
-Array = NDArray[np.float64]
 T = TypeVar("T")
 
 FAR = 10.0

@@ -9,11 +9,10 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.catalogue import load_servo
 from core.recording import Recording
 from core.smoothing import savitzky_golay
-
-Array = NDArray[np.float64]
 
 SMOOTHING = 0.05
 """Length of the local parabola that velocity and acceleration are taken from [s]."""

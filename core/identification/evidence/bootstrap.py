@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.evidence.certainty import Bootstrap, Spread
 from core.identification.search.objective import NO_PRIOR, Batch
@@ -21,8 +21,6 @@ from core.identification.search.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 FEWEST_DRAWS = 2
 PERCENTILES = (2.5, 97.5)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.evidence.sensitivity import SMALLEST, Sensitivity
-
-Array = NDArray[np.float64]
 
 STRONG = 0.95
 """Parameters correlated more closely than this cannot be told apart."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.identification.coverage.excitation import excitation_of
 from core.identification.coverage.findings import named_runs
@@ -18,8 +18,6 @@ from core.model import ServoModel
 from core.plan import suggested_plan
 from core.recording import Recording
 from core.shipped import load_model, shipped_models
-
-Array = NDArray[np.float64]
 
 AS_GOOD = 1.05
 """Training error over the best one's, up to which another fit may be the true one just as well."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.evidence.certainty import LIMIT, Profile, ProfilePoint
 from core.identification.evidence.sensitivity import DIFFERENCE, correlation_length, deviance_factor
@@ -27,8 +27,6 @@ from core.model import ServoModel
 from core.parameters import AT_BOUND_FRACTION
 from core.recording import Recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 ROOT = math.sqrt(LIMIT)
 """The square root of the deviance is searched for, which is linear in the parameter where the model is."""

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.coverage.findings import Finding
 from core.identification.evidence.torque import TorqueResidual, torque_residual
@@ -28,8 +29,6 @@ from core.identification.search.objective import available_threads
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 LARGE = 0.25
 """Of the model's mean friction: effects below are left alone."""

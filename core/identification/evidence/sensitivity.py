@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.evidence.model import NORMAL_95, Evidence, ParameterEvidence
 from core.identification.request import tunable_parameters
 from core.identification.runs.conditions import missing_conditions
@@ -25,8 +25,6 @@ from core.parameters import Parameter, ParameterSet
 from core.recording import Recording
 from core.simulation import on_grid
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 DIFFERENCE = 1e-6
 """Step of the differences, as a share of the catalogue's bounds: small, as stiction makes the motion's answer kink, and

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.friction import friction_budget
 from core.identification.coverage.signals import SMOOTHING
 from core.kernel.rollout import OUTPUTS, initial_state, rollout_kernel
@@ -19,8 +20,6 @@ from core.recording import Recording
 from core.simulation import held_commands, on_grid, simulate_recording
 from core.smoothing import savitzky_golay
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 MOVING = 0.04
 """Of the no-load speed: slower, stiction hides the torque."""

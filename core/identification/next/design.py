@@ -17,9 +17,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import IdentificationError
 from core.identification.evidence.model import NORMAL_95
@@ -32,8 +32,6 @@ from core.recording import Recording, ServoSettings
 from core.simulation import on_grid, sampling_interval
 from core.terms import Supply
 from core.trajectories import Trajectory, make_trajectory
-
-Array = NDArray[np.float64]
 
 __all__ = ["OBJECTIVES", "candidate_cells", "next_best"]
 

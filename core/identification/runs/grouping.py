@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import InputError
 
-Array = NDArray[np.float64]
 Value = str | float
 
 CONDITIONS: dict[str, tuple[str, str]] = {

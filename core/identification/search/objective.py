@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.actuator import setup_row
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.options import CHOICES
 from core.identification.runs.conditions import require_own_motor
@@ -30,7 +31,6 @@ from core.simulation import held_commands, initial_velocity, on_grid
 from core.smoothing import savitzky_golay
 from core.terms import Metric, Supply
 
-Array = NDArray[np.float64]
 S = TypeVar("S")
 T = TypeVar("T")
 

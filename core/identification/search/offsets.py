@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.evidence.model import RunOffset
 from core.identification.evidence.sensitivity import correlation_length, deviance_factor
 from core.identification.search.objective import Batch
 from core.identification.search.polish import FINE, polish, smooth_scale
 from core.identification.search.steps import normal_equations, smooth_loss
-
-Array = NDArray[np.float64]
 
 SPREADS = np.array([0.02, 0.3])
 """Standard deviations of the priors: angle [rad], supply [V]."""

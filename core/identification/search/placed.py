@@ -11,14 +11,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.diagram import backdrive_torque, drive_torque
 from core.errors import IdentificationError
 from core.model import ServoModel
 from core.placement import DRIVE, PlacedPoint
-
-Array = NDArray[np.float64]
 
 LARGEST_ERROR = 1.0
 """[rad]; what a model that locks itself is wrong by, so that a search can still leave it."""

@@ -10,14 +10,12 @@ intervals follow from it (Huber 1964). SciPy's trust region spends most of its t
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.catalogue import load_servo
 from core.identification.evidence.sensitivity import DIFFERENCE, Differences
 from core.identification.search.objective import Batch
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
-
-Array = NDArray[np.float64]
 
 WIDE, FINE = 1e-3, 1e-4
 """Differences on the way down, of pieces and of whole runs, as a share of the catalogue's bounds."""

@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.request import tunable_parameters
 from core.model import ServoModel
 from core.parameters import Parameter, ParameterSet
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from cmaes import CMA
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from core.arrays import Array
+
 Objective = Callable[[Array], Array]
 Descent = Callable[[Array], tuple[Array, int]]
 """From a point (n,) to the minimum nearby, and how many candidates it took."""

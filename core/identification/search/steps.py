@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from core.arrays import Array
 
 FIRST_TRUST = 1e-3
 LEAST_TRUST, MOST_TRUST = 1e-9, 1.0

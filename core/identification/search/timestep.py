@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.evidence.sensitivity import correlation_length
 from core.identification.search.objective import NO_PRIOR, Batch
 from core.identification.search.polish import FINE, WIDE, polish
@@ -24,8 +24,6 @@ from core.identification.search.prior import Prior
 from core.model import ServoModel
 from core.recording import Recording
 from core.terms import Supply
-
-Array = NDArray[np.float64]
 
 SEARCH_SHARE = 0.1
 """Share of the fit's mean absolute error that the step may cost."""

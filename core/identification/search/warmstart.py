@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.identification.search.objective import Batch
 from core.identification.search.search import search
 from core.model import ServoModel
 from core.terms import Metric
-
-Array = NDArray[np.float64]
 
 __all__ = ["NEAR", "NEARER", "Reduction", "reduction", "search_on"]
 

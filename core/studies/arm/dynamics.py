@@ -24,13 +24,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.kernel.compilation import compiled, fingerprint, step
 from core.kernel.layout import Law, Slot
 from core.kernel.mathops import sine
 from core.kernel.step import INLINE, clip, friction_budget
 from core.studies.arm.links import ArmLinks
 
-Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
 LANES = 8

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError, ModelError
 from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
@@ -36,8 +36,6 @@ from core.studies.arm.recording import ArmRecording
 from core.studies.arm.windows import Windows, cut_windows
 from core.terms import FRICTION_MODELS, FRICTION_TERMS
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 SOURCE = "file"
 """Name of the row that holds the links' own file: its links and its friction."""

@@ -11,12 +11,11 @@ A point within reach has two solutions, of opposite elbow angles q₂.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import InputError
 from core.studies.arm.links import ArmLinks
-
-Array = NDArray[np.float64]
 
 ROUNDING = 1e-9
 """Share of the arm's length by which a point may lie beyond its reach and count as on its edge."""

@@ -14,14 +14,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.friction import friction_parameters
 from core.parameters import Parameter, ParameterSet
 from core.studies.arm.dynamics import ARM_AT, FRICTION_SLOTS, arm_rows
 from core.studies.arm.links import ArmLinks
 from core.terms import FRICTION
-
-Array = NDArray[np.float64]
 
 NO_FRICTION = "none"
 """In place of a friction model: an arm without."""

@@ -11,14 +11,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import InputError
 from core.smoothing import interpolated
 from core.studies.arm.kinematics import joint_angles
 from core.studies.arm.links import ArmLinks
-
-Array = NDArray[np.float64]
 
 CENTRE, HALF = 0.6, 0.18
 """Distance of a path's centre from the inner edge of what the tip reaches, and half a path's width, in shares of the

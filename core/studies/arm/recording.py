@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import InputError
 from core.smoothing import interpolated
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 LARGEST_TEXT = 256 << 20
 """Of a CSV file, unpacked [B]."""

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import ExportError, InputError
 from core.export.programs import mujoco_engine, program
 from core.export.servo_file import servo_numbers
@@ -22,8 +23,6 @@ from core.model import ServoModel
 from core.recording import ServoSettings
 from core.studies.arm.links import ArmLinks
 from core.studies.arm.scene import JOINTS, arm_scene
-
-Array = NDArray[np.float64]
 
 TIMESTEP = 1e-3
 """Of the engine, where nobody asks for another [s]."""

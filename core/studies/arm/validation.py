@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import InputError
 from core.export.approximation import Form, approximate
 from core.export.files import printable
@@ -34,7 +34,6 @@ from core.studies.arm.recording import ArmRecording
 from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, ArmMotion, ArmServo, simulate_arm
 from core.terms import FRICTION_MODELS
 
-Array = NDArray[np.float64]
 Pair = tuple[ServoModel, ServoModel]
 
 PERIOD = 4.0

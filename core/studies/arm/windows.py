@@ -13,12 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.smoothing import savitzky_golay
 from core.studies.arm.dynamics import simulate_windows
 from core.studies.arm.recording import ArmRecording
-
-Array = NDArray[np.float64]
 
 SMOOTHING = 0.02
 """The cubic at a window's start is fitted to positions this much before and after it [s]."""

@@ -20,14 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import InputError, ModelError
 from core.studies.arm.links import ArmLinks, Pair
 from core.studies.compliant.elastic import CompliantActuator, QbMove, constants
 from core.studies.compliant.motor import Motor, Pid, motor_constants, pid_constants
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,13 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.studies.compliant.joint import CompliantJoint, JointMotion, simulate_joint
 from core.studies.compliant.modes import Mode, reference_names
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,14 +32,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.parameters import Parameter, ParameterSet
 from core.studies.compliant.kinds import PIVOT_REACH, Kind
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 CONSTANTS = 8
 """Most parameters of an actuator, so that every one has the same length for the compiled twin."""

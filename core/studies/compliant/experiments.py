@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.studies.arm.kinematics import joint_angles, tip_positions
 from core.studies.arm.links import ArmLinks
@@ -33,8 +34,6 @@ from core.studies.compliant.elastic import SEED_ACTUATORS, CompliantActuator, Se
 from core.studies.compliant.joint import SEED_BENCH, CompliantJoint, CompliantLink, JointMotion, simulate_joint
 from core.studies.compliant.learning import Reference, chirp, chirp_phase, held_step, minimum_jerk, sinusoid
 from core.studies.compliant.modes import Mode
-
-Array = NDArray[np.float64]
 
 AMPLITUDE = 0.8
 """Of steps and sinusoids, sections 4.1 and 4.2.2 [rad]"""

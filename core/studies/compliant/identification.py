@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.catalogue import load_servo
 from core.errors import IdentificationError, InputError
 from core.identification.evaluate import evaluate
@@ -40,8 +40,6 @@ from core.studies.compliant.elastic import CompliantActuator
 from core.studies.compliant.files import CompliantUnit, unit_to_json
 from core.studies.compliant.modes import Mode
 from core.studies.compliant.runs import LINK, SPRINGS, CompliantRuns, require_runs_of, unit_with, unknowns
-
-Array = NDArray[np.float64]
 
 SPAN = math.log(100.0)
 """Numbers are searched from a hundredth to a hundred times their start, within their bounds."""

@@ -21,15 +21,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import ModelError
 from core.studies.compliant.elastic import CompliantActuator, QbMove, constants
 from core.studies.compliant.modes import Mode, commands_of
 from core.studies.compliant.motor import LINK_PID, Motor, Pid, motor_constants, pid_constants
-
-Array = NDArray[np.float64]
 
 STEP_SHARE = 0.05
 """Largest step times the fastest rate of the joint: the energy of its fastest oscillation then swings by 0.03 %."""

@@ -20,14 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.atomic import write_atomically
 from core.errors import InputError, ModelError
 from core.studies.compliant.arm import CompliantArm, link_equilibrium, simulate_compliant_arm
 from core.words import counted
-
-Array = NDArray[np.float64]
 
 STEP = 5e-3
 """Between samples, where nobody asks for another [s]."""

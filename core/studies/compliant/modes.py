@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.studies.compliant.elastic import CompliantActuator
-
-Array = NDArray[np.float64]
 
 
 class Mode(IntEnum):

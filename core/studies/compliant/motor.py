@@ -16,11 +16,9 @@ import math
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ModelError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.errors import IdentificationError, InputError, ModelError
 from core.identification.search.objective import DIVERGED, available_threads
@@ -131,8 +131,6 @@ def _positive(parameter: Parameter) -> Parameter:
         return parameter
     return replace(parameter, lower=lower, value=min(max(parameter.value, lower), parameter.upper))
 
-
-Array = NDArray[np.float64]
 
 MODES = (Mode.SPRING_EQ_PRES, Mode.PID_EQ_PRES)
 """In which a goal is an equilibrium."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ModelError
 from core.studies.compliant.joint import JOINT_OUTPUTS, CompliantJoint, JointKernel, initial_state, safe_substeps
 from core.studies.compliant.modes import Mode, commands_of
-
-Array = NDArray[np.float64]
 
 
 class CompliantStepper:

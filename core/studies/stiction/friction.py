@@ -8,9 +8,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike
 
+from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
 from core.contact.implicit import elastoplastic_step, implicit_friction
-from core.contact.laws import Array, FrictionLaw
+from core.contact.laws import FrictionLaw
 from core.errors import ModelError
 
 

@@ -19,9 +19,10 @@ from typing import ClassVar
 import numpy as np
 from numba import njit
 
+from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
 from core.contact.implicit import elastoplastic_step, friction_function
-from core.contact.laws import Array, FrictionLaw
+from core.contact.laws import FrictionLaw
 from core.errors import ModelError
 
 _ELASTOPLASTIC, _SIGN, _TANH, _KARNOPP = range(4)

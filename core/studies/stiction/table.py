@@ -21,9 +21,10 @@ import math
 import numpy as np
 from numba import njit
 
+from core.arrays import Array
 from core.contact.bristle import Bristle, require_sound
 from core.contact.lambert import lambert_w0
-from core.contact.laws import Array, Stribeck
+from core.contact.laws import Stribeck
 from core.errors import ModelError
 
 LAST = 6.35

@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.studies.webots.fields import Load, ServoFields
 from core.studies.webots.kernel import AT, DIVERGED, ROW, motion_of, population_errors, row_of
-
-Array = NDArray[np.float64]
 
 NODE_NUMBERS = ("control_p", "max_velocity", "max_force", "acceleration", "damping_constant")
 ALL_NUMBERS = (*NODE_NUMBERS, "armature", "angle_offset")

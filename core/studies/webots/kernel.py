@@ -11,10 +11,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.studies.webots import law
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields
-
-Array = NDArray[np.float64]
 
 NODE = ("control_p", "max_velocity", "max_force", "acceleration", "damping_constant", "spring_constant")
 """Fields of a node in its row, before its limits and what its load adds."""

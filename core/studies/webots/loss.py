@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.catalogue import load_servo
@@ -40,7 +39,6 @@ from core.studies.webots.fitting import (
 )
 from core.words import counted
 
-Array = NDArray[np.float64]
 Progress = Callable[[float, str], None]
 
 TIMESTEP = 0.005

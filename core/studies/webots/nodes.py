@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.errors import ExportError, InputError, ModelError
 from core.export.targets.webots.vrml import Node, read_vrml
 from core.finite import is_array
 from core.studies.webots.fields import ROTATIONAL, Load, ServoFields, seed_name
 from core.studies.webots.robot import MountedServo
-
-Array = NDArray[np.float64]
 
 SEED_NAMES = {seed_name(field.name): field.name for field in fields(ServoFields)}
 """Field of the node to that of ServoFields."""

@@ -18,14 +18,13 @@ from functools import cache
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.contact.bristle import Bristle, examine
 from core.contact.implicit import elastoplastic_step
 from core.contact.laws import Stribeck
 from core.errors import ExportError
 
-Array = NDArray[np.float64]
 Triple = tuple[float, float, float]
 
 SOFTNESS = 0.2

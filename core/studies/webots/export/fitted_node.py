@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from core.arrays import Array
 from core.bench import Bench
 from core.export.drives.fit import torque_law
 from core.export.references import GridRun, bench_grid, converged_positions, held_back_grid
@@ -30,8 +30,6 @@ from core.studies.webots.fitting import (
 )
 from core.studies.webots.kernel import row_of
 from core.trajectories import make_trajectory
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
