@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Generator
+from contextlib import contextmanager
 
 
 class ServoBenchError(Exception):
@@ -27,6 +29,21 @@ class ExportError(ServoBenchError):
 
 class NotChecked(ExportError):
     """A sound export cannot be checked here: its engine is not installed, or none runs such files."""
+
+
+@contextmanager
+def reading_json(what: str, refusal: type[ServoBenchError]) -> Generator[None]:
+    """Context, or decorator of a function, that makes one error of whatever damaged data raises.
+
+    what: the thing read, e.g. "a fold". Errors of the kind `refusal` pass unchanged, since they name a part of it.
+    """
+    try:
+        yield
+    except refusal:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, ServoBenchError) as error:
+        why = error if isinstance(error, ServoBenchError) or type(error) is ValueError else repr(error)
+        raise refusal(f"{what} cannot be read: {why}") from None
 
 
 def shown(path: str | os.PathLike[str]) -> str:

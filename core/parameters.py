@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from core.errors import InputError
+from core.errors import InputError, reading_json
 from core.finite import is_object
 from core.terms import TERMS
 
@@ -91,7 +91,7 @@ class Parameter:
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Parameter:
         """Inverse of `to_json`; raises InputError on anything else."""
-        try:
+        with reading_json(f"parameter {name!r}", InputError):
             return cls(
                 name=name,
                 symbol=str(data["symbol"]),
@@ -102,8 +102,6 @@ class Parameter:
                 frozen=bool(data.get("frozen", False)),
                 description=str(data.get("description", "")),
             )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise InputError(f"parameter {name!r} cannot be read: {error!r}") from None
 
 
 class ParameterSet(Mapping[str, Parameter]):

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from typing import Any
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import folds
 from core.identification.runs.split import Split, split_recordings
@@ -150,7 +150,7 @@ class FleetPlan:
     @classmethod
     def from_json(cls, data: Any) -> FleetPlan:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
+        with reading_json("the plan of a fleet", IdentificationError):
             plan = cls(
                 request=FleetRequest.from_json(data["request"]),
                 units=tuple(UnitFacts.from_json(unit) for unit in data["units"]),
@@ -168,8 +168,6 @@ class FleetPlan:
                     for chain in data["chains"]
                 ),
             )
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise IdentificationError(f"the plan of a fleet cannot be read: {error!r}") from None
         if {chain.unit for chain in plan.chains} != {unit.name for unit in plan.units}:
             raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
         if {len(chain.keys) for chain in plan.chains} != {len(plan.request.fit.models)}:

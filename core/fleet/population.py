@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import Array
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.fleet.parameter_spread import FEWEST, ParameterSpread, parameter_spread
 from core.fleet.result import UnitResult
 from core.words import counted
@@ -68,26 +68,24 @@ class Population:
         }
 
     @classmethod
+    @reading_json("a population", IdentificationError)
     def from_json(cls, data: Any) -> Population:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            parameters = tuple(ParameterSpread.from_json(entry) for entry in data["parameters"])
-            correlation = np.array(data["correlation"], dtype=np.float64)
-            units = tuple(map(str, data["units"]))
-            if correlation.shape != (len(parameters),) * 2 or not np.isfinite(correlation).all():
-                raise ValueError(f"{correlation.shape} correlations of {len(parameters)} parameters")
-            if any(p.values.shape != (len(units),) or p.errors.shape != (len(units),) for p in parameters):
-                raise ValueError(f"a parameter has not the values of {len(units)} units")
-            return cls(
-                servo=str(data["servo"]),
-                friction=str(data["friction"]),
-                units=units,
-                parameters=parameters,
-                correlation=correlation,
-                shrinkage=float(data["shrinkage"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise IdentificationError(f"a population cannot be read: {error!r}") from None
+        parameters = tuple(ParameterSpread.from_json(entry) for entry in data["parameters"])
+        correlation = np.array(data["correlation"], dtype=np.float64)
+        units = tuple(map(str, data["units"]))
+        if correlation.shape != (len(parameters),) * 2 or not np.isfinite(correlation).all():
+            raise ValueError(f"{correlation.shape} correlations of {len(parameters)} parameters")
+        if any(p.values.shape != (len(units),) or p.errors.shape != (len(units),) for p in parameters):
+            raise ValueError(f"a parameter has not the values of {len(units)} units")
+        return cls(
+            servo=str(data["servo"]),
+            friction=str(data["friction"]),
+            units=units,
+            parameters=parameters,
+            correlation=correlation,
+            shrinkage=float(data["shrinkage"]),
+        )
 
 
 def population(units: Sequence[UnitResult], friction: str) -> Population:

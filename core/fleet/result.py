@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import Array
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.fleet.plan import Chain, FleetPlan, UnitFacts
 from core.identification.choice.words import Contender, choice_in_words, recommended
 from core.identification.request import IdentificationRequest
@@ -82,16 +82,14 @@ class Transfer:
         return {"friction": self.friction, "units": list(self.units), "errors": rows}
 
     @classmethod
+    @reading_json("a transfer matrix", IdentificationError)
     def from_json(cls, data: Any) -> Transfer:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            errors = np.array([[math.inf if e is None else float(e) for e in row] for row in data["errors"]])
-            units = tuple(map(str, data["units"]))
-            if errors.shape != (len(units), len(units)):
-                raise ValueError(f"{errors.shape} errors of {len(units)} units")
-            return cls(friction=str(data["friction"]), units=units, errors=errors)
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise IdentificationError(f"a transfer matrix cannot be read: {error!r}") from None
+        errors = np.array([[math.inf if e is None else float(e) for e in row] for row in data["errors"]])
+        units = tuple(map(str, data["units"]))
+        if errors.shape != (len(units), len(units)):
+            raise ValueError(f"{errors.shape} errors of {len(units)} units")
+        return cls(friction=str(data["friction"]), units=units, errors=errors)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

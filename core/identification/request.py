@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from core.catalogue import ServoSpec, load_servo
-from core.errors import IdentificationError, InputError, newer
+from core.errors import IdentificationError, newer, reading_json
 from core.finite import is_finite, is_object
 from core.friction import require_contact, require_friction_model
 from core.identification.options import CHOICES, COARSEST_GRID, IdentificationOptions
@@ -114,30 +114,28 @@ class IdentificationRequest(IdentificationOptions):
         return {**plain, "points": [point.to_json() for point in self.points]}
 
     @classmethod
+    @reading_json("the request of an identification", IdentificationError)
     def from_json(cls, data: Any) -> IdentificationRequest:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         if not is_object(data):
             raise IdentificationError("the request of an identification must be an object of name to value")
-        try:
-            if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
-                raise ValueError(newer(f"settings {', '.join(unknown)}"))
-            values: dict[str, Any] = {
-                **{name: value for name, value in data.items() if name not in _FORMER},
-                "models": tuple(data["models"]),
-                "command_path": tuple(data["command_path"]),
-                "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
-                "bounds": tuple((str(name), float(low), float(high)) for name, low, high in data["bounds"]),
-                "start": tuple((str(name), float(value)) for name, value in data.get("start", ())),
-                "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
-            }
-            for field in fields(cls):
-                possible = _POSSIBLE.get("str" if field.name in CHOICES else str(field.type).removesuffix(" | None"))
-                value = values.get(field.name, field.default)
-                if possible is not None and value != field.default and not possible(value):
-                    raise ValueError(f"{field.name} = {value!r} is not possible")
-            return cls(**values)
-        except (KeyError, TypeError, ValueError, OverflowError, InputError) as error:
-            raise IdentificationError(f"the request of an identification cannot be read: {error}") from None
+        if unknown := sorted(set(data) - {field.name for field in fields(cls)} - set(_FORMER)):
+            raise ValueError(newer(f"settings {', '.join(unknown)}"))
+        values: dict[str, Any] = {
+            **{name: value for name, value in data.items() if name not in _FORMER},
+            "models": tuple(data["models"]),
+            "command_path": tuple(data["command_path"]),
+            "frozen": tuple((str(name), float(value)) for name, value in data["frozen"]),
+            "bounds": tuple((str(name), float(low), float(high)) for name, low, high in data["bounds"]),
+            "start": tuple((str(name), float(value)) for name, value in data.get("start", ())),
+            "points": tuple(PlacedPoint.from_json(point) for point in data.get("points", ())),
+        }
+        for field in fields(cls):
+            possible = _POSSIBLE.get("str" if field.name in CHOICES else str(field.type).removesuffix(" | None"))
+            value = values.get(field.name, field.default)
+            if possible is not None and value != field.default and not possible(value):
+                raise ValueError(f"{field.name} = {value!r} is not possible")
+        return cls(**values)
 
 
 _FORMER = ("refine",)

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from core.errors import IdentificationError, InputError
+from core.errors import IdentificationError, reading_json
 from core.finite import is_finite
 from core.identification.choice.model_choice import CrossValidation
 from core.identification.choice.recommendation import CROSS_VALIDATION, Recommendation, recommend
@@ -127,33 +127,31 @@ class ModelResult:
         }
 
     @classmethod
+    @reading_json("the result of a model", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], model: ServoModel) -> ModelResult:
         """Inverse of `to_json`, with the model read from its own file; raises IdentificationError on anything else."""
-        try:
-            seconds = data["wall_seconds"]
-            return cls(
-                model=model,
-                train_mae=float(data["train_mae"]),
-                validation_mae=data["validation_mae"],
-                validation_rmse=data["validation_rmse"],
-                evaluations=int(data["evaluations"]),
-                wall_seconds=math.nan if seconds is None else float(seconds),
-                repeats=tuple(
-                    Repeat(
-                        seed=int(repeat["seed"]),
-                        train_mae=float(repeat["train_mae"]),
-                        validation_mae=repeat["validation_mae"],
-                        validation_rmse=repeat.get("validation_rmse"),
-                        evaluations=int(repeat["evaluations"]),
-                        parameters=model.parameters.with_values(repeat["parameters"]),
-                    )
-                    for repeat in data["repeats"]
-                ),
-                evidence=Evidence.from_json(data["evidence"]),
-                held_out={str(run): float(error) for run, error in data.get("held_out", {}).items()},
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, InputError) as error:
-            raise IdentificationError(f"the result of a model cannot be read: {error!r}") from None
+        seconds = data["wall_seconds"]
+        return cls(
+            model=model,
+            train_mae=float(data["train_mae"]),
+            validation_mae=data["validation_mae"],
+            validation_rmse=data["validation_rmse"],
+            evaluations=int(data["evaluations"]),
+            wall_seconds=math.nan if seconds is None else float(seconds),
+            repeats=tuple(
+                Repeat(
+                    seed=int(repeat["seed"]),
+                    train_mae=float(repeat["train_mae"]),
+                    validation_mae=repeat["validation_mae"],
+                    validation_rmse=repeat.get("validation_rmse"),
+                    evaluations=int(repeat["evaluations"]),
+                    parameters=model.parameters.with_values(repeat["parameters"]),
+                )
+                for repeat in data["repeats"]
+            ),
+            evidence=Evidence.from_json(data["evidence"]),
+            held_out={str(run): float(error) for run, error in data.get("held_out", {}).items()},
+        )
 
 
 @dataclass(frozen=True)

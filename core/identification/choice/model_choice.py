@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError, ModelError
+from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.runs.folds import Fold, spoken
 from core.model import ServoModel
@@ -74,26 +74,24 @@ class FoldFit:
         }
 
     @classmethod
+    @reading_json("a fit of a cross-validation", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
         """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
-        try:
-            errors = {run: or_infinite(data["errors"][run]) for run in fold.held_out}
-            if len(errors) != len(data["errors"]):
-                raise ValueError(f"errors of runs that {fold.label} did not hold out")
-            model = ServoModel.from_json(data["model"])
-            if model.friction != data["friction"]:
-                raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
-            return cls(
-                variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
-                fold=fold,
-                model=model,
-                train_mae=or_infinite(data["train_mae"]),
-                trained_on=tuple(str(run) for run in data["trained_on"]),
-                evaluations=int(data["evaluations"]),
-                errors=errors,
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, ModelError) as error:
-            raise IdentificationError(f"a fit of a cross-validation cannot be read: {error!r}") from None
+        errors = {run: or_infinite(data["errors"][run]) for run in fold.held_out}
+        if len(errors) != len(data["errors"]):
+            raise ValueError(f"errors of runs that {fold.label} did not hold out")
+        model = ServoModel.from_json(data["model"])
+        if model.friction != data["friction"]:
+            raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
+        return cls(
+            variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
+            fold=fold,
+            model=model,
+            train_mae=or_infinite(data["train_mae"]),
+            trained_on=tuple(str(run) for run in data["trained_on"]),
+            evaluations=int(data["evaluations"]),
+            errors=errors,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

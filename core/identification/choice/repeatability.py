@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from core.arrays import Array
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.runs.folds import unit_of
 from core.identification.runs.grouping import SAME_DIGITS, Value
 from core.recording import Recording
@@ -93,20 +93,18 @@ class FloorRow:
         return {**self.__dict__, "ratio": self.ratio}
 
     @classmethod
+    @reading_json("a repeatability floor", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            return cls(
-                trajectory=str(data["trajectory"]),
-                repetitions=int(data["repetitions"]),
-                runs=int(data["runs"]),
-                pairs=int(data.get("pairs", 0)),
-                floor=float(data["floor"]),
-                difference=float(data["difference"]),
-                error=None if data["error"] is None else float(data["error"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise IdentificationError(f"a repeatability floor cannot be read: {error!r}") from None
+        return cls(
+            trajectory=str(data["trajectory"]),
+            repetitions=int(data["repetitions"]),
+            runs=int(data["runs"]),
+            pairs=int(data.get("pairs", 0)),
+            floor=float(data["floor"]),
+            difference=float(data["difference"]),
+            error=None if data["error"] is None else float(data["error"]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

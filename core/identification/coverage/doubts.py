@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.coverage.findings import Finding, named_runs
 from core.identification.coverage.suspects import Suspect
 from core.recording import Recording
@@ -72,15 +72,13 @@ class HeaderDoubt:
         return {**self.__dict__, "runs": list(self.runs), "alternatives": others, "share": share}
 
     @classmethod
+    @reading_json("a doubt about a header", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> HeaderDoubt:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
-            share = math.nan if data["share"] is None else float(data["share"])
-            values: dict[str, Any] = {**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share}
-            return cls(**values)
-        except (KeyError, TypeError, ValueError) as error:
-            raise IdentificationError(f"a doubt about a header cannot be read: {error}") from None
+        others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
+        share = math.nan if data["share"] is None else float(data["share"])
+        values: dict[str, Any] = {**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share}
+        return cls(**values)
 
 
 def doubt_of(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
@@ -40,13 +40,11 @@ class Finding:
         return {**self.__dict__, "runs": list(self.runs)}
 
     @classmethod
+    @reading_json("a finding", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            values: dict[str, Any] = {**data, "runs": tuple(str(run) for run in data["runs"])}
-            return cls(**values)
-        except (KeyError, TypeError) as error:
-            raise IdentificationError(f"a finding cannot be read: {error}") from None
+        values: dict[str, Any] = {**data, "runs": tuple(str(run) for run in data["runs"])}
+        return cls(**values)
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.finite import is_object
 from core.identification.choice.repeatability import FloorRow, repeatability
 from core.identification.coverage.excitation import Excitation, excitation_of, excitation_of_all
@@ -68,23 +68,21 @@ class Coverage:
         }
 
     @classmethod
+    @reading_json("a coverage", IdentificationError)
     def from_json(cls, data: Any) -> Coverage:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         if not is_object(data):
             raise IdentificationError("a coverage must be an object of name to value")
-        try:
-            return cls(
-                grid=ConditionGrid.from_json(data["grid"]),
-                total=Excitation.from_json(data["total"]),
-                excitation=tuple(Excitation.from_json(entry) for entry in data["excitation"]),
-                terms=tuple(TermVerdict.from_json(entry) for entry in data["terms"]),
-                timing=tuple(Timing.from_json(entry) for entry in data["timing"]),
-                repeatability=tuple(FloorRow.from_json(entry) for entry in data["repeatability"]),
-                rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
-                findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise IdentificationError(f"a coverage cannot be read: {error}") from None
+        return cls(
+            grid=ConditionGrid.from_json(data["grid"]),
+            total=Excitation.from_json(data["total"]),
+            excitation=tuple(Excitation.from_json(entry) for entry in data["excitation"]),
+            terms=tuple(TermVerdict.from_json(entry) for entry in data["terms"]),
+            timing=tuple(Timing.from_json(entry) for entry in data["timing"]),
+            repeatability=tuple(FloorRow.from_json(entry) for entry in data["repeatability"]),
+            rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
+            findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
+        )
 
 
 def _looked_at(run: Recording) -> tuple[Excitation, Timing]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.choice.model_choice import finite_or_none
 from core.identification.evidence.model import NORMAL_95, Evidence
 from core.identification.result import ModelResult
@@ -249,21 +249,19 @@ class Certainty:
         }
 
     @classmethod
+    @reading_json("the certainty of a model", IdentificationError)
     def from_json(cls, data: Any) -> Certainty:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            return cls(
-                servo=str(data["servo"]),
-                friction=str(data["friction"]),
-                parameters=tuple(ParameterCertainty.from_json(entry) for entry in data["parameters"]),
-                runs=tuple(str(run) for run in data["runs"]),
-                draws=int(data["draws"]),
-                seed=int(data["seed"]),
-                stopped=bool(data["stopped"]),
-                notes=tuple(str(note) for note in data["notes"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise IdentificationError(f"the certainty of a model cannot be read: {error!r}") from None
+        return cls(
+            servo=str(data["servo"]),
+            friction=str(data["friction"]),
+            parameters=tuple(ParameterCertainty.from_json(entry) for entry in data["parameters"]),
+            runs=tuple(str(run) for run in data["runs"]),
+            draws=int(data["draws"]),
+            seed=int(data["seed"]),
+            stopped=bool(data["stopped"]),
+            notes=tuple(str(note) for note in data["notes"]),
+        )
 
 
 def certainty(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.actuator import ControlLaw
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import listed
 from core.terms import FRICTION, NEUTRAL, physical_limits
 
@@ -309,29 +309,27 @@ class Evidence:
         }
 
     @classmethod
+    @reading_json("the evidence of a model", IdentificationError)
     def from_json(cls, data: Any) -> Evidence:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            parameters = tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"])
-            symbols = {parameter.symbol for parameter in parameters}
-            strange = {symbol for parameter in parameters for symbol in parameter.traded_with} - symbols
-            if strange:
-                raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
-            return cls(
-                parameters=parameters,
-                conditions=tuple(str(text) for text in data["conditions"]),
-                noise=float(data["noise"]),
-                samples=int(data["samples"]),
-                independent=float(data["independent"]),
-                search=str(data.get("search", "")),
-                elsewhere=str(data.get("elsewhere", "")),
-                offsets=tuple(
-                    RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
-                    for o in data.get("offsets", ())
-                ),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-            raise IdentificationError(f"the evidence of a model cannot be read: {error!r}") from None
+        parameters = tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"])
+        symbols = {parameter.symbol for parameter in parameters}
+        strange = {symbol for parameter in parameters for symbol in parameter.traded_with} - symbols
+        if strange:
+            raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
+        return cls(
+            parameters=parameters,
+            conditions=tuple(str(text) for text in data["conditions"]),
+            noise=float(data["noise"]),
+            samples=int(data["samples"]),
+            independent=float(data["independent"]),
+            search=str(data.get("search", "")),
+            elsewhere=str(data.get("elsewhere", "")),
+            offsets=tuple(
+                RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
+                for o in data.get("offsets", ())
+            ),
+        )
 
 
 def _braking(low: float, high: float) -> str:

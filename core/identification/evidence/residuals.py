@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.arrays import Array
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.identification.coverage.findings import Finding
 from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
@@ -98,16 +98,14 @@ class ResidualDiagnosis:
         return {**plain, "bins": [b.to_json() for b in self.bins], "hints": [hint.to_json() for hint in self.hints]}
 
     @classmethod
+    @reading_json("a diagnosis of residuals", IdentificationError)
     def from_json(cls, data: Any) -> ResidualDiagnosis:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            return cls(
-                **{name: float(data[name]) for name in ("position_rms", "torque_rms", "friction")},
-                bins=tuple(ResidualBin.from_json(entry) for entry in data["bins"]),
-                hints=tuple(Finding.from_json(entry) for entry in data["hints"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise IdentificationError(f"a diagnosis of residuals cannot be read: {error}") from None
+        return cls(
+            **{name: float(data[name]) for name in ("position_rms", "torque_rms", "friction")},
+            bins=tuple(ResidualBin.from_json(entry) for entry in data["bins"]),
+            hints=tuple(Finding.from_json(entry) for entry in data["hints"]),
+        )
 
 
 def diagnose_residuals(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from core.errors import IdentificationError
+from core.errors import IdentificationError, reading_json
 from core.finite import is_object
 from core.identification.runs.grouping import CONDITIONS, Value, group_runs, named
 from core.identification.runs.split import without_equals
@@ -50,20 +50,18 @@ class Fold:
         return {**self.__dict__, "train": list(self.train), "held_out": list(self.held_out)}
 
     @classmethod
+    @reading_json("a fold", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Fold:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        try:
-            value = data["value"]
-            if data["condition"] not in FOLD_CONDITIONS:
-                raise ValueError(f"no condition {data['condition']!r}")
-            return cls(
-                condition=data["condition"],
-                value=value if isinstance(value, str) else float(value),
-                train=_ids(data["train"]),
-                held_out=_ids(data["held_out"]),
-            )
-        except (KeyError, TypeError, ValueError) as error:
-            raise IdentificationError(f"a fold cannot be read: {error!r}") from None
+        value = data["value"]
+        if data["condition"] not in FOLD_CONDITIONS:
+            raise ValueError(f"no condition {data['condition']!r}")
+        return cls(
+            condition=data["condition"],
+            value=value if isinstance(value, str) else float(value),
+            train=_ids(data["train"]),
+            held_out=_ids(data["held_out"]),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
