@@ -12,7 +12,6 @@ from functools import cache
 from typing import Any
 
 from bench_gui.cli import arguments, build_parser
-from bench_gui.cli.commands.identify import _bounds, _fixed
 from core.errors import InputError
 from core.identification.request import IdentificationRequest
 from core.identification.runs.split import split_recordings
@@ -101,9 +100,9 @@ def _options(data: bytes) -> None:
     for number, word in enumerate(words[:12]):
         kind = number % 6
         if kind == 0:
-            bounds.append(_bounds(word))
+            bounds.append(arguments.bounds_of(word))
         elif kind == 1:
-            frozen.append(_fixed(word))
+            frozen.append(arguments.frozen_value(word))
         elif kind == 2:
             split_recordings([_Run("a", 1.0), _Run("b", 2.0), _Run("c", 2.0)], word)
         elif kind == 3:
