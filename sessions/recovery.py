@@ -22,7 +22,7 @@ from core.errors import ServoBenchError
 from sessions.errors import EmptyRunError, SessionError, UnreadableError, cause, shown
 from sessions.facts import RunFacts, is_run_id
 from sessions.locks import COMMITTED, STAGED, RunLock, number_of
-from sessions.part import ASIDE, FRESH, PART, part_opened, read_part
+from sessions.part import ASIDE, FRESH, PART, read_part
 from sessions.schema import opened, read_facts, read_recording
 from sessions.sealing import seal
 from sessions.staging import finish
@@ -186,8 +186,7 @@ def _is_sealed(final: Path, part: Path) -> bool:
         with opened(final) as file:
             read_recording(file)
             uid = read_facts(file).uid
-        with part_opened(part) as file:
-            return read_facts(file).uid == uid
+        return read_part(part)[0].uid == uid
     except ServoBenchError:
         return False
 

@@ -18,7 +18,7 @@ import json
 import math
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +110,14 @@ def _as_floats(data: Mapping[str, Any]) -> dict[str, Any]:
 # Writing
 
 
+def image(fill: Callable[[h5py.File], None]) -> bytes:
+    """Return the bytes of an HDF5 file made in memory, where no write can fail."""
+    with h5py.File("image", "w", driver="core", backing_store=False) as file:
+        fill(file)
+        file.flush()
+        return file.id.get_file_image()
+
+
 def write_facts(group: h5py.Group, facts: RunFacts) -> None:
     """Write everything known about a run as attributes and its provenance as a text."""
     group.attrs["format"] = RUN_FORMAT
@@ -120,7 +128,7 @@ def write_facts(group: h5py.Group, facts: RunFacts) -> None:
     group.attrs["bench"] = json.dumps(facts.bench.to_json())
     group.attrs["settings"] = json.dumps(facts.settings.to_json())
     text = json.dumps(plain(facts.provenance)).encode("ascii")
-    # A part has no trailer yet, and HDF5 has check sums of attributes, not of a text like this.
+    # A file of another program has no trailer, and HDF5 has check sums of attributes, not of a text like this.
     group.attrs[PROVENANCE_HASH] = hashlib.sha256(text).hexdigest()
     provenance = group.create_dataset("provenance", data=np.bytes_(text))
     _describe(provenance, "1", "JSON: source, operator and whatever else was known about the run")
@@ -200,7 +208,11 @@ def check_format(group: h5py.Group, expected: str) -> None:
     """Raise UnreadableError unless the group is of the expected format and of a version this program knows."""
     if text_attribute(group, "format") != expected:
         raise UnreadableError(f"this is no {expected} file")
-    version = group.attrs.get("format_version")
+    check_version(group.attrs.get("format_version"))
+
+
+def check_version(version: object) -> None:
+    """Raise UnreadableError or NewerFormatError unless this is a format version this program knows."""
     if not isinstance(version, (int, np.integer)) or version < 1:
         raise UnreadableError("the format version is missing")
     if version > FORMAT_VERSION:

@@ -16,11 +16,12 @@ from core.recording import REQUIRED_CHANNELS
 from core.words import counted
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import RunFacts
-from sessions.part import ASIDE, image
+from sessions.part import ASIDE
 from sessions.schema import (
     CHANNEL_DTYPES,
     canonical_channels,
     channels_sha256,
+    image,
     opened,
     read_recording,
     write_channels,

@@ -20,11 +20,12 @@ from sessions.documents import DOCUMENT_NAMES, encoded
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import storable
 from sessions.opening import DOCUMENTS_GROUP
-from sessions.part import ROOM, image, write_reserved
-from sessions.schema import SESSION_FORMAT, write_origin
+from sessions.schema import SESSION_FORMAT, image, write_origin
 from sessions.store import Session
 from sessions.trailer import append_trailer
 
+ROOM = 2**20
+"""Room kept free for HDF5's own needs [bytes]."""
 ROOM_PER_RUN = 65_536
 """How much more than its own file a run may take in the exported one [bytes]."""
 
@@ -41,7 +42,7 @@ def export_single(session: Session, path: str | Path, ids: Iterable[str] | None 
         raise SessionError(f"{shown(target)}: the file exists; name a new one")
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.tmp")
     try:
-        write_reserved(aside, image(lambda file: _lay_out(file, session, chosen)), _room(session, chosen))
+        _write_reserved(aside, image(lambda file: _lay_out(file, session, chosen)), _room(session, chosen))
         with h5py.File(aside, "r+") as file:
             for identity in chosen:
                 session.load(identity)
@@ -62,6 +63,18 @@ def import_single(path: str | Path, session: Session) -> list[str]:
     Raises ServoBenchError and then adds nothing.
     """
     return store_contents(session, [contents_of(Session.open(path))])
+
+
+def _write_reserved(path: Path, content: bytes, room: int) -> None:
+    """Write a new file with room behind it, as HDF5 does not survive a full disk; raises OSError.
+
+    A system that cannot promise room is taken at its word.
+    """
+    with path.open("xb") as file:
+        file.write(content)
+        file.flush()
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, len(content) + room)
 
 
 def _room(session: Session, ids: list[str]) -> int:

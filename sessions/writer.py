@@ -21,7 +21,7 @@ from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
 from sessions.locks import claim_numbers
-from sessions.part import PART, Part, read_part, write_end
+from sessions.part import PART, Part, read_part
 from sessions.sealing import seal
 
 FLUSH_INTERVAL = 0.5
@@ -90,7 +90,7 @@ class RunWriter:
         rows = np.concatenate(self._pending)
         try:
             self._part.append(rows)
-        except (OSError, RuntimeError, ValueError) as error:
+        except OSError as error:
             self._failure = (
                 f"{shown(self._part_path)}: samples cannot be written ({cause(error)}); "
                 f"{self.rows_flushed} samples before them are safe"
@@ -118,15 +118,10 @@ class RunWriter:
                 refusal = error
                 exit_status, reason = "fail", "; ".join(text for text in (reason, cause(error)) if text)
         self._finished = True
-        with contextlib.suppress(OSError):
-            self._part.keep()
-        self._part.close()
         finished = now()
-        with contextlib.suppress(OSError):
-            write_end(self._part_path, exit_status, reason, finished)
+        self._part.finish(exit_status, reason, finished)
         try:
-            # A part that this process wrote without a refusal needs no other process to try it.
-            facts, rows = read_part(self._part_path, checked=bool(self._failure))
+            facts, rows = read_part(self._part_path)
             if len(rows) < self.rows_flushed:
                 raise SessionError(
                     f"{shown(self._part_path)}: {len(rows)} of {self.rows_flushed} samples read back: check the disk"

@@ -248,12 +248,13 @@ def test_a_step_that_is_refused_is_one_line_and_leaves_all_or_nothing(
 @pytest.mark.parametrize("after", range(10))
 def test_samples_that_were_flushed_survive_a_refusal_at_any_step(session, header, rows, monkeypatch, after):
     """The run is sealed, or its part stays and becomes a run on the next opening; the recorder hears of it."""
-    sink = session.sink().open(header)
-    sink.append(rows(5))
-    sink.flush()
-    assert sink.rows_flushed == 5
     with monkeypatch.context() as patch:
-        refusal = Refusal(patch, after, errno.ENOSPC)
+        refusal = Refusal(patch, 1000, errno.ENOSPC)
+        sink = session.sink().open(header)
+        sink.append(rows(5))
+        sink.flush()
+        assert sink.rows_flushed == 5
+        refusal.left = after
         try:
             sink.finish("success")
             told = ""

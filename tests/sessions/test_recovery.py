@@ -1,6 +1,7 @@
 """After any crash: finished runs are intact, at most a second of the running one is lost, nobody has to do anything."""
 
 import contextlib
+import gzip
 import json
 import os
 import random
@@ -10,18 +11,19 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 
 import sessions.part as part_module
 from core.recording import SAMPLE_DTYPE
-from sessions import Session, SessionError, schema, trial
-from sessions.facts import RunFacts
-from sessions.part import PART, Part, read_part
+from sessions import Session, SessionError, recovery, trial
+from sessions.facts import MAX_TEXT, RunFacts
+from sessions.part import PART, Part, read_part, row_dtype
 from sessions.schema import CHANNEL_DTYPES
-from sessions.superblock import lookup3
+from tests.forked_trial import tried
 
+EARLIER = Path(__file__).with_name("earlier")
+"""Parts of 100 rows that a version left behind whose parts were HDF5."""
 VICTIM = Path(__file__).with_name("victim.py")
 LANES, KILLS = 3, 2
 
@@ -124,11 +126,9 @@ def test_a_run_being_recorded_is_left_alone(session, header, rows):
 
 
 def test_a_torn_row_costs_only_what_follows_it(abandoned, session, rows):
-    with h5py.File(abandoned, "r", swmr=True) as file:
-        offset = file["samples"].id.get_chunk_info(0).byte_offset
-        size = file["samples"].dtype.itemsize
+    size = row_dtype(SAMPLE_DTYPE.names).itemsize
     with abandoned.open("r+b") as file:
-        file.seek(offset + 60 * size + 8)
+        file.seek(-40 * size + 8, os.SEEK_END)
         file.write(b"\xff" * 4)
     loaded = Session.open(session.path).load("0001_sin_sin_kp400")
     assert loaded.channels["position"].tobytes() == rows(60)["position"].tobytes()
@@ -166,19 +166,19 @@ def test_a_part_with_any_bytes_changed_is_recovered_or_set_aside(abandoned, sess
 
 
 def test_a_changed_provenance_of_a_part_is_noticed(abandoned, session):
-    """Rows have check sums of their own and HDF5 those of attributes; a text is neither."""
+    """The checksum of the first line covers every fact of the run."""
     part = abandoned
     content = part.read_bytes()
     assert content.count(b'"Ada"') == 1
     part.write_bytes(content.replace(b'"Ada"', b'"Eda"'))
     report = Session.open(session.path).recovery
     assert report.recovered == ()
-    assert "the provenance is not the one that was written" in report.damaged[0]
+    assert "the first line is damaged" in report.damaged[0]
 
 
 def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
     with monkeypatch.context() as newer:
-        newer.setattr(schema, "FORMAT_VERSION", 99)
+        newer.setattr(part_module, "FORMAT_VERSION", 99)
         sink = session.sink().open(header)
         part = session.path / "runs" / f"{sink.id}.h5{PART}"
         content = part.read_bytes()
@@ -192,9 +192,7 @@ def test_a_part_of_a_newer_version_waits_for_it(session, header, monkeypatch):
 @pytest.mark.parametrize("lacking", [("command_time",), ("command_time", "bus_errors"), ("temperature", "bus_errors")])
 def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkeypatch, lacking):
     names = [name for name in SAMPLE_DTYPE.names if name not in lacking]
-    earlier = np.dtype([*((name, CHANNEL_DTYPES[name]) for name in names), ("checksum", "<u4")])
     with monkeypatch.context() as then:
-        then.setattr(part_module, "ROW_DTYPE", earlier)
         then.setattr(part_module, "CHANNEL_DTYPES", {name: CHANNEL_DTYPES[name] for name in names})
         sink = session.sink().open(header)
         sink.append(rows(100))
@@ -214,18 +212,70 @@ def test_a_part_of_an_earlier_version_is_recovered(session, header, rows, monkey
         np.testing.assert_array_equal(kept.command_time, kept.time)
 
 
-def test_a_part_with_a_channel_of_a_later_version_waits_for_it(session, header, rows, monkeypatch):
-    later = {**CHANNEL_DTYPES, "torque": np.dtype("<f8")}
-    with monkeypatch.context() as then:
-        then.setattr(part_module, "ROW_DTYPE", np.dtype([*later.items(), ("checksum", "<u4")]))
-        sink = session.sink().open(header)
-        sink.append(rows(100))
-        with pytest.raises(SessionError):
-            sink.finish("success")
-    part = session.path / "runs" / f"{sink.id}.h5{PART}"
+@pytest.fixture
+def earlier(session):
+    """Leave a part of an earlier version in the session."""
+
+    def leave(name):
+        part = session.path / "runs" / f"0001_sin_sin_kp400.h5{PART}"
+        part.write_bytes(gzip.decompress((EARLIER / f"{name}.h5.part.gz").read_bytes()))
+        return part
+
+    return leave
+
+
+@pytest.mark.parametrize(
+    ("name", "exit_status", "reason"),
+    [
+        ("crashed", "crashed", recovery.CRASH_REASON),
+        ("ended", "abort", "stopped by Ada"),
+        ("fewer_channels", "crashed", recovery.CRASH_REASON),
+    ],
+)
+def test_an_hdf5_part_of_an_earlier_version_is_recovered(session, header, rows, earlier, name, exit_status, reason):
+    earlier(name)
+    opened = Session.open(session.path)
+    [run] = opened.runs()
+    assert (run.samples, run.exit_status, run.reason) == (100, exit_status, reason)
+    assert opened.recovery.damaged == ()
+    kept = opened.load(run.id)
+    assert (kept.bench, kept.settings, kept.provenance["operator"]) == (header.bench, header.settings, "Ada")
+    for channel in ("time", "goal_position", "position", "velocity", "supply_voltage", "bus_errors"):
+        assert kept.channels[channel].tobytes() == rows(100)[channel].tobytes()
+    assert os.listdir(session.path / "runs") == [f"{run.id}.h5"]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_hdf5_part_with_any_bytes_changed_is_recovered_or_set_aside(session, earlier, monkeypatch, seed):
+    monkeypatch.setattr(trial, "_started", lambda path, limit: tried(path, 1))
+    part, damage = earlier("crashed"), random.Random(seed)
+    content = bytearray(part.read_bytes())
+    for _ in range(8):
+        content[damage.randrange(20_000)] = damage.choice((0, 255, damage.randrange(256)))
+    part.write_bytes(content)
+    opened = Session.open(session.path)
+    assert len(opened.recovery.recovered) + len(opened.recovery.damaged) == 1
+    assert len(opened.load_all()) == len(opened.recovery.recovered)
+
+
+def test_a_torn_row_of_an_hdf5_part_costs_only_what_follows_it(session, rows, earlier):
+    part = earlier("crashed")
+    content = part.read_bytes()
+    row = rows(100)["position"][60].tobytes()
+    assert content.count(row) == 1
+    part.write_bytes(content.replace(row, bytes(8)))
+    loaded = Session.open(session.path).load("0001_sin_sin_kp400")
+    assert loaded.channels["position"].tobytes() == rows(60)["position"].tobytes()
+
+
+def test_a_part_with_a_channel_of_a_later_version_waits_for_it(abandoned, session):
+    first, _, rest = abandoned.read_bytes().partition(b"\n")
+    header = json.loads(first.partition(b" ")[2])
+    header["channels"]["torque"] = "<f8"
+    abandoned.write_bytes(part_module._checked_line(header) + rest)
     [postponed] = Session.open(session.path).recovery.postponed
     assert "written by a newer ServoBench (channel torque): update ServoBench" in postponed
-    assert part.exists()
+    assert abandoned.exists()
 
 
 def test_a_part_without_two_samples_is_set_aside(session, header, rows):
@@ -275,7 +325,7 @@ def test_remains_that_hold_no_sample_are_swept_up(session):
     assert os.listdir(runs) == []
 
 
-@pytest.mark.parametrize("size", [2_500_000, 2_700_000])
+@pytest.mark.parametrize("size", [1_520_000, 2_500_000], ids=["room to seal", "no room to seal"])
 @pytest.mark.parametrize(("end", "exit_status"), [("finish", "fail"), ("die", "crashed")])
 def test_a_full_disk_costs_only_the_samples_it_refused(session, size, end, exit_status):
     output, complaints = run_victim("full", session.path, size, end).communicate()
@@ -288,6 +338,18 @@ def test_a_full_disk_costs_only_the_samples_it_refused(session, size, end, exit_
     assert recovered.provenance["exit_status"] == exit_status
     assert recovered.samples >= told["flushed"]
     assert_known_sequence(recovered)
+
+
+def test_the_longest_reason_leaves_the_rows_alone(session, header, rows):
+    sink = session.sink().open(header)
+    sink.append(rows(100))
+    in_the_way = session.path / "runs" / f"{sink.id}.h5"
+    in_the_way.mkdir()
+    with pytest.raises(SessionError, match="100 samples stay in"):
+        sink.finish("abort", "\U0001f980" * 3000)
+    in_the_way.rmdir()
+    [run] = Session.open(session.path).runs()
+    assert (run.samples, run.exit_status, run.reason) == (100, "abort", "\U0001f980" * MAX_TEXT)
 
 
 def test_a_run_that_cannot_be_sealed_stays_recoverable(session, header, rows):
@@ -338,10 +400,3 @@ def test_a_part_is_readable_from_the_moment_it_has_its_name(tmp_path, header):
     open_part.close()
     assert facts.settings == header.settings
     assert len(found) == 0
-
-
-def test_the_checksum_of_hdf5_metadata_is_lookup3(abandoned):
-    # The second value is Bob Jenkins' own driver5 for the key and a seed of 0.
-    block = abandoned.read_bytes()[:48]
-    assert lookup3(block[:44]) == int.from_bytes(block[44:], "little")
-    assert lookup3(b"Four score and seven years ago") == 0x17770551

@@ -11,10 +11,11 @@ from tests.fuzz.parser import Parser
 MODULES = {
     "runs": (
         "run_edited",
-        "part_edited",
+        "hdf5_part_edited",
         "exported_edited",
         "run_bytes",
         "part_bytes",
+        "part_header",
         "exported_bytes",
     ),
     "dynamixel": (
