@@ -146,7 +146,7 @@ def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
     if not isinstance(header, dict) or header.get("format") != PART_FORMAT:
         raise UnreadableError("the first line is damaged or of no run")
     check_version(header.get("format_version"))
-    identity, trajectory = header.get("id"), header.get("trajectory")
+    identity, trajectory = header.get("id", ""), header.get("trajectory", "")
     facts = [header.get(name, {}) for name in ("bench", "settings", "provenance", "channels")]
     if not is_run_id(identity) or not isinstance(trajectory, str) or not all(isinstance(fact, dict) for fact in facts):
         raise UnreadableError("facts of the run are missing or of a wrong type")
