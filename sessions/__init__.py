@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from sessions.errors import EmptyRunError, SessionError, UnreadableError
     from sessions.exporters import export_bam, export_csv
     from sessions.importers import ImportEvent, import_paths
-    from sessions.recovery import DamagedPart, RecoveredRun, RecoveryReport
+    from sessions.run_file.summary import RunSummary
     from sessions.selection import (
         LeftOut,
         Selection,
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
     )
     from sessions.single_file import export_single, import_single
     from sessions.store import Session
-    from sessions.summary import RunSummary
-    from sessions.writer import RunWriter, SessionSink
+    from sessions.writing.recovery import DamagedPart, RecoveredRun, RecoveryReport
+    from sessions.writing.writer import RunWriter, SessionSink
 
 _MODULES = {
     "Annotation": "annotations",
-    "DamagedPart": "recovery",
+    "DamagedPart": "writing.recovery",
     "EmptyRunError": "errors",
     "ImportEvent": "importers",
     "LeftOut": "selection",
-    "RecoveredRun": "recovery",
-    "RecoveryReport": "recovery",
-    "RunSummary": "summary",
-    "RunWriter": "writer",
+    "RecoveredRun": "writing.recovery",
+    "RecoveryReport": "writing.recovery",
+    "RunSummary": "run_file.summary",
+    "RunWriter": "writing.writer",
     "Selection": "selection",
     "Session": "store",
     "SessionError": "errors",
-    "SessionSink": "writer",
+    "SessionSink": "writing.writer",
     "UnreadableError": "errors",
     "export_bam": "exporters",
     "export_csv": "exporters",

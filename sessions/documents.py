@@ -26,8 +26,8 @@ from core.errors import InputError, newer
 from core.sealed import is_edited, sealed_text
 from sessions.annotations import annotations_from
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
-from sessions.locks import held
 from sessions.strict_json import parse_json, storable
+from sessions.writing.locks import held
 
 LOG = logging.getLogger(__name__)
 

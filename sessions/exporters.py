@@ -17,7 +17,7 @@ from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
 from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_COUNTS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS
 from sessions.importers.own_csv import COLUMNS
-from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
+from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.store import Session
 
 

@@ -20,9 +20,9 @@ from core.errors import ServoBenchError
 from core.sealed import parse_sealed, sealed_text
 from sessions.errors import UnreadableError, shown
 from sessions.facts import is_run_id
-from sessions.locks import number_of
-from sessions.schema import FORMAT_VERSION, opened
-from sessions.summary import RunSummary, read_summary
+from sessions.run_file.schema import FORMAT_VERSION, opened
+from sessions.run_file.summary import RunSummary, read_summary
+from sessions.writing.locks import number_of
 
 INDEX_NAME = "index.json"
 READS_PER_WRITE = 50

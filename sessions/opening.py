@@ -14,7 +14,7 @@ from core.sealed import is_edited
 from sessions.documents import MAX_DOCUMENT, decoded
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.index import Listing
-from sessions.schema import (
+from sessions.run_file.schema import (
     FORMAT_VERSION,
     SESSION_FORMAT,
     check_format,
@@ -24,7 +24,7 @@ from sessions.schema import (
     reading,
     text_attribute,
 )
-from sessions.summary import RunSummary, read_summary
+from sessions.run_file.summary import RunSummary, read_summary
 
 SESSION_NAME = "session.json"
 DOCUMENTS_GROUP = "documents"

@@ -18,8 +18,8 @@ from core.recording import STATUS_WORDS
 from core.words import counted
 from sessions.annotations import Annotation
 from sessions.errors import shown
-from sessions.locks import number_of
-from sessions.summary import RunSummary
+from sessions.run_file.summary import RunSummary
+from sessions.writing.locks import number_of
 
 MOST_NAMED = 6
 """Runs of one kind that a sentence names; it counts the others."""

@@ -20,9 +20,9 @@ from sessions.documents import DOCUMENT_NAMES, encoded
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import storable
 from sessions.opening import DOCUMENTS_GROUP
-from sessions.schema import SESSION_FORMAT, image, write_origin
+from sessions.run_file.schema import SESSION_FORMAT, image, write_origin
+from sessions.run_file.trailer import append_trailer
 from sessions.store import Session
-from sessions.trailer import append_trailer
 
 ROOM = 2**20
 """Room kept free for HDF5's own needs [bytes]."""

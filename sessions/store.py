@@ -33,7 +33,6 @@ from sessions.annotations import Annotation, annotations_from, revised
 from sessions.errors import UNUSABLE, SessionError, UnreadableError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, creator_version, is_run_id, now, run_id
 from sessions.index import Listing, RunIndex
-from sessions.locks import RunLock, claim_numbers
 from sessions.opening import (
     SESSION_NAME,
     check_creatable,
@@ -43,8 +42,7 @@ from sessions.opening import (
     folder_facts,
     is_creatable,
 )
-from sessions.recovery import RecoveryReport, recover
-from sessions.schema import (
+from sessions.run_file.schema import (
     FORMAT_VERSION,
     SESSION_FORMAT,
     hard_member,
@@ -52,11 +50,13 @@ from sessions.schema import (
     read_facts,
     read_recording,
 )
-from sessions.sealing import write_run
+from sessions.run_file.summary import RunSummary
 from sessions.selection import Selection, fit_runs, selection_of
-from sessions.staging import publish, stage, unstage
-from sessions.summary import RunSummary
-from sessions.writer import SessionSink
+from sessions.writing.locks import RunLock, claim_numbers
+from sessions.writing.recovery import RecoveryReport, recover
+from sessions.writing.sealing import write_run
+from sessions.writing.staging import publish, stage, unstage
+from sessions.writing.writer import SessionSink
 
 CLAIM_BLOCK = 64
 """Run numbers taken at once when many runs are added; each holds a file descriptor."""

@@ -4,7 +4,7 @@ import math
 import os
 import signal
 
-from sessions import trial
+from sessions.run_file import trial
 
 _ENDS = (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL, signal.SIGALRM)
 LONG = 600.0
@@ -12,7 +12,7 @@ LONG = 600.0
 
 
 def tried(path: str, limit: float = LONG) -> int:
-    """How a trial of the file ends, by SIGALRM after so long [s]: takes the place of `sessions.trial._started`."""
+    """How a trial of the file ends, by SIGALRM after so long [s]: in place of `sessions.run_file.trial._started`."""
     child = os.fork()
     if child:
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])

@@ -10,8 +10,8 @@ import drivers.clock
 import drivers.recorder.process
 import sessions.results.crossvalidating
 import sessions.results.identifying
-import sessions.schema
-import sessions.trial  # noqa: F401
+import sessions.run_file.schema
+import sessions.run_file.trial  # noqa: F401
 import tests.warm  # noqa: F401
 from core.bench import Bench
 from core.shipped import load_model

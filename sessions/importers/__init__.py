@@ -23,7 +23,7 @@ from sessions.importers.kinds import UnknownTableError
 from sessions.importers.sources import NO_TABLES, find_sources, read_source
 from sessions.importers.table_runs import TableImport, suggested_command
 from sessions.opening import check_creatable
-from sessions.schema import recording_sha256
+from sessions.run_file.schema import recording_sha256
 from sessions.store import Session
 
 __all__ = ["ImportEvent", "TableImport", "UnknownTableError", "import_paths"]

@@ -24,7 +24,7 @@ from core.recording import Recording, ServoSettings
 from core.trajectories import canonical_name
 from core.words import counted
 from sessions.importers.kinds import NotARecordingError, RunList
-from sessions.schema import CHANNEL_DTYPES
+from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import name, number, parse_json, storable
 
 PWM_STEPS = {"xl330": 885.0}

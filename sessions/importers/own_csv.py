@@ -25,7 +25,7 @@ from sessions.errors import shown
 from sessions.facts import SETTING_TEXTS
 from sessions.importers.bam_json import known_servo, name_of_file
 from sessions.importers.kinds import NotARecordingError
-from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
+from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.strict_json import MAX_MAGNITUDE, name, number, parse_json, storable
 
 COLUMNS = {channel.name: f"{channel.name} [{channel.unit}]" for channel in CHANNELS}

@@ -29,7 +29,7 @@ from sessions.importers.own_csv import read_csv
 from sessions.importers.table_runs import TableImport, read_run
 from sessions.importers.tables import OPENERS
 from sessions.opening import SESSION_NAME
-from sessions.schema import RUN_FORMAT, opened, read_recording, text_attribute
+from sessions.run_file.schema import RUN_FORMAT, opened, read_recording, text_attribute
 from sessions.store import Session
 
 MAX_BYTES = 256 * 1024 * 1024

@@ -25,7 +25,7 @@ from sessions.importers.columns import PREVIEWED, SI_UNITS, Column, columns_text
 from sessions.importers.kinds import NotARecordingError, UnknownTableError
 from sessions.importers.plausible import check_plausible
 from sessions.importers.tables import OPENERS, Table, open_table
-from sessions.schema import CHANNEL_DTYPES
+from sessions.run_file.schema import CHANNEL_DTYPES
 from sessions.strict_json import MAX_MAGNITUDE, name, number
 
 FACTS = {

@@ -14,7 +14,7 @@ from core.trajectories import make_trajectory
 from drivers.recorder import MemorySink, record_inline
 from drivers.registry import open_servo
 from sessions import Session
-from sessions.trailer import with_trailer
+from sessions.run_file.trailer import with_trailer
 
 TRAJECTORIES = ("sin_time_square", "sin_sin", "up_and_down", "lift_and_drop")
 MASSES = (0.5, 0.75, 1.0)

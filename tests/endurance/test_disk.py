@@ -69,7 +69,7 @@ def left_over(session):
 
 def test_a_disk_that_fills_up_during_a_run_costs_no_sample_that_was_safe(disk, monkeypatch):
     # The servo's clock runs ahead of the machine's: what takes a minute there is over here before a flush is due.
-    monkeypatch.setattr("sessions.writer.FLUSH_INTERVAL", 0.001)
+    monkeypatch.setattr("sessions.writing.writer.FLUSH_INTERVAL", 0.001)
     session = Session.create(disk.path / "lab")
     result, state, _ = record(session, 120.0)
     assert result.exit_status == "fail"

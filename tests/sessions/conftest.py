@@ -9,7 +9,8 @@ import pytest
 
 from core.bench import Bench
 from core.recording import SAMPLE_DTYPE, Recording, RunHeader, ServoSettings
-from sessions import Session, trial
+from sessions import Session
+from sessions.run_file import trial
 from tests.forked_trial import tried
 
 BENCH = Bench(mass=0.49, length=0.1, arm_mass=0.05, angle_offset=0.01)

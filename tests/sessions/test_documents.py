@@ -17,7 +17,7 @@ from core.sealed import parse_sealed
 from sessions import Session, SessionError, UnreadableError, documents, export_single, import_paths, import_single
 from sessions.documents import DOCUMENT_NAMES, LOCK_NAME, MAX_DOCUMENT
 from sessions.errors import NewerFormatError
-from sessions.locks import held
+from sessions.writing.locks import held
 from tests.sessions.foreign_documents import any_json, wrapped
 from tests.sessions.scribe import start
 

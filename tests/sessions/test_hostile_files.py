@@ -14,7 +14,7 @@ from core.errors import ServoBenchError
 from sessions import Session, SessionError, export_csv, import_paths
 from sessions.errors import UnreadableError
 from sessions.facts import FACT_NAMES
-from sessions.trial import read_values
+from sessions.run_file.trial import read_values
 
 HEADER = {"mass": 0.49, "length": 0.1, "kp": 400, "vin": 7.4, "motor": "xl330", "trajectory": "sin_sin"}
 ENTRIES = [

@@ -25,9 +25,9 @@ from sessions import (
     UnreadableError,
     selection_note,
     selection_text,
-    writer,
 )
-from sessions.schema import channels_sha256
+from sessions.run_file.schema import channels_sha256
+from sessions.writing import writer
 
 
 def record(session, header, rows, count=100, exit_status="success"):

@@ -11,15 +11,15 @@ import h5py
 import numpy as np
 import pytest
 
-from sessions import trial
 from sessions.errors import SessionError, UnreadableError
-from sessions.part import Part, read_part
-from sessions.schema import opened
-from sessions.trailer import append_trailer
+from sessions.run_file import trial
+from sessions.run_file.schema import opened
+from sessions.run_file.trailer import append_trailer
+from sessions.writing.part import Part, read_part
 
 TELLS = """
 import sys
-from sessions import trial
+from sessions.run_file import trial
 trial.read_values = lambda dataset, name: print(dataset.name)
 trial.read_through(sys.argv[1])
 """
@@ -57,7 +57,7 @@ def test_a_folder_of_the_same_name_in_the_working_folder_does_not_switch_it_off(
     (tmp_path / "sessions").mkdir()
     (tmp_path / "sessions" / "__init__.py").write_text("raise SystemExit(0)")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(trial, "_PROGRAM", "import sys, sessions.trial; sys.exit(7)")
+    monkeypatch.setattr(trial, "_PROGRAM", "import sys, sessions.run_file.trial; sys.exit(7)")
     assert trial._started(str(file), 240.0) == 7
 
 
@@ -140,7 +140,9 @@ def test_what_cannot_be_listed_is_refused_as_nobody_has_tried_it(tmp_path):
 
 def test_a_part_of_an_earlier_version_is_tried_as_it_was_left(tmp_path, monkeypatch):
     part = tmp_path / "left.h5.part"
-    part.write_bytes(gzip.decompress(Path(__file__).with_name("earlier").joinpath("crashed.h5.part.gz").read_bytes()))
+    part.write_bytes(
+        gzip.decompress(Path(__file__).parent.joinpath("writing", "earlier", "crashed.h5.part.gz").read_bytes())
+    )
     done = subprocess.run([sys.executable, "-c", TELLS, part], capture_output=True, text=True, check=True)
     assert "/samples" in done.stdout.split()
     monkeypatch.setattr(trial, "_PROGRAM", "import os; os.kill(os.getpid(), 11)")

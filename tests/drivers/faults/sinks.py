@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from sessions.writer import SessionSink
+from sessions.writing.writer import SessionSink
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from sessions.importers.kinds import NotARecordingError
 from sessions.importers.own_csv import read_csv
 from sessions.importers.sources import Source, read_source
 from sessions.importers.table_runs import TableImport, read_run
-from sessions.schema import canonical_channels, content_sha256
+from sessions.run_file.schema import canonical_channels, content_sha256
 from tests.fuzz.mutation import changed_bytes, changed_json, changed_text, either
 from tests.fuzz.parser import Parser, from_file
 

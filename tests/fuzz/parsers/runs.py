@@ -18,12 +18,13 @@ from unittest import mock
 
 import numpy as np
 
-from sessions import Session, trial
+from sessions import Session
 from sessions.contents import contents_of
 from sessions.importers.sources import Source, read_source
-from sessions.part import read_part
-from sessions.recovery import recover
+from sessions.run_file import trial
 from sessions.store import Session as Store
+from sessions.writing.part import read_part
+from sessions.writing.recovery import recover
 from tests.forked_trial import tried
 from tests.fuzz.hdf5 import cooked
 from tests.fuzz.mutation import changed_bytes
@@ -77,7 +78,7 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 
     def parse(recipe: bytes) -> object:
         # What HDF5 itself wrote does not end a process: no need for the half second of a trial.
-        with mock.patch("sessions.trial._started", return_value=0):
+        with mock.patch("sessions.run_file.trial._started", return_value=0):
             return read(cooked(base(), recipe))
 
     return parse
@@ -86,7 +87,7 @@ def _cooked(seed: str, read: Callable[[bytes], object]) -> Callable[[bytes], obj
 def _as_bytes(read: Callable[[bytes], object]) -> Callable[[bytes], object]:
     def parse(data: bytes) -> object:
         trial._tried.cache_clear()
-        with mock.patch("sessions.trial._started", lambda path, _limit: tried(path, LONGEST_TRIAL)):
+        with mock.patch("sessions.run_file.trial._started", lambda path, _limit: tried(path, LONGEST_TRIAL)):
             return read(data)
 
     return parse

@@ -18,7 +18,7 @@ RECORDER = """
 import sys
 from types import SimpleNamespace
 import numpy as np
-import sessions.writer
+import sessions.writing.writer
 from core.bench import Bench
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
 from sessions import SessionSink
@@ -30,7 +30,7 @@ header = RunHeader(
     rate=200.0,
 )
 now = 0.0
-sessions.writer.time = SimpleNamespace(monotonic=lambda: now)
+sessions.writing.writer.time = SimpleNamespace(monotonic=lambda: now)
 run = SessionSink(sys.argv[1]).open(header)
 for index in range(10**6):
     row = np.zeros(1, SAMPLE_DTYPE)

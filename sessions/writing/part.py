@@ -6,7 +6,7 @@
 
 After a crash exactly the rows before the first torn one are taken. The room of the end line is written in advance, so
 that a run that is complete but cannot be sealed (a full disk) is not taken for one that crashed. Earlier versions wrote
-HDF5, see sessions.earlier_part.
+HDF5, see sessions.writing.earlier_part.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 
 from core.bench import Bench
 from core.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
-from sessions.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 from sessions.errors import UnreadableError
 from sessions.facts import EXIT_STATUSES, RunFacts, checked_settings, creator_version, is_run_id, storable
-from sessions.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
+from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
+from sessions.writing.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 
 PART, FRESH, ASIDE = ".part", ".new", ".tmp"
 """Endings after `.h5`: a run under way, one that has no sample yet, a finished file not yet in place."""

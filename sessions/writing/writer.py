@@ -20,9 +20,9 @@ from core.recording import SAMPLE_DTYPE, RunHeader
 from sessions.documents import noted_numbers
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import EXIT_STATUSES, RunFacts, now, run_id
-from sessions.locks import claim_numbers
-from sessions.part import PART, Part, read_part
-from sessions.sealing import seal
+from sessions.writing.locks import claim_numbers
+from sessions.writing.part import PART, Part, read_part
+from sessions.writing.sealing import seal
 
 FLUSH_INTERVAL = 0.5
 """Longest time samples stay in memory only [s]."""

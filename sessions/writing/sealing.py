@@ -16,8 +16,7 @@ from core.recording import REQUIRED_CHANNELS
 from core.words import counted
 from sessions.errors import EmptyRunError, SessionError, cause, shown
 from sessions.facts import RunFacts
-from sessions.part import ASIDE
-from sessions.schema import (
+from sessions.run_file.schema import (
     CHANNEL_DTYPES,
     canonical_channels,
     channels_sha256,
@@ -27,7 +26,8 @@ from sessions.schema import (
     write_channels,
     write_facts,
 )
-from sessions.trailer import with_trailer
+from sessions.run_file.trailer import with_trailer
+from sessions.writing.part import ASIDE
 
 
 def seal(path: Path, facts: RunFacts, rows: NDArray[Any]) -> None:

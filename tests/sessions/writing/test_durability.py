@@ -11,8 +11,8 @@ import pytest
 from core.atomic import write_atomically
 from core.errors import ServoBenchError
 from sessions import Annotation, Session, SessionError, export_bam, export_csv, export_single, import_paths
-from sessions.locks import COMMITTED
-from sessions.part import PART
+from sessions.writing.locks import COMMITTED
+from sessions.writing.part import PART
 
 
 def identity_of(path):

@@ -22,7 +22,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-import sessions.writer
+import sessions.writing.writer
 from core.bench import Bench
 from core.errors import ServoBenchError
 from core.recording import SAMPLE_DTYPE, RunHeader, ServoSettings
@@ -41,7 +41,7 @@ PERIOD = 0.01
 LONGEST_LIFE = 0.06
 """Of the first recorder [s of the processor]."""
 now = 0.0
-sessions.writer.time = SimpleNamespace(monotonic=lambda: now)
+sessions.writing.writer.time = SimpleNamespace(monotonic=lambda: now)
 
 
 def row(index):

@@ -2,7 +2,7 @@
 
 HDF5 ignores what follows its data, and trusts what its data say: a file with a few bytes changed may hang or
 end the process that opens it. So the bytes are compared before HDF5 sees them. Other programs that rewrite a
-file drop the line; such a file is tried in another process first, see sessions.trial.
+file drop the line; such a file is tried in another process first, see sessions.run_file.trial.
 """
 
 from __future__ import annotations

@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sessions.part as part_module
+import sessions.writing.part as part_module
 from core.recording import SAMPLE_DTYPE
-from sessions import Session, SessionError, recovery, trial
+from sessions import Session, SessionError
 from sessions.facts import MAX_TEXT, RunFacts
-from sessions.part import PART, Part, read_part, row_dtype
-from sessions.schema import CHANNEL_DTYPES
+from sessions.run_file import trial
+from sessions.run_file.schema import CHANNEL_DTYPES
+from sessions.writing import recovery
+from sessions.writing.part import PART, Part, read_part, row_dtype
 from tests.forked_trial import tried
 
 EARLIER = Path(__file__).with_name("earlier")
@@ -44,7 +46,7 @@ def abandoned(session, header, rows):
 
 
 def run_victim(*arguments):
-    environment = {**os.environ, "PYTHONPATH": str(VICTIM.parents[2])}
+    environment = {**os.environ, "PYTHONPATH": str(VICTIM.parents[3])}
     command = [sys.executable, str(VICTIM), *map(str, arguments)]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 

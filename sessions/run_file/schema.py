@@ -4,7 +4,7 @@
     /provenance          JSON text: who, when, with what
     /channels/<name>     (n,) one dataset per channel, with `units` and `description`, fletcher32
 
-A finished file ends with a line outside HDF5, see sessions.trailer. Attribute names follow NeXus (creator,
+A finished file ends with a line outside HDF5, see sessions.run_file.trailer. Attribute names follow NeXus (creator,
 file_time, HDF5_Version) and bluesky (uid, exit_status). Everything read back is checked: a file may come from
 anywhere.
 """
@@ -32,8 +32,8 @@ from core.errors import InputError, ServoBenchError, newer
 from core.recording import CHANNELS, REQUIRED_CHANNELS, Recording
 from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
 from sessions.facts import FACT_NAMES, RunFacts, checked_settings, creator_version, is_run_id, now, plain, storable
-from sessions.trailer import check_trailer
-from sessions.trial import read_values, survive
+from sessions.run_file.trailer import check_trailer
+from sessions.run_file.trial import read_values, survive
 
 FORMAT_VERSION = 1
 """Version of the layout of runs and sessions; a file with a higher one is refused."""

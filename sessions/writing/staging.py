@@ -14,7 +14,7 @@ import shutil
 from pathlib import Path
 
 from core.atomic import sync
-from sessions.locks import COMMITTED, STAGED
+from sessions.writing.locks import COMMITTED, STAGED
 
 
 def stage(runs: Path, number: int) -> Path:

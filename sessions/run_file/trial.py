@@ -1,9 +1,9 @@
 """Files of HDF5 that nobody vouches for are read once in a process whose death costs nothing.
 
 HDF5 trusts what its files say: one with a few bytes changed can end the process that reads it, never come back, or ask
-for gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see sessions.trailer; one
-without, left by a crash, rewritten by another program or meant to do harm, is tried here first, all of it. What the
-trial survives may still be refused for what it holds.
+for gigabytes for one short text. A finished file of ours ends with the hash of its bytes, see
+sessions.run_file.trailer; one without, left by a crash of an earlier version, rewritten by another program or meant to
+do harm, is tried here first, all of it. What the trial survives may still be refused for what it holds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LARGEST_CHUNK = 2**25
 MOST_CHUNKS = 100_000
 _REFUSED = ("alloc", "memory")
 """In what HDF5 says when it is given none."""
-_PROGRAM = "import sys; from sessions.trial import read_through; read_through(sys.argv[1])"
+_PROGRAM = "import sys; from sessions.run_file.trial import read_through; read_through(sys.argv[1])"
 
 
 def survive(path: Path) -> None:
@@ -75,7 +75,7 @@ def _tried(path: str, size: int, modified: int) -> None:
 
 
 def _started(path: str, limit: float) -> int | None:
-    room = str(Path(__file__).parents[1])
+    room = str(Path(__file__).parents[2])
     places = os.pathsep.join(filter(None, (room, os.environ.get("PYTHONPATH", ""))))
     try:
         done = subprocess.run(
@@ -123,7 +123,7 @@ def read_through(path: str) -> None:
                 else:
                     read_values(item, "")
 
-    # A part of an earlier version, see sessions.earlier_part, is still marked as being written.
+    # A part of an earlier version, see sessions.writing.earlier_part, is still marked as being written.
     with contextlib.suppress(Exception), h5py.File(path, "r", swmr=path.endswith(".part")) as file:
         try:
             look("/", file)

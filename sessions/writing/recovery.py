@@ -21,12 +21,12 @@ import numpy as np
 from core.errors import ServoBenchError
 from sessions.errors import EmptyRunError, SessionError, UnreadableError, cause, shown
 from sessions.facts import RunFacts, is_run_id
-from sessions.locks import COMMITTED, STAGED, RunLock, number_of
-from sessions.part import ASIDE, FRESH, PART, read_part
-from sessions.schema import opened, read_facts, read_recording
-from sessions.sealing import seal
-from sessions.staging import finish
-from sessions.summary import read_summary
+from sessions.run_file.schema import opened, read_facts, read_recording
+from sessions.run_file.summary import read_summary
+from sessions.writing.locks import COMMITTED, STAGED, RunLock, number_of
+from sessions.writing.part import ASIDE, FRESH, PART, read_part
+from sessions.writing.sealing import seal
+from sessions.writing.staging import finish
 
 LOG = logging.getLogger(__name__)
 ENDINGS = (PART, FRESH, ASIDE, STAGED, COMMITTED, ".lock")

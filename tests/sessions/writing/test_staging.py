@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from sessions import Annotation, Session, import_paths
-from sessions.locks import COMMITTED, STAGED
+from sessions.writing.locks import COMMITTED, STAGED
 
 STEPS = ("replace", "mkdir", "unlink", "rmdir", "open")
 """Calls of the system between which a process is killed."""

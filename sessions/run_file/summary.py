@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 
 from sessions.errors import UnreadableError
-from sessions.schema import number_attribute, read_facts, text_attribute
+from sessions.run_file.schema import number_attribute, read_facts, text_attribute
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.locks import RunLock
+from sessions.writing.locks import RunLock
 
 
 @pytest.mark.parametrize("anew", [False, True])

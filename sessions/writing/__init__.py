@@ -1,0 +1,5 @@
+"""How runs get to the disk, and what a crash leaves of them.
+
+A recorder's samples go to a `part` through its `writer`, which holds the run's number (`locks`); `sealing` makes the
+finished file of it. `staging` adds several runs at once, and `recovery` completes what a dead process left behind.
+"""
