@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
@@ -51,6 +52,9 @@ CHANNELS = (
 
 REQUIRED_CHANNELS = ("time", "goal_position", "torque_enable", "position")
 
+COUNT_CHANNELS = tuple(channel.name for channel in CHANNELS if channel.kind == "u4")
+"""Counts since the previous sample, which are not interpolated."""
+
 MOTOR_CHANNELS = ("current", "duty_cycle")
 """What a servo tells of its motor, which no fit compares."""
 
@@ -65,6 +69,9 @@ TRIM_TOLERANCE = 1e-9
 
 SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
 """One row of a run on its way from the recorder to a store."""
+
+Sample = namedtuple("Sample", [channel.name for channel in CHANNELS])
+"""The same as a tuple, made by the names of the channels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +255,7 @@ class Recording:
         for name, values in self.channels.items():
             if name in ("goal_position", "torque_enable"):
                 channels[name] = values[commanded]
-            elif name in ("skipped_cycles", "bus_errors"):
+            elif name in COUNT_CHANNELS:
                 channels[name] = values[sampled]
             elif name not in ("time", "command_time"):
                 channels[name] = np.interp(grid, t, values)

@@ -12,10 +12,10 @@ import numpy as np
 from core.atomic import write_atomically
 from core.catalogue import load_servo
 from core.errors import ModelError
-from core.recording import Recording
+from core.recording import COUNT_CHANNELS, Recording
 from sessions.errors import SessionError, cause, shown
 from sessions.facts import plain
-from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_COUNTS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS
+from sessions.importers.bam_json import OPTIONAL_FIELDS, OWN_KEY, PWM_STEPS, REQUIRED_FIELDS
 from sessions.importers.own_csv import COLUMNS
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, RUN_FORMAT
 from sessions.store import Session
@@ -98,7 +98,7 @@ def _names(motor: str, servo: str) -> bool:
 def _entries(recording: Recording) -> list[dict[str, Any]]:
     """BAM's samples; values the servo did not give are left out."""
     columns: dict[str, list[Any]] = {"torque_enable": recording.torque_enable.tolist()}
-    for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, **{count: count for count in OWN_COUNTS}}.items():
+    for theirs, ours in {**REQUIRED_FIELDS, **OPTIONAL_FIELDS, **{count: count for count in COUNT_CHANNELS}}.items():
         if ours in recording.channels:
             columns[theirs] = plain(recording.channels[ours])
     raw = _present_pwm(recording)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import ServoBenchError
-from core.recording import RunHeader, ServoSettings
+from core.recording import RunHeader, Sample, ServoSettings
 from drivers.errors import CommandError, DriverError, NoAnswer, NotReady
 from drivers.limits import Limits
 from drivers.reading import Reading
@@ -171,21 +171,21 @@ class Cycle:
         self._count_errors()
         moment = self._moment = reading.moment if math.isfinite(reading.moment) else 0.5 * (before + after)
         begin = math.nan if keep is None else self._begin_at
-        sample = (
-            moment - begin,
+        sample = Sample(
+            time=moment - begin,
             # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
-            reading.position if math.isnan(goal) else goal,
-            self._servo.state is ServoState.ENABLED,
-            reading.position,
-            reading.velocity,
-            reading.current,
-            reading.duty_cycle,
-            reading.supply_voltage,
-            reading.temperature,
-            after - before,
-            commanded - begin,
-            self._missed,
-            self._lost,
+            goal_position=reading.position if math.isnan(goal) else goal,
+            torque_enable=self._servo.state is ServoState.ENABLED,
+            position=reading.position,
+            velocity=reading.velocity,
+            current=reading.current,
+            duty_cycle=reading.duty_cycle,
+            supply_voltage=reading.supply_voltage,
+            temperature=reading.temperature,
+            read_duration=after - before,
+            command_time=commanded - begin,
+            skipped_cycles=self._missed,
+            bus_errors=self._lost,
         )
         self._missed = self._lost = 0
         self._link.publish((*sample, moment, self._run, self._phase, self._held_torque))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from core.bench import STANDARD_GRAVITY, Bench
 from core.catalogue import adopt_servo, load_servo
 from core.errors import InputError, ModelError
-from core.recording import Recording, ServoSettings
+from core.recording import CHANNELS, COUNT_CHANNELS, Recording, ServoSettings
 from core.trajectories import canonical_name
 from core.words import counted
 from sessions.importers.kinds import NotARecordingError, RunList
@@ -31,18 +31,12 @@ PWM_STEPS = {"xl330": 885.0}
 """Servo to the Present PWM that means the full supply voltage."""
 
 REQUIRED_FIELDS = {"timestamp": "time", "goal_position": "goal_position", "position": "position"}
-OPTIONAL_FIELDS = {
-    "speed": "velocity",
-    "input_volts": "supply_voltage",
-    "temp": "temperature",
-    "current": "current",
-    "duty_cycle": "duty_cycle",
-    "read_duration": "read_duration",
-    "command_time": "command_time",
+OPTIONAL_FIELDS = {"speed": "velocity", "input_volts": "supply_voltage", "temp": "temperature"}
+_THEIRS = {*REQUIRED_FIELDS.values(), *OPTIONAL_FIELDS.values()}
+OPTIONAL_FIELDS |= {
+    channel.name: channel.name for channel in CHANNELS if channel.kind == "f8" and channel.name not in _THEIRS
 }
-"""Fields of an entry to channels; the last four are written by our exporter only."""
-OWN_COUNTS = ("skipped_cycles", "bus_errors")
-"""Channels of whole numbers, which only our exporter writes, by their own names."""
+"""Fields of an entry to channels; those of the same name are written by our exporter only, as COUNT_CHANNELS are."""
 
 OWN_KEY = "servobench"
 """Header key under which our exporter keeps what BAM has no field for."""
@@ -150,7 +144,7 @@ def _channels(entries: list[Any], servo: str) -> tuple[dict[str, NDArray[Any]], 
             channels[ours] = np.array(
                 [np.nan if entry.get(theirs) is None else _value(entry, theirs, index) for index, entry in kept]
             )
-    for count in OWN_COUNTS:
+    for count in COUNT_CHANNELS:
         if any(count in entry for _, entry in kept):
             channels[count] = np.array(
                 [_whole(entry.get(count, 0), f"sample {index}: {count}", 0, 10**6) for index, entry in kept], np.uint32
