@@ -14,9 +14,12 @@ from sessions.results.identification import load_identification
 
 if TYPE_CHECKING:
     from core.identification.evidence.certainty import Bootstrap, Certainty, Profile
+    from core.identification.evidence.profile import Optimum
     from core.identification.result import Identification, ModelResult
     from core.identification.search.prior import Prior
     from core.model import ServoModel
+    from core.recording import Recording
+    from sessions.store import Session
 
 PROFILE_WEIGHT = 10
 """Draws that take as long as one profile does."""
@@ -102,35 +105,30 @@ def _computed(
     should_stop: Callable[[], bool],
     should_yield: Callable[[], bool],
 ) -> Certainty:
+    """Return profiles and bootstrap as far as they are complete; raises IdentificationError."""
     from core.identification.evidence.bootstrap import bootstrap
     from core.identification.evidence.certainty import certainty
-    from core.identification.evidence.profile import Optimum, profile
+    from core.identification.evidence.profile import Optimum
     from sessions.store import Session
 
     opened = Session.open(question.session)
-    runs = [run.id for run in opened.runs() if run.id in found.split.train]
-    if lost := opened.missing(found.split.train):
-        raise IdentificationError(f"{lost[0]}; the runs of the fit are needed: identify again")
-    recordings = opened.load_for_fit(runs)
+    runs, recordings = _training_runs(opened, found)
     options: dict[str, Any] = {
         "dt": found.request.dt,
         "supply": found.request.supply,
         "threads": question.threads,
         "prior": _prior(found, result),
+        "should_yield": should_yield,
     }
     name = result.model.friction.upper()
     whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
     told(0.0, f"{name}: polishing")
-    optimum = Optimum.near(result.model, recordings, **options, should_yield=should_yield)
-    profiles: dict[str, Profile] = {}
-    for place, parameter in enumerate(names):
-        symbol = result.model.parameters[parameter].symbol
+    optimum = Optimum.near(result.model, recordings, **options)
+
+    def profiling(place: int, symbol: str) -> None:
         told(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
-        half_width = result.evidence.of(parameter).half_width
-        profiled = profile(optimum, parameter, half_width, should_stop=should_stop, should_yield=should_yield)
-        if profiled is None:
-            break
-        profiles[parameter] = profiled
+
+    profiles = _profiles(optimum, result, names, profiling, should_stop, should_yield)
     drawn: Bootstrap | None = None
     if question.draws and not should_stop():
         before = PROFILE_WEIGHT * len(names)
@@ -141,14 +139,11 @@ def _computed(
             question.seed,
             **options,
             should_stop=should_stop,
-            should_yield=should_yield,
             on_draw=lambda done: told((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
         )
     if not profiles and drawn is None:
         raise IdentificationError("stopped before anything was complete, nothing was kept; start it again")
     complete = len(profiles) == len(names) and (drawn.draws if drawn else 0) == question.draws
-    used = [run.id for run in opened.runs() if run.id in {*found.split.train, *found.split.validation}]
-    changed = bool(found.request.data_hash) and opened.data_hash(used) != found.request.data_hash
     return certainty(
         result,
         runs,
@@ -156,8 +151,44 @@ def _computed(
         drawn,
         moved=optimum.moved,
         stopped=not complete,
-        notes=_notes(changed, bool(found.request.points), result.model.provenance),
+        notes=_notes(_changed(opened, found), bool(found.request.points), result.model.provenance),
     )
+
+
+def _training_runs(session: Session, found: Identification) -> tuple[list[str], list[Recording]]:
+    """Read the runs that were fitted to; raises IdentificationError if one of them is gone."""
+    if lost := session.missing(found.split.train):
+        raise IdentificationError(f"{lost[0]}; the runs of the fit are needed: identify again")
+    runs = [run.id for run in session.runs() if run.id in found.split.train]
+    return runs, session.load_for_fit(runs)
+
+
+def _changed(session: Session, found: Identification) -> bool:
+    """Tell whether the runs are other data than those that the identification used."""
+    used = [run.id for run in session.runs() if run.id in {*found.split.train, *found.split.validation}]
+    return bool(found.request.data_hash) and session.data_hash(used) != found.request.data_hash
+
+
+def _profiles(
+    optimum: Optimum,
+    result: ModelResult,
+    names: tuple[str, ...],
+    profiling: Callable[[int, str], None],
+    should_stop: Callable[[], bool],
+    should_yield: Callable[[], bool],
+) -> dict[str, Profile]:
+    """Profile one parameter after the other until told to stop. profiling: called with the place and symbol of each."""
+    from core.identification.evidence.profile import profile
+
+    found: dict[str, Profile] = {}
+    for place, name in enumerate(names):
+        profiling(place, result.model.parameters[name].symbol)
+        half_width = result.evidence.of(name).half_width
+        profiled = profile(optimum, name, half_width, should_stop=should_stop, should_yield=should_yield)
+        if profiled is None:
+            break
+        found[name] = profiled
+    return found
 
 
 def _prior(found: Identification, result: ModelResult) -> Prior:

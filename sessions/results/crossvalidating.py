@@ -179,8 +179,6 @@ def _cross_validate(
     """kept: see `_kept`."""
     from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
     from core.identification.choice.repeatability import repeatability
-    from core.identification.choice.terms import term_costs
-    from core.identification.choice.transfer import transfer_table
 
     request = question.request
     wanted = COMMAND_PATHS[question.command_path]
@@ -205,6 +203,28 @@ def _cross_validate(
     chosen = found.choice.chosen
     if kept is not None and kept.found.choice.chosen.name != chosen.name:
         kept = None
+    repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
+    return CrossValidated(
+        found=found,
+        transfers=_transfers(question, recordings, found, kept, told, should_stop, should_yield),
+        terms=_terms(question, recordings, found, kept, told, should_stop, should_yield),
+        floors=repeated.table(errors),
+        floors_text=repeated.text(errors),
+    )
+
+
+def _transfers(
+    question: Question,
+    recordings: Sequence[Recording],
+    found: CrossValidation,
+    kept: CrossValidated | None,
+    told: Told,
+    should_stop: Callable[[], bool],
+    should_yield: Callable[[], bool],
+) -> tuple[TransferTable, ...]:
+    """Return the kept transfer tables and, if asked, one for each other condition until told to stop."""
+    from core.identification.choice.transfer import transfer_table
+
     tables = {table.condition: table for table in (kept.transfers if kept else ())}
     for condition in found.conditions if question.transfer else ():
         if condition in tables:
@@ -212,11 +232,11 @@ def _cross_validate(
         if should_stop():
             break
         try:
-            table = transfer_table(
-                request,
+            tables[condition] = transfer_table(
+                question.request,
                 recordings,
                 condition,
-                chosen,
+                found.choice.chosen,
                 most_training_runs=question.most_training_runs,
                 should_stop=should_stop,
                 should_yield=should_yield,
@@ -227,27 +247,34 @@ def _cross_validate(
             if not should_stop():
                 raise
             break
-        tables[condition] = table
+    return tuple(tables[condition] for condition in found.conditions if condition in tables)
+
+
+def _terms(
+    question: Question,
+    recordings: Sequence[Recording],
+    found: CrossValidation,
+    kept: CrossValidated | None,
+    told: Told,
+    should_stop: Callable[[], bool],
+    should_yield: Callable[[], bool],
+) -> TermCosts | None:
+    """Return the kept cost of each term of the chosen model or, if asked, what is missing of it."""
+    from core.identification.choice.terms import term_costs
+
     fold = found.folds[0]
     terms = kept.terms if kept and kept.found.folds[0] == fold else None
-    if question.terms and (terms is None or terms.stopped) and not should_stop():
-        fit = found.fit(chosen, fold)
-        terms = term_costs(
-            fit.model,
-            request,
-            [recording for recording in recordings if recording.id in set(fit.trained_on)],
-            [recording for recording in recordings if recording.id in set(fold.held_out)],
-            should_stop=should_stop,
-            should_yield=should_yield,
-            on_progress=lambda term, done: told(done, f"without {term.title}"),
-        )
-    repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
-    return CrossValidated(
-        found=found,
-        transfers=tuple(tables[condition] for condition in found.conditions if condition in tables),
-        terms=terms,
-        floors=repeated.table(errors),
-        floors_text=repeated.text(errors),
+    if not question.terms or (terms is not None and not terms.stopped) or should_stop():
+        return terms
+    fit = found.fit(found.choice.chosen, fold)
+    return term_costs(
+        fit.model,
+        question.request,
+        [recording for recording in recordings if recording.id in set(fit.trained_on)],
+        [recording for recording in recordings if recording.id in set(fold.held_out)],
+        should_stop=should_stop,
+        should_yield=should_yield,
+        on_progress=lambda term, done: told(done, f"without {term.title}"),
     )
 
 
