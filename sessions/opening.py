@@ -9,15 +9,15 @@ from typing import Any
 import h5py
 import numpy as np
 
-from core.errors import newer
 from core.sealed import is_edited
 from sessions.documents import MAX_DOCUMENT, decoded
-from sessions.errors import NewerFormatError, SessionError, UnreadableError, cause, shown
+from sessions.errors import SessionError, UnreadableError, cause, shown
 from sessions.index import Listing
 from sessions.run_file.schema import (
     FORMAT_VERSION,
     SESSION_FORMAT,
     check_format,
+    check_version,
     hard_member,
     opened,
     read_values,
@@ -73,16 +73,13 @@ def folder_facts(folder: Path) -> dict[str, Any]:
 
 
 def _checked_facts(facts: Any, place: Path) -> dict[str, Any]:
-    if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
-        raise UnreadableError(f"{shown(place)}: this is no {SESSION_FORMAT} file")
-    version = facts.get("format_version")
-    if not isinstance(version, int) or version < 1:
-        raise UnreadableError(f"{shown(place)}: the format version is missing")
-    if version > FORMAT_VERSION:
-        raise NewerFormatError(f"{shown(place)}: {newer(f'format {version}, this one reads up to {FORMAT_VERSION}')}")
-    for name in ("uid", "title", "created"):
-        if not isinstance(facts.get(name), str):
-            raise UnreadableError(f"{shown(place)}: {name} is missing or no text")
+    with reading(place):
+        if not isinstance(facts, dict) or facts.get("format") != SESSION_FORMAT:
+            raise UnreadableError(f"this is no {SESSION_FORMAT} file")
+        check_version(facts.get("format_version"))
+        for name in ("uid", "title", "created"):
+            if not isinstance(facts.get(name), str):
+                raise UnreadableError(f"{name} is missing or no text")
     return facts
 
 

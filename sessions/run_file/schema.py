@@ -198,7 +198,7 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except MemoryError:
         raise SessionError(f"{shown(path)}: not enough memory to read it") from None
-    except (OSError, RuntimeError, KeyError, ValueError, TypeError, ArithmeticError) as error:
+    except (OSError, RuntimeError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError) as error:
         if isinstance(error, OSError) and error.errno in _NOT_THE_FILES_FAULT:
             raise SessionError(f"{shown(path)}: {os.strerror(error.errno)}") from None
         raise UnreadableError(f"{shown(path)}: the file is damaged or no ServoBench file ({cause(error)})") from None

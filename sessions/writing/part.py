@@ -1,8 +1,8 @@
 """The file of a running recording, `NNNN_….h5.part`: a flat log to which samples are only ever appended.
 
-    header line      CRC-32 in hexadecimal, then JSON: format, facts of the run, names and types of its channels
+    header line      CRC-32 in hexadecimal, then JSON: format, facts of the run, names of its channels
     end line         room for the same with how the run ended; blank until it has
-    rows             of fixed size, each with the CRC-32 of its other bytes
+    rows             of fixed size, see `row_dtype`, each with the CRC-32 of its other bytes
 
 After a crash exactly the rows before the first torn one are taken. The room of the end line is written in advance, so
 that a run that is complete but cannot be sealed (a full disk) is not taken for one that crashed. Earlier versions wrote
@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from core.atomic import write_atomically
 from core.bench import Bench
 from core.recording import REQUIRED_CHANNELS, SAMPLE_DTYPE
 from sessions.errors import UnreadableError
@@ -31,8 +32,8 @@ from sessions.facts import EXIT_STATUSES, RunFacts, checked_settings, creator_ve
 from sessions.run_file.schema import CHANNEL_DTYPES, FORMAT_VERSION, MAX_SAMPLES, check_channels, check_version, reading
 from sessions.writing.earlier_part import HDF5_SIGNATURE, read_hdf5_part
 
-PART, FRESH, ASIDE = ".part", ".new", ".tmp"
-"""Endings after `.h5`: a run under way, one that has no sample yet, a finished file not yet in place."""
+PART, ASIDE = ".part", ".tmp"
+"""Endings after `.h5`: a run under way, a finished file not yet in place."""
 
 PART_FORMAT = "servobench-part"
 END_ROOM = 2**15
@@ -45,21 +46,14 @@ class Part:
     """The part file of one run, open for its writer."""
 
     def __init__(self, path: Path, facts: RunFacts) -> None:
-        """Create the file, readable after any crash from here on; raises OSError.
-
-        It gets its name only once it is complete, so a process killed before leaves a `.new` without any data.
-        """
-        fresh = path.with_suffix(FRESH)
+        """Create the file, readable after any crash from here on; raises OSError."""
         header = _checked_line(_header(facts))
         self._path, self._end_line = path, len(header)
-        self._file = fresh.open("x+b", buffering=0)
+        write_atomically(path, header + b" " * (END_ROOM - 1) + b"\n")
         try:
-            self._write(header + b" " * (END_ROOM - 1) + b"\n")
-            fresh.rename(path)
+            self._file = path.open("r+b", buffering=0)
         except BaseException:
-            self.close()
-            with contextlib.suppress(OSError):
-                fresh.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             raise
 
     def append(self, rows: NDArray[Any]) -> None:
@@ -136,28 +130,21 @@ def _header(facts: RunFacts) -> dict[str, Any]:
         "bench": facts.bench.to_json(),
         "settings": facts.settings.to_json(),
         "provenance": facts.full_provenance(),
-        "channels": {name: dtype.str for name, dtype in CHANNEL_DTYPES.items()},
+        "channels": list(CHANNEL_DTYPES),
     }
 
 
 def _read_header(line: bytes) -> tuple[RunFacts, np.dtype[Any]]:
-    """Return the facts of a run and the type of its rows; raises UnreadableError, NewerFormatError, InputError."""
+    """Return the facts of a run and the type of its rows; raises what `reading` knows."""
     header = _checked(line)
     if not isinstance(header, dict) or header.get("format") != PART_FORMAT:
         raise UnreadableError("the first line is damaged or of no run")
     check_version(header.get("format_version"))
-    identity, trajectory = header.get("id", ""), header.get("trajectory", "")
-    facts = [header.get(name, {}) for name in ("bench", "settings", "provenance", "channels")]
-    if not is_run_id(identity) or not isinstance(trajectory, str) or not all(isinstance(fact, dict) for fact in facts):
-        raise UnreadableError("facts of the run are missing or of a wrong type")
-    bench, settings, provenance, channels = facts
-    dtype = row_dtype(channels)
-    if list(channels.items()) != dtype.descr[:-1]:
-        raise UnreadableError("the channels are of a wrong type")
-    known = RunFacts.from_provenance(
-        identity, trajectory, Bench.from_json(bench), checked_settings(settings), provenance
-    )
-    return known, dtype
+    if not is_run_id(header["id"]):
+        raise UnreadableError("the run has no valid id")
+    bench, settings = Bench.from_json(header["bench"]), checked_settings(header["settings"])
+    facts = RunFacts.from_provenance(header["id"], header["trajectory"], bench, settings, header["provenance"])
+    return facts, row_dtype(header["channels"])
 
 
 def _read_end(line: bytes) -> dict[str, str]:

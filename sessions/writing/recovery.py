@@ -24,12 +24,14 @@ from sessions.facts import RunFacts, is_run_id
 from sessions.run_file.schema import opened, read_facts, read_recording
 from sessions.run_file.summary import read_summary
 from sessions.writing.locks import COMMITTED, STAGED, RunLock, number_of
-from sessions.writing.part import ASIDE, FRESH, PART, read_part
+from sessions.writing.part import ASIDE, PART, read_part
 from sessions.writing.sealing import seal
 from sessions.writing.staging import finish
 
 LOG = logging.getLogger(__name__)
-ENDINGS = (PART, FRESH, ASIDE, STAGED, COMMITTED, ".lock")
+USELESS = (ASIDE, ".new")
+"""Endings of files that hold no sample yet; the latter is of earlier versions."""
+ENDINGS = (PART, *USELESS, STAGED, COMMITTED, ".lock")
 """Endings of what a process leaves behind when it dies."""
 CRASH_REASON = "the recording process ended without finishing this run; recovered from its part file"
 
@@ -119,7 +121,7 @@ def recover(runs: Path) -> RecoveryReport:
                 finish(runs, number)
             for part in _files_of(runs, number, PART):
                 _recover_part(part, recovered, completed, damaged, postponed)
-            for ending in (FRESH, ASIDE):
+            for ending in USELESS:
                 for useless in _files_of(runs, number, ending):
                     with contextlib.suppress(OSError):
                         useless.unlink(missing_ok=True)
@@ -141,7 +143,7 @@ def _left_behind(runs: Path) -> list[int]:
 
 
 def _files_of(runs: Path, number: int, ending: str) -> list[Path]:
-    return sorted(path for path in runs.glob(f"{number:04d}*.h5{ending}") if number_of(path.name) == number)
+    return sorted(path for path in runs.glob(f"*{ending}") if number_of(path.name) == number)
 
 
 def _recover_part(
