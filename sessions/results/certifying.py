@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
 from core.identification.defaults import DRAWS, PROFILED
-from sessions.results.folder import CERTAINTY, read_file, working_on, write_file
+from sessions.results.folder import CERTAINTY, Stops, Told, read_file, working_on, write_file
 from sessions.results.identification import load_identification
 
 if TYPE_CHECKING:
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 PROFILE_WEIGHT = 10
 """Draws that take as long as one profile does."""
-
-Told = Callable[[float, str], None]
-"""Told the share that is done, 0 … 1, and what is going on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +63,8 @@ def run_certainty(
             "no linearised interval is flagged and no bootstrap was asked for: name parameters (--profile kt,R)"
         )
     with working_on(question.folder):
-        made = _computed(question, found, result, names, told, should_stop, should_yield)
+        stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
+        made = _computed(question, found, result, names, told, stops)
         write_file(question.folder, CERTAINTY, made.to_json())
     return made
 
@@ -102,8 +100,7 @@ def _computed(
     result: ModelResult,
     names: tuple[str, ...],
     told: Told,
-    should_stop: Callable[[], bool],
-    should_yield: Callable[[], bool],
+    stops: Stops,
 ) -> Certainty:
     """Return profiles and bootstrap as far as they are complete; raises IdentificationError."""
     from core.identification.evidence.bootstrap import bootstrap
@@ -118,19 +115,18 @@ def _computed(
         "supply": found.request.supply,
         "threads": question.threads,
         "prior": _prior(found, result),
-        "should_yield": should_yield,
     }
     name = result.model.friction.upper()
     whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
     told(0.0, f"{name}: polishing")
-    optimum = Optimum.near(result.model, recordings, **options)
+    optimum = Optimum.near(result.model, recordings, **options, should_yield=stops["should_yield"])
 
     def profiling(place: int, symbol: str) -> None:
         told(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
 
-    profiles = _profiles(optimum, result, names, profiling, should_stop, should_yield)
+    profiles = _profiles(optimum, result, names, profiling, stops)
     drawn: Bootstrap | None = None
-    if question.draws and not should_stop():
+    if question.draws and not stops["should_stop"]():
         before = PROFILE_WEIGHT * len(names)
         drawn = bootstrap(
             optimum.batch.model,
@@ -138,7 +134,7 @@ def _computed(
             question.draws,
             question.seed,
             **options,
-            should_stop=should_stop,
+            **stops,
             on_draw=lambda done: told((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
         )
     if not profiles and drawn is None:
@@ -174,8 +170,7 @@ def _profiles(
     result: ModelResult,
     names: tuple[str, ...],
     profiling: Callable[[int, str], None],
-    should_stop: Callable[[], bool],
-    should_yield: Callable[[], bool],
+    stops: Stops,
 ) -> dict[str, Profile]:
     """Profile one parameter after the other until told to stop. profiling: called with the place and symbol of each."""
     from core.identification.evidence.profile import profile
@@ -183,8 +178,7 @@ def _profiles(
     found: dict[str, Profile] = {}
     for place, name in enumerate(names):
         profiling(place, result.model.parameters[name].symbol)
-        half_width = result.evidence.of(name).half_width
-        profiled = profile(optimum, name, half_width, should_stop=should_stop, should_yield=should_yield)
+        profiled = profile(optimum, name, result.evidence.of(name).half_width, **stops)
         if profiled is None:
             break
         found[name] = profiled

@@ -19,6 +19,8 @@ from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_REQUEST,
     FOLDER,
+    Stops,
+    Told,
     new_result_folder,
     read_file,
     result_folders,
@@ -30,9 +32,6 @@ if TYPE_CHECKING:
     from core.identification.request import IdentificationRequest
     from core.recording import Recording
     from sessions.selection import Selection
-
-Told = Callable[[float, str], None]
-"""Told the share that is done, 0 … 1, and what is going on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,7 +139,8 @@ def run_crossvalidation(
         if folder is not None:
             kept = _kept(question, folder)
             write_file(folder, CROSSVALIDATION_REQUEST, question.searches())
-        made = _cross_validate(question, recordings, folder, kept, told, should_stop, should_yield)
+        stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
+        made = _cross_validate(question, recordings, folder, kept, told, stops)
         made = replace(made, folder=folder, selection=None if selection is None else selection.to_json())
         if folder is not None:
             write_file(folder, CROSSVALIDATION, made.to_json())
@@ -173,8 +173,7 @@ def _cross_validate(
     folder: Path | None,
     kept: CrossValidated | None,
     told: Told,
-    should_stop: Callable[[], bool],
-    should_yield: Callable[[], bool],
+    stops: Stops,
 ) -> CrossValidated:
     """kept: see `_kept`."""
     from core.identification.choice.crossvalidation import CrossValidationProgress, all_variants, cross_validate
@@ -196,8 +195,7 @@ def _cross_validate(
         variants=[v for v in all_variants(request, recordings, request.models) if bool(v.command_path) in wanted],
         folder=folder,
         most_training_runs=question.most_training_runs,
-        should_stop=should_stop,
-        should_yield=should_yield,
+        **stops,
         on_progress=progressed,
     )
     chosen = found.choice.chosen
@@ -206,8 +204,8 @@ def _cross_validate(
     repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
     return CrossValidated(
         found=found,
-        transfers=_transfers(question, recordings, found, kept, told, should_stop, should_yield),
-        terms=_terms(question, recordings, found, kept, told, should_stop, should_yield),
+        transfers=_transfers(question, recordings, found, kept, told, stops),
+        terms=_terms(question, recordings, found, kept, told, stops),
         floors=repeated.table(errors),
         floors_text=repeated.text(errors),
     )
@@ -219,8 +217,7 @@ def _transfers(
     found: CrossValidation,
     kept: CrossValidated | None,
     told: Told,
-    should_stop: Callable[[], bool],
-    should_yield: Callable[[], bool],
+    stops: Stops,
 ) -> tuple[TransferTable, ...]:
     """Return the kept transfer tables and, if asked, one for each other condition until told to stop."""
     from core.identification.choice.transfer import transfer_table
@@ -229,7 +226,7 @@ def _transfers(
     for condition in found.conditions if question.transfer else ():
         if condition in tables:
             continue
-        if should_stop():
+        if stops["should_stop"]():
             break
         try:
             tables[condition] = transfer_table(
@@ -238,13 +235,12 @@ def _transfers(
                 condition,
                 found.choice.chosen,
                 most_training_runs=question.most_training_runs,
-                should_stop=should_stop,
-                should_yield=should_yield,
+                **stops,
                 on_progress=lambda label, done: told(done, f"transfer: fitted to {label}"),
             )
         except IdentificationError:
             # What was cross-validated before it was stopped is kept.
-            if not should_stop():
+            if not stops["should_stop"]():
                 raise
             break
     return tuple(tables[condition] for condition in found.conditions if condition in tables)
@@ -256,15 +252,14 @@ def _terms(
     found: CrossValidation,
     kept: CrossValidated | None,
     told: Told,
-    should_stop: Callable[[], bool],
-    should_yield: Callable[[], bool],
+    stops: Stops,
 ) -> TermCosts | None:
     """Return the kept cost of each term of the chosen model or, if asked, what is missing of it."""
     from core.identification.choice.terms import term_costs
 
     fold = found.folds[0]
     terms = kept.terms if kept and kept.found.folds[0] == fold else None
-    if not question.terms or (terms is not None and not terms.stopped) or should_stop():
+    if not question.terms or (terms is not None and not terms.stopped) or stops["should_stop"]():
         return terms
     fit = found.fit(found.choice.chosen, fold)
     return term_costs(
@@ -272,8 +267,7 @@ def _terms(
         question.request,
         [recording for recording in recordings if recording.id in set(fit.trained_on)],
         [recording for recording in recordings if recording.id in set(fold.held_out)],
-        should_stop=should_stop,
-        should_yield=should_yield,
+        **stops,
         on_progress=lambda term, done: told(done, f"without {term.title}"),
     )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from core.atomic import write_atomically
 from core.errors import IdentificationError
@@ -23,6 +23,17 @@ CROSSVALIDATION_REQUEST = "crossvalidation_request.json"
 """Says which searches a folder's studies are of, so that they are gone on with and not mixed with others."""
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
+
+Told = Callable[[float, str], None]
+"""Called with the share that is done, 0 … 1, and what is going on."""
+
+
+class Stops(TypedDict):
+    """Questions that a computation asks now and then."""
+
+    should_stop: Callable[[], bool]
+    should_yield: Callable[[], bool]
+    """See `core.identification.identify`."""
 
 
 def new_result_folder(session: Path) -> Path:
