@@ -83,7 +83,7 @@ class ErrorsTab(QWidget):
         """Other runs, models or rows: lay the table out anew."""
         comparison = self._comparison
         by = ROWS[self.rows.currentIndex()][1]
-        self.table.show(comparison.runs, comparison.entries, by)
+        self.table.show_runs(comparison.runs, comparison.entries, by)
         view = self.table_view
         view.setColumnWidth(0, 150 if by else 64)
         view.setColumnWidth(1, 64 if by else 168)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -24,10 +24,9 @@ from bench_gui.plots.contents import HeatPanel
 from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, label
+from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
 from core.units import FIGURE_DASH, fixed
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 LOWEST_ROW, NARROWEST_COLUMN = 24, 48
 """[px]"""
 SCALE_HEIGHT = 26
@@ -38,66 +37,46 @@ def _range(panel: HeatPanel) -> tuple[float, float]:
     return (float(known.min()), float(known.max())) if len(known) else (math.nan, math.nan)
 
 
-class HeatTable(QAbstractTableModel):
-    """The cells of a HeatPanel."""
+class HeatTable(TextTable):
+    """The cells of a HeatPanel; the value of one is its colour, empty without a number."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(())
         self.panel: HeatPanel | None = None
 
-    def show(self, panel: HeatPanel) -> None:
-        """Show these."""
-        self.beginResetModel()
+    def show_panel(self, panel: HeatPanel) -> None:
+        """Show these numbers."""
+        low, high = _range(panel)
         self.panel = panel
-        self.endResetModel()
-
-    def colour(self, index: Index) -> str:
-        """Colour of a cell, empty for one without a number."""
-        if self.panel is None:
-            return ""
-        value = float(self.panel.values[index.row(), index.column()])
-        low, high = _range(self.panel)
-        if not math.isfinite(value):
-            return ""
-        return heat_colour((value - low) / (high - low) if high > low else 0.0)
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """Values of the first condition."""
-        return 0 if parent.isValid() or self.panel is None else len(self.panel.rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Values of the second condition."""
-        return 0 if parent.isValid() or self.panel is None else len(self.panel.columns)
+        rows = []
+        for row, values in zip(panel.rows, panel.values.tolist(), strict=True):
+            cells = []
+            for column, value in zip(panel.columns, values, strict=True):
+                known = math.isfinite(value)
+                tip = f"{panel.left} {row}, {panel.bottom} {column}: "
+                tip += f"{value:.2f} mrad" if known else "no error known here"
+                colour = heat_colour((value - low) / (high - low) if high > low else 0.0) if known else ""
+                cells.append(Cell(fixed(value, 2 if value < 10 else 1), tip, value=colour))
+            rows.append(cells)
+        self.show(rows, [Column(name, centred=True) for name in panel.columns])
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Values of the conditions."""
-        if self.panel is None or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        names = self.panel.columns if orientation is Qt.Orientation.Horizontal else self.panel.rows
-        return names[section] if section < len(names) else None
+        if orientation is Qt.Orientation.Vertical and role == Qt.ItemDataRole.DisplayRole and self.panel is not None:
+            return self.panel.rows[section] if section < len(self.panel.rows) else None
+        return super().headerData(section, orientation, role)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
-        if self.panel is None:
-            return None
-        value = float(self.panel.values[index.row(), index.column()])
-        if role == Qt.ItemDataRole.DisplayRole:
-            return fixed(value, 2 if value < 10 else 1)
-        if role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleTextRole):
-            where = (
-                f"{self.panel.left} {self.panel.rows[index.row()]}, {self.panel.bottom} "
-                f"{self.panel.columns[index.column()]}"
-            )
-            return f"{where}: " + (f"{value:.2f} mrad" if math.isfinite(value) else "no error known here")
-        return None
+        """A screen reader says where a cell is, as its tip does."""
+        spoken = role == Qt.ItemDataRole.AccessibleTextRole
+        return super().data(index, Qt.ItemDataRole.ToolTipRole if spoken else role)
 
 
 class _HeatCell(QStyledItemDelegate):
     """Fills a cell with its colour; one without a number is hatched."""
 
-    def __init__(self, table: HeatTable) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._table = table
         self.theme: Theme | None = None
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -107,7 +86,7 @@ class _HeatCell(QStyledItemDelegate):
             return
         painter.save()
         cell = QRectF(option.rect).adjusted(1, 1, -1, -1)  # pyright: ignore[reportAttributeAccessIssue]
-        colour = self._table.colour(index)
+        colour = index.data(VALUE_ROLE)
         if colour:
             painter.fillRect(cell, QColor(colour))
             painter.setPen(QColor(ink_on(colour)))
@@ -173,7 +152,7 @@ class HeatMap(QWidget):
         self.view: QTableView = describe(
             QTableView(), "Heat map", "Mean error over two conditions; hatched where nothing is recorded"
         )
-        self._cells = _HeatCell(self.table)
+        self._cells = _HeatCell()
         self.view.setModel(self.table)
         self.view.setItemDelegate(self._cells)
         self.view.setShowGrid(False)
@@ -199,7 +178,7 @@ class HeatMap(QWidget):
 
     def show_panel(self, panel: HeatPanel) -> None:
         """Show these numbers."""
-        self.table.show(panel)
+        self.table.show_panel(panel)
         self._scale.panel = panel
         self._scale.update()
         self.axes.setText(f"{panel.left} down, {panel.bottom} across; {FIGURE_DASH} nothing known")

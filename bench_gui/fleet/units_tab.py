@@ -8,26 +8,14 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from bench_gui.fleet.summary import FleetSummary
-from bench_gui.fleet.units_table import (
-    BEST,
-    FITS,
-    HELD_OUT,
-    MARK,
-    RUNS,
-    SESSION,
-    TRAINING,
-    UNIT,
-    UNLIKE,
-    UnitsOrder,
-    UnitsTable,
-)
+from bench_gui.fleet.units_table import COLUMNS, MARK, UNIT, UNLIKE, UnitsOrder, UnitsTable
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.tables import plain_table
 from core.units import AngleUnit
 from core.words import counted
 
-WIDTHS = {UNIT: 96, SESSION: 110, RUNS: 56, FITS: 62, BEST: 56, TRAINING: 122, HELD_OUT: 122, MARK: 190}
+WIDTHS = dict(zip(COLUMNS, (96, 110, 56, 62, 56, 122, 122, 190), strict=True))
 PARAMETER_WIDTH = 150
 """[px]"""
 
@@ -118,7 +106,7 @@ class UnitsTab(QWidget):
 
     def _show_again(self) -> None:
         before = self.table.columns
-        self.table.show(self._summary, self._friction, self.parameters.isChecked())
+        self.table.show_units(self._summary, self._friction, self.parameters.isChecked())
         header = self.view.horizontalHeader()
         if self.table.columns != before or not self._sized:
             self._sized = True
@@ -127,7 +115,7 @@ class UnitsTab(QWidget):
             self.view.sortByColumn(there, self.order.sortOrder())
             for place, column in enumerate(self.table.columns):
                 self.view.setColumnWidth(place, WIDTHS.get(column, PARAMETER_WIDTH))
-            header.setStretchLastSection(self.table.columns[-1] == MARK)
+            header.setStretchLastSection(self.table.columns[-1] == COLUMNS[MARK])
         if self.selected and self.view.currentIndex().row() < 0:
             self.view.selectRow(max(0, self.order.row_of(self.selected)))
         self._enable()

@@ -5,20 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from bench_gui.identify.fit.messages import FittedModel
 from bench_gui.theme import Theme
-from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, TextTable
+from bench_gui.widgets.text_table import VALUE_ROLE, Cell, Column, Index, TextTable
 from core.identification.evidence.model import Evidence
 from core.parameters import Parameter
 from core.terms import FRICTION_TITLES
 from core.units import FIGURE_DASH, duration, milliradians, significant
 from core.words import counted
 
-Index = QModelIndex | QPersistentModelIndex
 INTERVAL_COLUMN, INITIAL_COLUMN, BAR_COLUMN, NOTE_COLUMN = 2, 3, 5, 6
 """Of the parameters."""
 WARNING_COLUMN = 7

@@ -2,64 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
 from bench_gui.log.journal import Entry, Journal
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label
 from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
-_HEADERS = ("Time", "Kind", "What happened")
+_COLUMNS = (Column("Time"), Column("Kind"), Column("What happened"))
 _KINDS = {"info": "Note", "warning": "Warning", "error": "Error", "fault": "Fault"}
+_TONES = {"warning": "moving", "error": "fault", "fault": "fault"}
 
 
-class LogTable(QAbstractTableModel):
+class LogTable(TextTable):
     """Follows a journal; costs a signal a line."""
 
     def __init__(self, journal: Journal) -> None:
-        super().__init__()
+        super().__init__(_COLUMNS)
         self._journal = journal
         self._count = len(journal.entries)
-        self._theme: Theme | None = None
         journal.added.connect(self._grow)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self._theme = theme
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Number of lines."""
         return 0 if parent.isValid() else self._count
 
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Number of columns."""
-        return 0 if parent.isValid() else len(_HEADERS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return _HEADERS[section]
-        if orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        return None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
-        entry = self._journal.entries[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return (f"{entry.at:%H:%M:%S}", _KINDS.get(entry.level, entry.level), entry.text)[index.column()]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{entry.at.isoformat(timespec='seconds')}: {entry.text}"
-        if role == Qt.ItemDataRole.ForegroundRole and self._theme is not None and index.column() == 1:
-            colours = {"warning": self._theme.moving, "error": self._theme.fault, "fault": self._theme.fault}
-            return QColor(colours.get(entry.level, self._theme.muted))
-        return None
+    def cell_at(self, row: int, column: int) -> Cell:
+        """Time, kind or text of a line."""
+        entry = self._journal.entries[row]
+        text = (f"{entry.at:%H:%M:%S}", _KINDS.get(entry.level, entry.level), entry.text)[column]
+        tone = _TONES.get(entry.level, "muted") if column == 1 else ""
+        return Cell(text, f"{entry.at.isoformat(timespec='seconds')}: {entry.text}", tone)
 
     def _grow(self, _: Entry) -> None:
         total = len(self._journal.entries)
@@ -68,7 +43,7 @@ class LogTable(QAbstractTableModel):
             self.beginResetModel()
             self.endResetModel()
             return
-        self.beginInsertRows(_ROOT, self._count, total - 1)
+        self.beginInsertRows(ROOT, self._count, total - 1)
         self._count = total
         self.endInsertRows()
 

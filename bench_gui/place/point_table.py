@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex
+from PySide6.QtCore import QModelIndex
 
 from bench_gui.headless.place.rests import Target
-from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from core.placement import BACKDRIVE, DRIVE, PlacedPoint, Side
 from core.units import FIGURE_DASH, RADIANS, AngleUnit, fixed
 
-Index = QModelIndex | QPersistentModelIndex
 SOUGHT = "▸"
 """Stands where a person is looking for the number."""
 SIDE_OF_COLUMN: dict[int, Side] = {1: DRIVE, 2: BACKDRIVE}

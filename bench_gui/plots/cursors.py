@@ -13,26 +13,29 @@ from itertools import groupby
 from typing import Any
 
 import pyqtgraph as pg
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QKeyEvent
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QHeaderView, QToolButton, QVBoxLayout
 
-from bench_gui.icons import swatch
 from bench_gui.plots.chart import Chart
 from bench_gui.plots.contents import labelled
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe, label
 from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import Cell, Column, TextTable
 from core.units import significant
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 NAMES = ("①", "②")
 READOUT_WIDTH = 360
 VALUE_WIDTH = 76
 LOOK = 100
 """How often the readout looks for curves that changed [ms]."""
-_TIPS = ("", "Value at the first cursor", "Value at the second cursor", "Second minus first")
+_COLUMNS = (
+    Column("Curve"),
+    Column(NAMES[0], "Value at the first cursor", number=True),
+    Column(NAMES[1], "Value at the second cursor", number=True),
+    Column("Δ", "Second minus first", number=True),
+)
 COARSE = 10
 """Pixels a cursor moves with Shift and an arrow key."""
 SECONDS = "s"
@@ -192,78 +195,26 @@ class _Handle(QToolButton):
         self.focused.emit(False)
 
 
-class ReadingTable(QAbstractTableModel):
+class ReadingTable(TextTable):
     """Under the name and unit of each chart's axis one row a curve: its values at both cursors and their difference."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self._rows: list[Reading | str] = []
-
-    def show(self, readings: list[Reading]) -> None:
-        """Show these; the same curves keep their rows."""
-        rows: list[Reading | str] = []
-        for axis, members in groupby(readings, lambda reading: labelled(reading.axis, reading.unit)):
-            rows += [axis, *members]
-        same = [_identity(row) for row in rows] == [_identity(row) for row in self._rows]
-        if not same:
-            self.beginResetModel()
-            self._rows = rows
-            self.endResetModel()
-        elif rows:
-            self._rows = rows
-            self.dataChanged.emit(self.index(0, 1), self.index(len(rows) - 1, 3))
-
-    @property
-    def headings(self) -> list[int]:
+        super().__init__(_COLUMNS)
+        self.headings: list[int] = []
         """Rows that name an axis."""
-        return [place for place, row in enumerate(self._rows) if isinstance(row, str)]
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        """The axes and their curves."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Name, first, second, difference."""
-        return 0 if parent.isValid() else 4
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return ("Curve", *NAMES, "Δ")[section]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return _TIPS[section]
-        return _aligned(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
-        row, column = self._rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _aligned(column)
-        if isinstance(row, str):
-            if role == Qt.ItemDataRole.FontRole:
-                font = QFont()
-                font.setPixelSize(11)
-                font.setBold(True)
-                return font
-            return row if role == Qt.ItemDataRole.DisplayRole and column == 0 else None
-        if role == Qt.ItemDataRole.DecorationRole and column == 0:
-            return swatch(row.colour)
-        if role == Qt.ItemDataRole.ToolTipRole and column == 0:
-            return row.name
-        if role != Qt.ItemDataRole.DisplayRole:
-            return None
-        return row.name if column == 0 else significant((row.first, row.second, row.difference)[column - 1])
-
-
-def _identity(row: Reading | str) -> Any:
-    return row if isinstance(row, str) else (row.name, row.colour)
-
-
-def _aligned(column: int) -> int:
-    side = Qt.AlignmentFlag.AlignLeft if column == 0 else Qt.AlignmentFlag.AlignRight
-    return int(side | Qt.AlignmentFlag.AlignVCenter)
+    def show_readings(self, readings: list[Reading]) -> None:
+        """Show these; the same curves keep their rows."""
+        rows, keys, self.headings = [], [], []
+        for axis, members in groupby(readings, lambda reading: labelled(reading.axis, reading.unit)):
+            self.headings.append(len(rows))
+            keys.append(axis)
+            rows.append((Cell(axis, bold=True), "", "", ""))
+            for reading in members:
+                keys.append((reading.name, reading.colour))
+                values = (reading.first, reading.second, reading.difference)
+                rows.append((Cell(reading.name, colour=reading.colour), *map(significant, values)))
+        self.show(rows, keys=keys)
 
 
 class CursorReadout(QFrame):
@@ -323,7 +274,7 @@ class CursorReadout(QFrame):
         for name, handle, place in zip(NAMES, self.handles, cursors.places, strict=True):
             handle.setText(f"{name} {significant(place)} {unit}")
         self.difference.setText(self._difference(unit))
-        self.table.show(cursors.readings())
+        self.table.show_readings(cursors.readings())
 
     def _span(self) -> None:
         self._view.clearSpans()

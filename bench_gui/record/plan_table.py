@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex
-
 from bench_gui.widgets.text_table import Cell as Shown
-from bench_gui.widgets.text_table import Column, TextTable
+from bench_gui.widgets.text_table import Column, Index, TextTable
 from core.plan import Cell, PlanStatus
 
-Index = QModelIndex | QPersistentModelIndex
 Field = tuple[float, float, float]
 """Length, mass, gain."""
 

@@ -1,4 +1,4 @@
-"""A table of texts that is only read: columns with tips, cells with a tone."""
+"""The one table model: columns with tips, cells with a tone; tables that edit or are long derive from it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench_gui.icons import swatch
 from bench_gui.theme import Theme
 
 Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
+ROOT = QModelIndex()
 VALUE_ROLE = Qt.ItemDataRole.UserRole + 1
 """What a delegate draws, see `Cell.value`."""
 FONT_SIZE = 12
@@ -28,6 +28,8 @@ class Column:
     tip: str = ""
     number: bool = False
     centred: bool = False
+    friction: str = ""
+    """Friction model whose colour stands before the title."""
 
     @property
     def alignment(self) -> int:
@@ -48,12 +50,14 @@ class Cell:
     bold: bool = False
     friction: str = ""
     """Friction model whose colour stands before the text."""
+    colour: str = ""
+    """Colour that stands before the text."""
     value: Any = None
-    """What a delegate draws, under VALUE_ROLE."""
+    """What a delegate draws or the column is sorted by, under VALUE_ROLE."""
 
 
 class TextTable(QAbstractTableModel):
-    """Rows of cells."""
+    """Rows of cells, given to `show`; a long table overrides `rowCount` and `cell_at` and makes what is seen."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         super().__init__()
@@ -65,6 +69,8 @@ class TextTable(QAbstractTableModel):
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
         self._theme = theme
+        if self.columns:
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(self.columns) - 1)
         self._redraw()
 
     def show(
@@ -90,11 +96,11 @@ class TextTable(QAbstractTableModel):
         self.columns, self.rows, self._keys = columns, cells, keys
         self.endResetModel()
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Number of rows."""
         return 0 if parent.isValid() else len(self.rows)
 
-    def columnCount(self, parent: Index = _ROOT) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         """Number of columns."""
         return 0 if parent.isValid() else len(self.columns)
 
@@ -108,11 +114,17 @@ class TextTable(QAbstractTableModel):
                 return column.tip
             if role == Qt.ItemDataRole.TextAlignmentRole:
                 return column.alignment
+            if role == Qt.ItemDataRole.DecorationRole and column.friction and self._theme is not None:
+                return swatch(self._theme.model(column.friction))
         return None
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def cell_at(self, row: int, column: int) -> Cell:
         """One cell."""
-        cell = self.rows[index.row()][index.column()]
+        return self.rows[row][column]
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """What Qt asks about a cell."""
+        cell = self.cell_at(index.row(), index.column())
         if role == Qt.ItemDataRole.DisplayRole:
             return cell.text
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -123,6 +135,8 @@ class TextTable(QAbstractTableModel):
             return cell.value
         if role == Qt.ItemDataRole.DecorationRole and cell.friction and self._theme is not None:
             return swatch(self._theme.model(cell.friction))
+        if role == Qt.ItemDataRole.DecorationRole and cell.colour:
+            return swatch(cell.colour)
         if role == Qt.ItemDataRole.ForegroundRole and cell.tone and self._theme is not None:
             return QColor(getattr(self._theme, cell.tone))
         if role == Qt.ItemDataRole.FontRole and cell.bold:
@@ -133,5 +147,5 @@ class TextTable(QAbstractTableModel):
         return None
 
     def _redraw(self) -> None:
-        if self.rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.columns) - 1))
+        if self.rowCount():
+            self.dataChanged.emit(self.index(0, 0), self.index(self.rowCount() - 1, len(self.columns) - 1))

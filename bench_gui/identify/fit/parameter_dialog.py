@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QFont
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QDialog,
@@ -23,26 +22,25 @@ from PySide6.QtWidgets import (
 from bench_gui.widgets.fields import button, describe, label
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
+from bench_gui.widgets.text_table import ROOT, Cell, Column, Index, TextTable
 from core.errors import ServoBenchError
 from core.identification.request import check_bounds, check_value
 from core.parameters import Parameter, ParameterSet
 from core.units import significant
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 Frozen = tuple[tuple[str, float], ...]
 Bounds = tuple[tuple[str, float, float], ...]
 
 SYMBOL, MEANING, UNIT, FREE, VALUE, LOWER, UPPER, CATALOGUE = range(8)
-HEADERS = (
-    ("Symbol", "As in the papers"),
-    ("Meaning", "What the parameter stands for"),
-    ("Unit", "SI unit; angles are in rad"),
-    ("Search", "Checked: the search finds the value. Unchecked: it stays at the value beside"),
-    ("Frozen at", "Value of a frozen parameter; double-click to change it"),
-    ("Lower", "Lower bound of the search; double-click to change it"),
-    ("Upper", "Upper bound of the search; double-click to change it"),
-    ("Catalogue", "Bounds of the catalogue"),
+COLUMNS = (
+    Column("Symbol", "As in the papers"),
+    Column("Meaning", "What the parameter stands for"),
+    Column("Unit", "SI unit; angles are in rad"),
+    Column("Search", "Checked: the search finds the value. Unchecked: it stays at the value beside"),
+    Column("Frozen at", "Value of a frozen parameter; double-click to change it", number=True),
+    Column("Lower", "Lower bound of the search; double-click to change it", number=True),
+    Column("Upper", "Upper bound of the search; double-click to change it", number=True),
+    Column("Catalogue", "Bounds of the catalogue"),
 )
 WIDTHS = (64, 250, 92, 88, 90, 90, 90, 150)
 
@@ -71,19 +69,19 @@ class _Row:
         return ""
 
 
-class ParameterChoices(QAbstractTableModel):
+class ParameterChoices(TextTable):
     """One row a parameter."""
 
     def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds) -> None:
         """parameters: the catalogue's; frozen, bounds: what is chosen already."""
-        super().__init__()
+        super().__init__(COLUMNS)
         held, between = dict(frozen), {name: (low, high) for name, low, high in bounds}
         # Choices about parameters that these models do not have are kept for the models that do.
         self._others = (
             tuple(entry for entry in frozen if entry[0] not in parameters),
             tuple(entry for entry in bounds if entry[0] not in parameters),
         )
-        self._rows = [
+        self._choices = [
             _Row(p, p.name in held, held.get(p.name, p.value), *between.get(p.name, (p.lower, p.upper)))
             for p in parameters.values()
             if not p.frozen or p.name in held
@@ -91,49 +89,36 @@ class ParameterChoices(QAbstractTableModel):
 
     def chosen(self) -> tuple[Frozen, Bounds]:
         """What is frozen where, and what is searched between other bounds than the catalogue's."""
-        frozen = tuple((row.default.name, row.value) for row in self._rows if row.frozen)
-        bounds = tuple((row.default.name, row.lower, row.upper) for row in self._rows if row.bounds_changed)
+        frozen = tuple((row.default.name, row.value) for row in self._choices if row.frozen)
+        bounds = tuple((row.default.name, row.lower, row.upper) for row in self._choices if row.bounds_changed)
         return (*self._others[0], *frozen), (*self._others[1], *bounds)
 
     def problem(self) -> str:
         """What cannot be as it stands; empty when everything can."""
-        if all(row.frozen for row in self._rows):
+        if all(row.frozen for row in self._choices):
             return "every parameter is frozen, there is nothing to search; free one"
-        return next((row.problem for row in self._rows if row.problem), "")
+        return next((row.problem for row in self._choices if row.problem), "")
 
     def reset_all(self) -> None:
         """Free everything, between the catalogue's bounds."""
         self._others = ((), ())
-        self._rows = [_Row(r.default, False, r.default.value, r.default.lower, r.default.upper) for r in self._rows]
-        self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(HEADERS) - 1))
+        self._choices = [
+            _Row(r.default, False, r.default.value, r.default.lower, r.default.upper) for r in self._choices
+        ]
+        self.dataChanged.emit(self.index(0, 0), self.index(len(self._choices) - 1, CATALOGUE))
 
     def place(self, name: str) -> int:
         """Row of a parameter."""
-        return [row.default.name for row in self._rows].index(name)
+        return [row.default.name for row in self._choices].index(name)
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Number of parameters."""
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Number of columns."""
-        return 0 if parent.isValid() else len(HEADERS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
-        if orientation is Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return HEADERS[section][0]
-            if role == Qt.ItemDataRole.ToolTipRole:
-                return HEADERS[section][1]
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(section)
-        return None
+        return 0 if parent.isValid() else len(self._choices)
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """A value can be edited where it matters."""
         flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
-        frozen = self._rows[index.row()].frozen
+        frozen = self._choices[index.row()].frozen
         if index.column() == FREE:
             flags |= Qt.ItemFlag.ItemIsUserCheckable
         elif index.column() == VALUE:
@@ -142,40 +127,35 @@ class ParameterChoices(QAbstractTableModel):
             flags = Qt.ItemFlag.ItemIsSelectable if frozen else flags | Qt.ItemFlag.ItemIsEditable
         return flags
 
+    def cell_at(self, row: int, column: int) -> Cell:
+        """One cell; bold where it is not as in the catalogue."""
+        choice = self._choices[row]
+        p = choice.default
+        text = (
+            p.symbol,
+            p.description,
+            "" if p.unit == "1" else p.unit,
+            "frozen" if choice.frozen else "free",
+            significant(choice.value) if choice.frozen else "",
+            significant(choice.lower),
+            significant(choice.upper),
+            f"{significant(p.lower)} … {significant(p.upper)}",
+        )[column]
+        changed = choice.frozen if column in (FREE, VALUE) else column in (LOWER, UPPER) and choice.bounds_changed
+        return Cell(text, choice.problem or f"{p.name}: {COLUMNS[column].tip}", bold=changed)
+
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """One cell."""
-        row, column = self._rows[index.row()], index.column()
-        p = row.default
-        numbers = {VALUE: row.value, LOWER: row.lower, UPPER: row.upper}
-        if role == Qt.ItemDataRole.DisplayRole:
-            if column == VALUE:
-                return significant(row.value) if row.frozen else ""
-            if column in numbers:
-                return significant(numbers[column])
-            between = f"{significant(p.lower)} … {significant(p.upper)}"
-            state = "frozen" if row.frozen else "free"
-            return {SYMBOL: p.symbol, MEANING: p.description, UNIT: "" if p.unit == "1" else p.unit, FREE: state}.get(
-                column, between
-            )
-        if role == Qt.ItemDataRole.EditRole and column in numbers:
-            return f"{numbers[column]:.10g}"
+        """A cell, and what an editor begins with."""
+        row, column = self._choices[index.row()], index.column()
+        if role == Qt.ItemDataRole.EditRole and VALUE <= column <= UPPER:
+            return f"{(row.value, row.lower, row.upper)[column - VALUE]:.10g}"
         if role == Qt.ItemDataRole.CheckStateRole and column == FREE:
             return Qt.CheckState.Unchecked if row.frozen else Qt.CheckState.Checked
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.problem or f"{p.name}: {HEADERS[column][1]}"
-        changed = (column in (FREE, VALUE) and row.frozen) or (column in (LOWER, UPPER) and row.bounds_changed)
-        if role == Qt.ItemDataRole.FontRole and changed:
-            font = QFont()
-            font.setPixelSize(12)
-            font.setBold(True)
-            return font
-        return None
+        return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         """Take an edit; text that is no number changes nothing."""
-        row, column = self._rows[index.row()], index.column()
+        row, column = self._choices[index.row()], index.column()
         if role == Qt.ItemDataRole.CheckStateRole and column == FREE:
             row = replace(row, frozen=Qt.CheckState(value) != Qt.CheckState.Checked)
         elif role == Qt.ItemDataRole.EditRole and column in (VALUE, LOWER, UPPER):
@@ -185,11 +165,11 @@ class ParameterChoices(QAbstractTableModel):
                 return False
             if not math.isfinite(number):
                 return False
-            row = replace(row, **{VALUE: {"value": number}, LOWER: {"lower": number}, UPPER: {"upper": number}}[column])
+            row = replace(row, **{("value", "lower", "upper")[column - VALUE]: number})
         else:
             return False
-        self._rows[index.row()] = row
-        self.dataChanged.emit(self.index(index.row(), 0), self.index(index.row(), len(HEADERS) - 1))
+        self._choices[index.row()] = row
+        self.dataChanged.emit(self.index(index.row(), 0), self.index(index.row(), CATALOGUE))
         return True
 
 
@@ -254,8 +234,3 @@ class ParameterDialog(QDialog):
         self.problem.setText(problem)
         self.problem.setVisible(bool(problem))
         self.box.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not problem)
-
-
-def _alignment(column: int) -> int:
-    side = Qt.AlignmentFlag.AlignRight if VALUE <= column <= UPPER else Qt.AlignmentFlag.AlignLeft
-    return int(side | Qt.AlignmentFlag.AlignVCenter)

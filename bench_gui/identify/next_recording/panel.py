@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QSpinBox, QTableView, QVBoxLayout, QWidget
 
 from bench_gui.controller import Controller
@@ -18,7 +18,7 @@ from bench_gui.theme import Theme
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
 from bench_gui.widgets.page import Room
 from bench_gui.widgets.tables import plain_table
-from bench_gui.widgets.text_table import Cell, Column, TextTable
+from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
 from core.catalogue import load_servo
 from core.identification.next.proposal import Proposal
@@ -27,7 +27,6 @@ from core.plan import suggested_plan
 from core.units import significant
 from core.words import capitalised, counted
 
-Index = QModelIndex | QPersistentModelIndex
 MOST = 24
 WORDS_COLUMN = 5
 COUNT_WIDTH = 64

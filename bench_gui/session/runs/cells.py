@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QCompleter, QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -12,8 +12,8 @@ from bench_gui.session.runs.sketch import Points, Sketch
 from bench_gui.session.runs.table import EXCLUDED_ROLE, SKETCH_ROLE, USED_ROLE
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import describe
+from bench_gui.widgets.text_table import Index
 
-Index = QModelIndex | QPersistentModelIndex
 MARGIN_X, MARGIN_Y = 6, 3
 """Around the curves of a stamp [px]."""
 FAINT = 0.4

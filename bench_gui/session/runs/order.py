@@ -8,14 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, Qt
 
 from bench_gui.session.runs.filter import RunFilter
 from bench_gui.session.runs.table import COLUMNS, RUN, SKETCH_ROLE, RunTable
 from bench_gui.state.library import Library
-
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
+from bench_gui.widgets.text_table import ROOT, Index
 
 
 class RunOrder(QAbstractTableModel):
@@ -54,11 +52,11 @@ class RunOrder(QAbstractTableModel):
         """Row of a run; −1 if it is not shown."""
         return self._places.get(self._table.row_of(identity), -1)
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Number of runs shown."""
         return 0 if parent.isValid() else len(self._shown)
 
-    def columnCount(self, parent: Index = _ROOT) -> int:
+    def columnCount(self, parent: Index = ROOT) -> int:
         """Number of columns."""
         return 0 if parent.isValid() else len(COLUMNS)
 
@@ -82,7 +80,7 @@ class RunOrder(QAbstractTableModel):
     # Behind the scenes.
 
     def _inside(self, index: Index) -> QModelIndex:
-        return self._table.index(self._shown[index.row()], index.column()) if index.isValid() else _ROOT
+        return self._table.index(self._shown[index.row()], index.column()) if index.isValid() else ROOT
 
     def _accepts(self, row: int) -> bool:
         run = self._table.run(row)
@@ -117,7 +115,7 @@ class RunOrder(QAbstractTableModel):
         if shown[:known] != self._shown:
             self._arrange()
         elif len(shown) > known:
-            self.beginInsertRows(_ROOT, known, len(shown) - 1)
+            self.beginInsertRows(ROOT, known, len(shown) - 1)
             self._keep(shown)
             self.endInsertRows()
 

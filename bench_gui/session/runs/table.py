@@ -5,33 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont
 
 from bench_gui.session.runs.sketches import Sketches
 from bench_gui.session.runs.wording import judgement, number_of, story
 from bench_gui.state.library import Library
-from bench_gui.theme import Theme
+from bench_gui.widgets.text_table import ROOT, Column, Index, TextTable
 
 if TYPE_CHECKING:
     from sessions import Annotation, RunSummary
 
-Index = QModelIndex | QPersistentModelIndex
-_ROOT = QModelIndex()
 
 COLUMNS = (
-    ("Run", "Number of the run"),
-    ("Motion", "Measured position over the goal"),
-    ("Trajectory", "What the servo was asked to do"),
-    ("Servo", "Catalogue name of the servo"),
-    ("kp", "Position gain"),
-    ("Load [kg]", "Mass at the end of the rod"),
-    ("Length [m]", "Shaft to load"),
-    ("Duration [s]", "First to last sample"),
-    ("Samples", "Number of samples"),
-    ("Status", "How the run ended, whether it is excluded from fits, which part of it is used"),
-    ("Tags", "Short words to find runs by, separated by commas; double-click or F2 to edit"),
-    ("Note", "What there is to say about the run; double-click or F2 to edit"),
+    Column("Run", "Number of the run; click to sort"),
+    Column("Motion", "Measured position over the goal; click to sort"),
+    Column("Trajectory", "What the servo was asked to do; click to sort"),
+    Column("Servo", "Catalogue name of the servo; click to sort"),
+    Column("kp", "Position gain; click to sort", number=True),
+    Column("Load [kg]", "Mass at the end of the rod; click to sort", number=True),
+    Column("Length [m]", "Shaft to load; click to sort", number=True),
+    Column("Duration [s]", "First to last sample; click to sort", number=True),
+    Column("Samples", "Number of samples; click to sort", number=True),
+    Column("Status", "How the run ended, whether it is excluded from fits, which part of it is used; click to sort"),
+    Column("Tags", "Short words to find runs by, separated by commas; double-click or F2 to edit; click to sort"),
+    Column("Note", "What there is to say about the run; double-click or F2 to edit; click to sort"),
 )
 RUN, MOTION, TRAJECTORY, SERVO, KP, LOAD, LENGTH, DURATION, SAMPLES, STATUS, TAGS, NOTE = range(len(COLUMNS))
 SKETCH_ROLE = Qt.ItemDataRole.UserRole
@@ -45,20 +43,22 @@ _FIXED = Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.
 _EDITABLE = _FIXED | Qt.ItemFlag.ItemIsEditable
 
 
-class RunTable(QAbstractTableModel):
-    """One row a run; tags and notes can be edited in place."""
+class RunTable(TextTable):
+    """One row a run; tags and notes can be edited in place.
+
+    Of ten thousand runs only what is seen is put in words, role by role, hence no cells.
+    """
 
     def __init__(self, library: Library, sketches: Sketches, edit: Callable[[str, int, str], None]) -> None:
         """edit: told the run's id, the column and the text a person entered."""
-        super().__init__()
+        super().__init__(COLUMNS)
         self._library = library
         self._sketches = sketches
         self._edit = edit
         self._runs: list[RunSummary] = []
         self._shown: dict[str, Annotation] = {}
-        self._rows: dict[str, int] = {}
-        self._keys: dict[int, list[Any]] = {}
-        self._theme: Theme | None = None
+        self._places: dict[str, int] = {}
+        self._sorted: dict[int, list[Any]] = {}
         sketches.arrived.connect(self._sketched)
 
     def set_runs(self, runs: list[RunSummary]) -> None:
@@ -66,7 +66,7 @@ class RunTable(QAbstractTableModel):
         known = len(self._runs)
         if runs[:known] == self._runs:
             if len(runs) > known:
-                self.beginInsertRows(_ROOT, known, len(runs) - 1)
+                self.beginInsertRows(ROOT, known, len(runs) - 1)
                 self._keep(runs)
                 self.endInsertRows()
             return
@@ -78,22 +78,18 @@ class RunTable(QAbstractTableModel):
     def show_annotations(self) -> None:
         """Show what is noted now."""
         before, self._shown = self._shown, self._library.annotations
-        self._keys = {}
+        self._sorted = {}
         ids = before.keys() | self._shown.keys()
-        changed = [self._rows[i] for i in ids if before.get(i) != self._shown.get(i) and i in self._rows]
+        changed = [self._places[i] for i in ids if before.get(i) != self._shown.get(i) and i in self._places]
         if changed:
             self.dataChanged.emit(self.index(min(changed), 0), self.index(max(changed), len(COLUMNS) - 1))
 
     def sort_keys(self, column: int) -> list[Any]:
         """What the rows are sorted by in a column, one for each."""
-        if column not in self._keys:
+        if column not in self._sorted:
             annotation = self._library.annotation
-            self._keys[column] = [_sort_key(run, annotation(run.id), column) for run in self._runs]
-        return self._keys[column]
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take over a theme's colours."""
-        self._theme = theme
+            self._sorted[column] = [_sort_key(run, annotation(run.id), column) for run in self._runs]
+        return self._sorted[column]
 
     def run(self, row: int) -> RunSummary:
         """The run in a row."""
@@ -105,26 +101,11 @@ class RunTable(QAbstractTableModel):
 
     def row_of(self, identity: str) -> int:
         """Row of a run; −1 if it is not there."""
-        return self._rows.get(identity, -1)
+        return self._places.get(identity, -1)
 
-    def rowCount(self, parent: Index = _ROOT) -> int:
+    def rowCount(self, parent: Index = ROOT) -> int:
         """Number of runs."""
         return 0 if parent.isValid() else len(self._runs)
-
-    def columnCount(self, parent: Index = _ROOT) -> int:
-        """Number of columns."""
-        return 0 if parent.isValid() else len(COLUMNS)
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Titles of the columns."""
-        if orientation is Qt.Orientation.Horizontal:
-            if role == Qt.ItemDataRole.DisplayRole:
-                return COLUMNS[section][0]
-            if role == Qt.ItemDataRole.ToolTipRole:
-                return f"{COLUMNS[section][1]}; click to sort"
-            if role == Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(section)
-        return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
         """Tags and notes can be edited, unless nothing can be written."""
@@ -145,7 +126,7 @@ class RunTable(QAbstractTableModel):
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
             return _text(run, noted, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
-            return _alignment(column)
+            return self.columns[column].alignment
         if role == Qt.ItemDataRole.ToolTipRole:
             return story(run, noted)
         if role == Qt.ItemDataRole.ForegroundRole:
@@ -163,13 +144,13 @@ class RunTable(QAbstractTableModel):
         return None
 
     def _keep(self, runs: list[RunSummary]) -> None:
-        self._runs, self._keys = list(runs), {}
-        self._rows = {run.id: row for row, run in enumerate(runs)}
+        self._runs, self._sorted = list(runs), {}
+        self._places = {run.id: row for row, run in enumerate(runs)}
 
     def _sketched(self, ids: list[str]) -> None:
         for identity in ids:
-            if identity in self._rows:
-                cell = self.index(self._rows[identity], MOTION)
+            if identity in self._places:
+                cell = self.index(self._places[identity], MOTION)
                 self.dataChanged.emit(cell, cell, [SKETCH_ROLE])
 
     def _colour(self, run: RunSummary, noted: Annotation, column: int) -> QColor | None:
@@ -230,8 +211,3 @@ def _used_share(run: RunSummary, noted: Annotation) -> tuple[float, float]:
     begin = 0.0 if noted.trim_begin is None else noted.trim_begin / length
     end = 1.0 if noted.trim_end is None else noted.trim_end / length
     return begin, end
-
-
-def _alignment(column: int) -> int:
-    side = Qt.AlignmentFlag.AlignRight if KP <= column <= SAMPLES else Qt.AlignmentFlag.AlignLeft
-    return int(side | Qt.AlignmentFlag.AlignVCenter)

@@ -21,6 +21,7 @@ from bench_gui.plots.heat import CIVIDIS, heat_colour, ink_on
 from bench_gui.shell.tasks import BENCH, COMPARE
 from bench_gui.state.models import CATALOGUE, ModelEntry
 from bench_gui.theme import load_theme
+from bench_gui.widgets.text_table import VALUE_ROLE
 from core.bench import Bench
 from core.diagram import drive_backdrive_diagram
 from core.errors import InputError
@@ -176,11 +177,11 @@ def test_the_heat_map_marks_what_nobody_recorded(gridded):
     heat = view.errors_tab.heat.table
     assert (heat.panel.rows, heat.panel.columns) == (("0.5", "1"), ("8", "16"))
     assert heat.data(heat.index(0, 1)) == "–"
-    assert heat.colour(heat.index(0, 1)) == ""
+    assert heat.data(heat.index(0, 1), VALUE_ROLE) == ""
     known = [(r, c) for r in (0, 1) for c in (0, 1) if (r, c) != (0, 1)]
     values = {place: heat.panel.values[place] for place in known}
     assert all(np.isfinite(list(values.values())))
-    assert heat.colour(heat.index(*max(values, key=values.get))) == CIVIDIS[-1]
+    assert heat.data(heat.index(*max(values, key=values.get)), VALUE_ROLE) == CIVIDIS[-1]
     assert "kp 16: no error known" in heat.data(heat.index(0, 1), Qt.ItemDataRole.ToolTipRole)
     before = view.errors_tab.model.currentText()
     view.errors_tab.model.setCurrentIndex(0)
