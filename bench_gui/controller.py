@@ -24,13 +24,13 @@ from bench_gui.record.queue import RecordQueue
 from bench_gui.record.twin import Twin
 from bench_gui.settings import Settings
 from bench_gui.state.library import Library
-from bench_gui.state.models import ModelShelf
+from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoLink, ServoView, servo_name
 from bench_gui.state.setup import BenchSetup
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
 from bench_gui.work.computation import Computations
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 from bench_gui.work.memory import return_free_memory
 from bench_gui.work.plot_files import save_plot
 from core.catalogue import load_servo
@@ -71,7 +71,7 @@ class Controller(QObject):
         self.undo = QUndoStack(self)
         """What a person edited; see bench_gui.undo."""
         self.undo.setUndoLimit(MOST_UNDONE)
-        self.desk = Desk()
+        self.compute = ComputeProcess()
         self.setup = BenchSetup(load_servo(servo_name(servo) or servo_name(DEFAULT_SERVO)), self.undo)
         self.presets = Presets(self.undo, lambda save: self.background.submit("presets", save))
         self.presets.notice.connect(lambda text: self.message.emit("warning", text))
@@ -86,39 +86,39 @@ class Controller(QObject):
         self.computations = Computations()
         """Every process that computes for a task; all end with the window."""
         self.fitting = Fitting(self.computations, self.background)
-        self.shelf = ModelShelf()
-        self.twin = Twin(self.queue, self.servo, self.shelf, self.background, self.desk)
-        self.comparison = Comparison(self.library, self.shelf, self.background, self.desk)
-        self.exporting = Exporting(self.background, self.desk)
-        self.placing = Placing(self.servo, self.setup, self.library, self.shelf, self.undo)
+        self.model_list = ModelList()
+        self.twin = Twin(self.queue, self.servo, self.model_list, self.background, self.compute)
+        self.comparison = Comparison(self.library, self.model_list, self.background, self.compute)
+        self.exporting = Exporting(self.background, self.compute)
+        self.placing = Placing(self.servo, self.setup, self.library, self.model_list, self.undo)
         for part in (
             self.servo,
             self.library,
             self.queue,
             self.plan,
-            self.shelf,
+            self.model_list,
             self.comparison,
             self.exporting,
             self.placing,
         ):
             part.problem.connect(self._fail)
-        for told in (self.fitting.failed, self.fitting.refused):
-            told.connect(self._fail)
+        for failure in (self.fitting.failed, self.fitting.refused):
+            failure.connect(self._fail)
         self.message.connect(self.journal.add)
         self._warnings = FileWarnings()
         self._warnings.logged.connect(self._warn)
         self.twin.alarmed.connect(lambda text: self.journal.add("warning", text))
         self.library.notice.connect(lambda text: self.message.emit("info", text))
         self.library.opened.connect(self._remember_session)
-        self.library.models_found.connect(self.shelf.set_identified)
+        self.library.models_found.connect(self.model_list.set_identified)
         self.library.runs_changed.connect(self._offer_models)
         self.library.selection_changed.connect(self._offer_models)
         self.servo.connected.connect(self._suit)
         self.servo.faulted.connect(self._tell_fault)
         self.queue.ended.connect(self._judge_run)
         self.fitting.finished.connect(self._keep_models)
-        self.fitting.recalled.connect(self._shelve)
-        self.fitting.judged.connect(self._shelve)
+        self.fitting.recalled.connect(self._list_models)
+        self.fitting.judged.connect(self._list_models)
         self.library.opened.connect(lambda: self.fitting.look_for_earlier(self.library.results_place))
         self.servo.changed.connect(lambda _: self.computations.set_courteous(self.servo.busy))
         self.servo.changed.connect(self._record_if_wanted)
@@ -140,7 +140,7 @@ class Controller(QObject):
     def prepare(self) -> None:
         """Start what the first comparison would have to wait for; called once the window is seen."""
         self.exporting.learn_targets()
-        self.background.submit("desk", self.desk.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
+        self.background.submit("compute", self.compute.call, tasks.warm_up, self.setup.spec.name, failed=lambda _: None)
 
     def choose_servo(self, address: str) -> None:
         """Turn to another servo; a connection is given up. Raises AddressError, and nothing has changed."""
@@ -213,7 +213,7 @@ class Controller(QObject):
         def done(written: Path) -> None:
             self.message.emit("info", f"Plot written to {written}")
 
-        self.background.submit("desk", self.desk.call, save_plot, contents, path, done=done)
+        self.background.submit("compute", self.compute.call, save_plot, contents, path, done=done)
 
     def write_report(self, path: Path) -> None:
         """Write the report on the result in sight as one HTML file."""
@@ -226,11 +226,11 @@ class Controller(QObject):
             self.message.emit("info", f"Report written to {written}")
             self.reported.emit(written)
 
-        self.background.submit("desk", self.desk.call, tasks.report, session, result.folder, path, done=done)
+        self.background.submit("compute", self.compute.call, tasks.report, session, result.folder, path, done=done)
 
     def open_model(self, path: Path) -> None:
         """Read a model file and compare it too."""
-        key = self.shelf.open_file(path)
+        key = self.model_list.open_file(path)
         if key:
             self.comparison.choose((*self.comparison.chosen, key))
 
@@ -274,7 +274,7 @@ class Controller(QObject):
             self.emulation.close()
             self.computations.close()
             self.scanning.stop()
-            self.desk.close()
+            self.compute.close()
             self.background.close()
             self.settings.set("open_session", "")
             self.settings.save()
@@ -334,12 +334,12 @@ class Controller(QObject):
         elif result.exit_status == "abort":
             self.message.emit("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")
 
-    def _shelve(self, result: FitResult) -> None:
-        self.shelf.set_identified([row.model for row in result.models], result.recommended)
+    def _list_models(self, result: FitResult) -> None:
+        self.model_list.set_identified([row.model for row in result.models], result.recommended)
 
     def _keep_models(self, result: FitResult) -> None:
-        self._shelve(result)
+        self._list_models(result)
         self.comparison.choose_sensibly()
 
     def _offer_models(self) -> None:
-        self.shelf.set_servo(self.main_servo() or self.setup.spec.name)
+        self.model_list.set_servo(self.main_servo() or self.setup.spec.name)

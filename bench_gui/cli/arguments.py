@@ -379,12 +379,12 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     from core.errors import InputError
     from sessions import fit_runs
 
-    place, noted = session.path, session.annotations()
+    place, annotations = session.path, session.annotations()
     usable = session.fit_ids(ids or None)
     for identity in ids or ():
         if identity not in usable:
             raise InputError(
-                f"{place}: run {identity} is excluded{_because(noted[identity].reason)}; "
+                f"{place}: run {identity} is excluded{_because(annotations[identity].reason)}; "
                 f"to use it: bench annotate {quote(str(place))} {identity} --include"
             )
     if not usable and any(run.exit_status == "success" for run in session.runs()):
@@ -396,7 +396,7 @@ def _usable(session: Session, ids: list[str] | None, tags: list[str] | None) -> 
     tagged = _tagged(session, tags)
     if not ids:
         # Asked for by a tag, simulated runs are used where no real one has it.
-        usable = fit_runs([run for run in session.runs() if run.id in tagged], noted)
+        usable = fit_runs([run for run in session.runs() if run.id in tagged], annotations)
     chosen = [identity for identity in usable if identity in tagged]
     if not chosen:
         raise InputError(

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from bench_gui.state.library import Library
-from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelShelf
+from bench_gui.state.models import CATALOGUE, IDENTIFIED, ModelEntry, ModelList
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 from core.terms import FRICTION_MODELS, RICHEST
 from core.words import counted
 
@@ -77,9 +77,10 @@ class ErrorBook:
 
 
 class Comparison(QObject):
-    """Measured motion from the session, simulated motion from the desk; late answers to old questions are dropped.
+    """Measured motion from the session, simulated motion from the compute process.
 
-    Nothing is asked unless a view does: `draw` for the overlay, `judge` for the errors.
+    Late answers to old questions are dropped. Nothing is asked unless a view does: `draw` for the overlay, `judge` for
+    the errors.
     """
 
     changed = Signal()
@@ -90,12 +91,14 @@ class Comparison(QObject):
     """More errors are known."""
     problem = Signal(str)
 
-    def __init__(self, library: Library, shelf: ModelShelf, background: Background, desk: Desk) -> None:
+    def __init__(
+        self, library: Library, model_list: ModelList, background: Background, compute: ComputeProcess
+    ) -> None:
         super().__init__()
         self._library = library
-        self._shelf = shelf
+        self._model_list = model_list
         self._background = background
-        self._desk = desk
+        self._compute = compute
         self._asked = 0
         self._judging = 0
         self._opened = 0
@@ -108,7 +111,7 @@ class Comparison(QObject):
         self._untouched = True
         """Whether nobody has chosen models since the session was opened."""
         library.opened.connect(self._begin_again)
-        shelf.changed.connect(lambda: self.book.keep(shelf.entries))
+        model_list.changed.connect(lambda: self.book.keep(model_list.entries))
         library.trimmed.connect(self._forget_errors)
 
     # What is compared.
@@ -116,7 +119,7 @@ class Comparison(QObject):
     @property
     def entries(self) -> list[ModelEntry]:
         """The chosen models."""
-        return [entry for entry in self._shelf.entries if entry.key in self.chosen]
+        return [entry for entry in self._model_list.entries if entry.key in self.chosen]
 
     @property
     def runs(self) -> list[RunSummary]:
@@ -151,10 +154,10 @@ class Comparison(QObject):
 
     def choose_sensibly(self) -> None:
         """Identified models if there are any, else the simplest and the richest of the catalogue."""
-        entries = self._shelf.entries
+        entries = self._model_list.entries
         identified = [e.key for e in entries if e.origin == IDENTIFIED]
         if identified:
-            first, best = identified[0], self._shelf.recommended or identified[-1]
+            first, best = identified[0], self._model_list.recommended or identified[-1]
             keys = (first, best) if first != best else (first, identified[-1])
         else:
             ends = (FRICTION_MODELS[0], RICHEST)
@@ -203,7 +206,7 @@ class Comparison(QObject):
         if entries:
             models = {e.key: e.model for e in entries}
             self._background.submit(
-                "desk", self._desk.call, tasks.overlays, path, runs, models, done=simulated, failed=failed
+                "compute", self._compute.call, tasks.overlays, path, runs, models, done=simulated, failed=failed
             )
 
     def turn(self, pages: int) -> None:
@@ -228,7 +231,7 @@ class Comparison(QObject):
 
     # Behind the scenes.
 
-    def _judge_on(self, judging: int, told: frozenset[str] = frozenset()) -> None:
+    def _judge_on(self, judging: int, reported: frozenset[str] = frozenset()) -> None:
         path = self._library.path
         entries, runs = self.entries, [run.id for run in self.runs]
         unknown = {run for entry in entries for run in self.book.missing(entry, runs)}
@@ -247,15 +250,17 @@ class Comparison(QObject):
             self.errors_changed.emit()
             if judging == self._judging:
                 for problem in errors.problems:
-                    if problem not in told:
+                    if problem not in reported:
                         self.problem.emit(problem)
-                self._judge_on(judging, told | set(errors.problems))
+                self._judge_on(judging, reported | set(errors.problems))
 
         def failed(message: str) -> None:
             if judging == self._judging:
                 self.problem.emit(message)
 
-        self._background.submit("desk", self._desk.call, tasks.errors, path, wanted, models, done=done, failed=failed)
+        self._background.submit(
+            "compute", self._compute.call, tasks.errors, path, wanted, models, done=done, failed=failed
+        )
 
     def _note(self, entries: list[ModelEntry], overlays: tasks.Overlays) -> None:
         """What an overlay says about errors need not be asked again."""

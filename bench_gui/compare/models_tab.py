@@ -12,7 +12,7 @@ from bench_gui.headless.comparison_tables import Judged, bar_panel, condition_gr
 from bench_gui.plots.bars import BarChart
 from bench_gui.plots.contents import BarPanel, BarSeries, PlotContents, mixed
 from bench_gui.plots.export import on_paper
-from bench_gui.state.models import IDENTIFIED, ModelShelf
+from bench_gui.state.models import IDENTIFIED, ModelList
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import Section, choice, label
 from core.identification.runs.grouping import Group, heading
@@ -33,9 +33,9 @@ GROUPS: list[tuple[str, tuple[str, ...] | str]] = [
 class ModelsTab(QWidget):
     """Shows what the comparison knows; asks for nothing."""
 
-    def __init__(self, comparison: Comparison, shelf: ModelShelf) -> None:
+    def __init__(self, comparison: Comparison, model_list: ModelList) -> None:
         super().__init__()
-        self._comparison, self._shelf = comparison, shelf
+        self._comparison, self._model_list = comparison, model_list
         self._theme: Theme | None = None
         self.chart = BarChart()
         column = QVBoxLayout(self)
@@ -66,7 +66,7 @@ class ModelsTab(QWidget):
         groups, bottom = self._grouped()
         self.note.setVisible(not groups)
         self.note.setText("" if groups else "Nobody knows what these runs were used for: identify models from them.")
-        entries, current = self._comparison.entries, self._shelf.current
+        entries, current = self._comparison.entries, self._model_list.current
         models = [
             Judged(e.title, self._theme.drive, self._comparison.book.of(e), 0.0 if e is current else pale)
             for e, pale in zip(entries, np.linspace(PALEST, DARKEST, len(entries)).tolist(), strict=True)

@@ -20,7 +20,7 @@ from core.units import AngleUnit, milliradians
 Array = NDArray[np.float64]
 MOST_TITLES = 12
 """More runs than this are not named in the plot."""
-MOST_TOLD = 4
+MOST_WITH_ERRORS = 4
 """With more models than this the legend has no room for their errors."""
 MEASURED_WIDTH, SIMULATED_WIDTH = 2.0, 1.5
 MOST_WIDE = 32
@@ -178,7 +178,7 @@ class ComparePlots(QWidget):
         """A model with its mean error over the runs that are drawn."""
         overlays = self._picture.overlays
         mean = overlays.mean_mae.get(entry.key) if overlays is not None else None
-        if mean is None or len(self._picture.models) > MOST_TOLD:
+        if mean is None or len(self._picture.models) > MOST_WITH_ERRORS:
             return entry.title
         return f"{entry.title}  {milliradians(mean)} mrad"
 

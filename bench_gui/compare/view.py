@@ -72,7 +72,7 @@ class CompareView(TaskPage):
         self.plots.set_unit(controller.angle_unit)
         self.errors_tab = ErrorsTab(comparison)
         self.errors = self.errors_tab.table
-        self.models_tab = ModelsTab(comparison, controller.shelf)
+        self.models_tab = ModelsTab(comparison, controller.model_list)
         self.diagram = DiagramPlot()
         self.arm = arm
         self._build_tools()
@@ -93,8 +93,8 @@ class CompareView(TaskPage):
         )
         self.errors_tab.run_wanted.connect(self.show_run)
         self.arm.started.connect(lambda: self.tabs.choose(ARM))
-        controller.shelf.changed.connect(self._offer)
-        controller.shelf.current_changed.connect(lambda: self._arrived(MODELS))
+        controller.model_list.changed.connect(self._offer)
+        controller.model_list.current_changed.connect(lambda: self._arrived(MODELS))
         comparison.choice_changed.connect(self._mark)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)
@@ -415,7 +415,7 @@ class CompareView(TaskPage):
         for section in self._sections.values():
             section.clear()
         self.boxes = {}
-        entries = self._controller.shelf.entries
+        entries = self._controller.model_list.entries
         for entry in entries:
             box = QCheckBox(self._title(entry))
             box.setChecked(entry.key in self._controller.comparison.chosen)
@@ -430,7 +430,7 @@ class CompareView(TaskPage):
 
     def _show_models(self) -> None:
         """The models to choose from; the arm has its own."""
-        origins = {entry.origin for entry in self._controller.shelf.entries if self.tabs.current != ARM}
+        origins = {entry.origin for entry in self._controller.model_list.entries if self.tabs.current != ARM}
         for origin, section in self._sections.items():
             section.setVisible(origin in origins)
         self._hint.setVisible(self.tabs.current != ARM and IDENTIFIED not in origins)
@@ -439,14 +439,14 @@ class CompareView(TaskPage):
         name = f"{entry.model.friction.upper()}  {FRICTION_TITLES[entry.model.friction]}"
         if entry.origin == FILE:
             return f"{entry.model.friction.upper()}  {Path(entry.key).name}"
-        best = entry.origin == IDENTIFIED and entry.key == self._controller.shelf.recommended
+        best = entry.origin == IDENTIFIED and entry.key == self._controller.model_list.recommended
         return f"{name}  ★" if best else name
 
     def _colour_boxes(self) -> None:
         if self._theme is None:
             return
         for key, box in self.boxes.items():
-            entry = self._controller.shelf.entry(key)
+            entry = self._controller.model_list.entry(key)
             if entry is not None:
                 box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
 

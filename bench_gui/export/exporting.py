@@ -10,12 +10,12 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless import exporting as writing
 from bench_gui.work.background import Background
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 from core.model import ServoModel
 
 
 class Exporting(QObject):
-    """The desk writes; late answers to old questions are dropped."""
+    """The compute process writes; late answers to old questions are dropped."""
 
     targets_known = Signal()
     changed = Signal()
@@ -29,10 +29,10 @@ class Exporting(QObject):
     """writing.Checked"""
     problem = Signal(str)
 
-    def __init__(self, background: Background, desk: Desk) -> None:
+    def __init__(self, background: Background, compute: ComputeProcess) -> None:
         super().__init__()
         self._background = background
-        self._desk = desk
+        self._compute = compute
         self.targets: dict[str, writing.ExportTarget] = {}
         self.folder: Path | None = None
         self.active = False
@@ -47,9 +47,9 @@ class Exporting(QObject):
         self.folder = folder
 
     def learn_targets(self) -> None:
-        """Ask the desk which targets there are, once."""
+        """Ask the compute process which targets there are, once."""
         if not self.targets:
-            self._background.submit("desk", self._desk.call, writing.export_targets, done=self._know)
+            self._background.submit("compute", self._compute.call, writing.export_targets, done=self._know)
 
     def preview(self, model: ServoModel, target: str, options: Mapping[str, Any]) -> None:
         """Show what an export would write; `previewed` or `preview_failed` follows."""
@@ -66,7 +66,7 @@ class Exporting(QObject):
 
         self.previewed.emit(None)
         self._background.submit(
-            "desk", self._desk.call, writing.preview, model, target, dict(options), done=done, failed=failed
+            "compute", self._compute.call, writing.preview, model, target, dict(options), done=done, failed=failed
         )
 
     def export(self, model: ServoModel, target: str, options: Mapping[str, Any], force: bool = False) -> None:
@@ -84,8 +84,8 @@ class Exporting(QObject):
             self.exported.emit(exported)
 
         self._background.submit(
-            "desk",
-            self._desk.call,
+            "compute",
+            self._compute.call,
             writing.export,
             model,
             target,
@@ -112,7 +112,7 @@ class Exporting(QObject):
         what: tuple[Any, ...] = (writing.check, *chosen)
         if self.folder is not None and chosen == self._written:
             what = (writing.check_files, model, target, self.folder, dict(options))
-        self._background.submit("desk", self._desk.call, *what, done=done, failed=self._failed)
+        self._background.submit("compute", self._compute.call, *what, done=done, failed=self._failed)
 
     def _know(self, targets: list[writing.ExportTarget]) -> None:
         self.targets = {target.target: target for target in targets}

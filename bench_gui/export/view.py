@@ -92,8 +92,8 @@ class ExportView(TaskPage):
         self._timer.setInterval(PREVIEW_AFTER)
         self._timer.timeout.connect(self._preview)
         exporting = controller.exporting
-        controller.shelf.changed.connect(self._offer)
-        controller.shelf.current_changed.connect(self._offer)
+        controller.model_list.changed.connect(self._offer)
+        controller.model_list.current_changed.connect(self._offer)
         controller.setup.changed.connect(self._changed)
         exporting.targets_known.connect(self._offer_targets)
         exporting.changed.connect(self._enable)
@@ -182,7 +182,7 @@ class ExportView(TaskPage):
 
     @property
     def _entry(self) -> ModelEntry | None:
-        return self._controller.shelf.entry(self.model.currentData() or "")
+        return self._controller.model_list.entry(self.model.currentData() or "")
 
     @property
     def _target(self) -> str:
@@ -193,11 +193,11 @@ class ExportView(TaskPage):
         self.target.setCurrentIndex(self.target.findData(name))
 
     def _offer(self) -> None:
-        shelf = self._controller.shelf
-        current = shelf.current.key if shelf.current is not None else ""
+        model_list = self._controller.model_list
+        current = model_list.current.key if model_list.current is not None else ""
         self.model.clear()
-        for entry in shelf.entries:
-            mark = "  (current)" if entry.key == current else "  ★" if entry.key == shelf.recommended else ""
+        for entry in model_list.entries:
+            mark = "  (current)" if entry.key == current else "  ★" if entry.key == model_list.recommended else ""
             name = entry.title if entry.origin != "identified" else f"{entry.title} identified"
             self.model.addItem(f"{entry.model.servo}  {name}{mark}", entry.key)
         wanted = self._picked if self._picked and self.model.findData(self._picked) >= 0 else current

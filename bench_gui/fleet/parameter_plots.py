@@ -118,12 +118,12 @@ class ParameterStrip(QWidget):
         assert parameter is not None
         factor, unit = parameter.shown_in(self._angle)
         middle = parameter.centre if math.isfinite(parameter.centre) else parameter.median
-        told = f"{significant(factor * middle, 3)}{f' {unit}' if unit else ''}"
+        text = f"{significant(factor * middle, 3)}{f' {unit}' if unit else ''}"
         if not math.isfinite(parameter.between):
-            return f"{told}, spread unknown"
+            return f"{text}, spread unknown"
         if not parameter.differs:
-            return f"{told}, units alike within their intervals"
-        return f"{told}, units differ by {parameter.deviation_in_words(parameter.between, self._angle)}"
+            return f"{text}, units alike within their intervals"
+        return f"{text}, units differ by {parameter.deviation_in_words(parameter.between, self._angle)}"
 
     def _draw(self) -> None:
         parameter, theme, chart = self.parameter, self._theme, self.chart

@@ -216,17 +216,17 @@ def _parameters(result: FleetResult, friction: str, found: Population | None) ->
 def _spread(spread: ParameterSpread) -> dict[str, Any]:
     from core.fleet.parameter_spread import LOGARITHMIC
 
-    told: dict[str, Any] = {"share": spread.coordinate == LOGARITHMIC, "centre": spread.centre}
+    data: dict[str, Any] = {"share": spread.coordinate == LOGARITHMIC, "centre": spread.centre}
     if spread.known:
         middle, away = float(spread.to_coordinate(spread.centre)), NORMAL_95 * spread.between
-        told |= {
+        data |= {
             "between": spread.between,
             "between_interval": spread.between_interval,
             "uncertainty": spread.uncertainty,
             "band": (float(spread.from_coordinate(middle - away)), float(spread.from_coordinate(middle + away))),
             "differs": bool(spread.differs),
         }
-    return told
+    return data
 
 
 def _catalogue(servo: str, friction: str) -> Mapping[str, float]:

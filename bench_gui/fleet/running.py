@@ -16,7 +16,7 @@ from bench_gui.work.computation import Computation, Computations
 class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
     """One fleet at a time; fits that are done are kept when it is stopped."""
 
-    noted = Signal(str)
+    warned = Signal(str)
     """Something happened besides, in words."""
     shown = Signal()
     """`summary` is another one."""
@@ -76,7 +76,7 @@ class FleetRunning(Computation[FleetJob, FleetStep, FleetSummary]):
             return
         if message.note:
             self.notes.append(message.note)
-            self.noted.emit(message.note)
+            self.warned.emit(message.note)
         super().take(message)
 
     def end(self, result: FleetSummary) -> None:

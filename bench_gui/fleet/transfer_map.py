@@ -124,10 +124,10 @@ class TransferMap(QWidget):
         """What a cell says."""
         assert self._transfer is not None
         error = float(self._transfer.errors[self._order[row], self._order[column]])
-        told = f"{milliradians(error)} mrad" if math.isfinite(error) else "diverges"
+        text = f"{milliradians(error)} mrad" if math.isfinite(error) else "diverges"
         if row == column:
-            return f"{self.unit(row)}: {told} with its own model"
-        return f"Model of {self.unit(row)} on the runs of {self.unit(column)}: {told}"
+            return f"{self.unit(row)}: {text} with its own model"
+        return f"Model of {self.unit(row)} on the runs of {self.unit(column)}: {text}"
 
     def panel(self) -> HeatPanel | None:
         """The same, for a file."""

@@ -135,12 +135,12 @@ class UnitsTab(QWidget):
         self.count.setText(("" if shown == every else f"{shown} of ") + counted(every, "unit"))
         row = self.table.row_of(self.selected)
         self.open_button.setEnabled(row >= 0)
-        told = self.table.marks(row) if row >= 0 else []
+        marks = self.table.marks(row) if row >= 0 else []
         choice = ""
         if summary is not None and summary.choice:
             choice = f"{'All units' if summary.done == summary.tasks else 'So far'}: {summary.choice}"
-        self.reason.setText("\n".join(told) or choice)
-        self.reason.setVisible(bool(told or choice))
+        self.reason.setText("\n".join(marks) or choice)
+        self.reason.setVisible(bool(marks or choice))
         if summary is not None and row >= 0:
             self.open_button.setToolTip(
                 f"Open {Path(summary.units[row].session).name} with the {self._friction.upper()} of {self.selected} in "

@@ -163,7 +163,7 @@ class FleetView(TaskPage):
         running.finished.connect(lambda _: self.form.changed.emit())
         running.failed.connect(lambda text: controller.message.emit("error", text))
         running.refused.connect(lambda text: controller.message.emit("error", text))
-        running.noted.connect(lambda text: controller.message.emit("warning", text))
+        running.warned.connect(lambda text: controller.message.emit("warning", text))
         controller.library.opened.connect(lambda: self.form.set_open_session(controller.library.path))
         controller.angle_unit_changed.connect(self._change_unit)
         self.units.chosen.connect(self._select)

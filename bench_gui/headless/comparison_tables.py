@@ -56,13 +56,13 @@ def condition_groups(runs: Mapping[str, Mapping[str, Value]], by: Sequence[str])
 def split_groups(runs: Sequence[str], model: ServoModel | None) -> list[tuple[str, Group]]:
     """Runs a model was fitted to, runs held out from it, and the rest; nothing where that is not known."""
     known = model.provenance if model is not None else {}
-    train, held = set(known.get("train") or ()), set(known.get("validation") or ())
+    train, held_out = set(known.get("train") or ()), set(known.get("validation") or ())
     parts = (
         (TRAINING, [run for run in runs if run in train]),
-        (VALIDATION, [run for run in runs if run in held]),
-        (OTHERS, [run for run in runs if run not in train and run not in held]),
+        (VALIDATION, [run for run in runs if run in held_out]),
+        (OTHERS, [run for run in runs if run not in train and run not in held_out]),
     )
-    return [(name, Group((), tuple(ids))) for name, ids in parts if ids] if train and held else []
+    return [(name, Group((), tuple(ids))) for name, ids in parts if ids] if train and held_out else []
 
 
 def bar_panel(groups: Sequence[tuple[str, Group]], models: Sequence[Judged], bottom: str) -> BarPanel:

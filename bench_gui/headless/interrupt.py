@@ -16,13 +16,13 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.asked = False
-        self._told = False
+        self._reported = False
         self._previous: signal.Handlers | None = None
 
     def news(self) -> bool:
         """Whether an interrupt was asked for since the last call: True once."""
-        fresh = self.asked and not self._told
-        self._told = self._told or fresh
+        fresh = self.asked and not self._reported
+        self._reported = self._reported or fresh
         return fresh
 
     def _handle(self, number: int, frame: FrameType | None) -> None:

@@ -21,7 +21,7 @@ from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.compute import propose
 from bench_gui.identify.next_recording.panel import ProposalPanel, Proposals
 from bench_gui.theme import Theme
-from bench_gui.widgets.page import Room
+from bench_gui.widgets.page import LazyPage
 from bench_gui.work.computation import Computation
 
 Panel = TypeVar("Panel", CoveragePanel, CrossValidationPanel, CertaintyPanel, ProposalPanel)
@@ -49,10 +49,10 @@ class Panels:
         self.crossvalidating.finished.connect(controller.fitting.judge_again)
         self._theme: Theme | None = None
         self._made: list[CoveragePanel | CrossValidationPanel | CertaintyPanel | ProposalPanel] = []
-        self._rooms: dict[str, Room] = {}
+        self._lazy_pages: dict[str, LazyPage] = {}
         for name, text, tip in TABS:
-            room = self._rooms[name] = Room()
-            tabs.setTabToolTip(tabs.addTab(room, text), tip)
+            page = self._lazy_pages[name] = LazyPage()
+            tabs.setTabToolTip(tabs.addTab(page, text), tip)
         tabs.currentChanged.connect(lambda _: self._make_shown())
         QTimer.singleShot(0, tabs, self._make_next)
 
@@ -80,7 +80,7 @@ class Panels:
     @property
     def in_sight(self) -> bool:
         """Whether one of them is shown."""
-        return self._tabs.currentWidget() in self._rooms.values()
+        return self._tabs.currentWidget() in self._lazy_pages.values()
 
     @property
     def under_way(self) -> str:
@@ -92,11 +92,11 @@ class Panels:
     @property
     def proposals_in_sight(self) -> bool:
         """Whether the one is shown that needs no recordings."""
-        return self._tabs.currentWidget() is self._rooms["proposals"]
+        return self._tabs.currentWidget() is self._lazy_pages["proposals"]
 
     def show(self, name: str) -> None:
         """Bring a panel into sight."""
-        self._tabs.setCurrentWidget(self._rooms[name])
+        self._tabs.setCurrentWidget(self._lazy_pages[name])
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
@@ -151,13 +151,13 @@ class Panels:
     def _placed(self, name: str, panel: Panel) -> Panel:
         if self._theme is not None:
             panel.set_theme(self._theme)
-        self._rooms[name].put(panel)
+        self._lazy_pages[name].put(panel)
         self._made.append(panel)
         return panel
 
     def _make_shown(self) -> None:
-        for name, room in self._rooms.items():
-            if room is self._tabs.currentWidget():
+        for name, page in self._lazy_pages.items():
+            if page is self._tabs.currentWidget():
                 getattr(self, name)
 
     def _make_next(self) -> None:

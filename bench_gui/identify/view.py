@@ -85,8 +85,8 @@ class IdentifyView(TaskPage):
         self._fresh = False
         self._suspects: tuple[str, ...] = ()
         """Runs that made an identification fail."""
-        self._overlaying = Overlaying(controller.library, controller.background, controller.desk)
-        self.form = SettingsForm(controller.undo, controller.shelf)
+        self._overlaying = Overlaying(controller.library, controller.background, controller.compute)
+        self.form = SettingsForm(controller.undo, controller.model_list)
         # In a low window it scrolls rather than being squeezed.
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.settings.addWidget(self.form)
@@ -110,7 +110,9 @@ class IdentifyView(TaskPage):
         )
         fitting, library = controller.fitting, controller.library
         fitting.changed.connect(self._enable)
-        fitting.divided.connect(lambda train, held: self._say(f"{counted(train, 'run')} to fit, {held} to judge"))
+        fitting.divided.connect(
+            lambda train, held_out: self._say(f"{counted(train, 'run')} to fit, {held_out} to judge")
+        )
         fitting.progressed.connect(self._take)
         fitting.overlaid.connect(self._take_overlay)
         fitting.finished.connect(self._show_result)
@@ -125,8 +127,8 @@ class IdentifyView(TaskPage):
         library.opened.connect(self._forget)
         controller.placing.points_changed.connect(self._offer)
         controller.reported.connect(lambda path: QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))))
-        controller.shelf.changed.connect(self._mark_current)
-        controller.shelf.current_changed.connect(self._mark_current)
+        controller.model_list.changed.connect(self._mark_current)
+        controller.model_list.current_changed.connect(self._mark_current)
         controller.angle_unit_changed.connect(lambda: self.overlay.set_unit(controller.angle_unit))
         self.form.changed.connect(self._enable)
         self._overlaying.changed.connect(self._draw_overlay)
@@ -329,8 +331,8 @@ class IdentifyView(TaskPage):
 
     def _use(self) -> None:
         row = self._selected()
-        if row is not None and self._shelved(row):
-            self._controller.shelf.set_current(f"{IDENTIFIED}:{row.model.friction}")
+        if row is not None and self._listed(row):
+            self._controller.model_list.set_current(f"{IDENTIFIED}:{row.model.friction}")
 
     def ask_report(self) -> None:
         """Ask where the report goes, and write it."""
@@ -513,21 +515,21 @@ class IdentifyView(TaskPage):
     def _draw_overlay(self) -> None:
         self.overlay.show_overlay(self._overlaying.shown)
 
-    def _shelved(self, row: FittedModel) -> bool:
-        entry = self._controller.shelf.entry(f"{IDENTIFIED}:{row.model.friction}")
+    def _listed(self, row: FittedModel) -> bool:
+        entry = self._controller.model_list.entry(f"{IDENTIFIED}:{row.model.friction}")
         return entry is not None and entry.model is row.model
 
     def _mark_current(self) -> None:
-        current = self._controller.shelf.current
+        current = self._controller.model_list.current
         rows = [self.results.row(place) for place in range(self.results.rowCount())]
         mine = [row.model.friction for row in rows if current is not None and row.model is current.model]
         self.results.set_current(mine[0] if mine else "")
         self._offer_use()
 
     def _offer_use(self) -> None:
-        row, current = self._selected(), self._controller.shelf.current
+        row, current = self._selected(), self._controller.model_list.current
         used = row is not None and current is not None and current.model is row.model
-        offered = row is not None and self._shelved(row) and not used
+        offered = row is not None and self._listed(row) and not used
         self.use_button.setEnabled(offered)
         self._use_action.setEnabled(offered)
         self.use_button.setText("In use" if used else "Use this model")

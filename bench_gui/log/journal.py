@@ -16,7 +16,7 @@ MOST_ENTRIES = 1000
 
 
 @dataclass(frozen=True)
-class Entry:
+class LogEntry:
     """One line."""
 
     at: datetime
@@ -29,18 +29,18 @@ class Journal(QObject):
     """Kept in memory; the runs' own files hold how each run ended."""
 
     added = Signal(object)
-    """Entry"""
+    """LogEntry"""
     unseen_changed = Signal()
 
     def __init__(self) -> None:
         super().__init__()
-        self.entries: list[Entry] = []
+        self.entries: list[LogEntry] = []
         self.unseen = 0
         """Faults and errors since a person last looked."""
 
     def add(self, level: str, text: str) -> None:
         """Note a line."""
-        entry = Entry(datetime.now().astimezone(), level, capitalised(text))
+        entry = LogEntry(datetime.now().astimezone(), level, capitalised(text))
         self.entries.append(entry)
         del self.entries[:-MOST_ENTRIES]
         self.added.emit(entry)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout
 
-from bench_gui.log.journal import Entry, Journal
+from bench_gui.log.journal import Journal, LogEntry
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, label
 from bench_gui.widgets.tables import plain_table
@@ -36,7 +36,7 @@ class LogTable(TextTable):
         tone = _TONES.get(entry.level, "muted") if column == 1 else ""
         return Cell(text, f"{entry.at.isoformat(timespec='seconds')}: {entry.text}", tone)
 
-    def _grow(self, _: Entry) -> None:
+    def _grow(self, _: LogEntry) -> None:
         total = len(self._journal.entries)
         if total == self._count:
             # Full: the oldest line went as the newest came.

@@ -28,7 +28,7 @@ from bench_gui.headless.place.rests import (
     placed_point,
 )
 from bench_gui.state.library import Library
-from bench_gui.state.models import ModelShelf
+from bench_gui.state.models import ModelList
 from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from bench_gui.undo import change
@@ -89,10 +89,10 @@ class Placing(QObject):
     problem = Signal(str)
 
     def __init__(
-        self, servo: ServoLink, setup: BenchSetup, library: Library, shelf: ModelShelf, undo: QUndoStack
+        self, servo: ServoLink, setup: BenchSetup, library: Library, model_list: ModelList, undo: QUndoStack
     ) -> None:
         super().__init__()
-        self._servo, self._setup, self._library, self._shelf, self._undo = servo, setup, library, shelf, undo
+        self._servo, self._setup, self._library, self._model_list, self._undo = servo, setup, library, model_list, undo
         self.torques: tuple[float, ...] = self.suggestion().torques
         """Motor torques to hold, one after the other [N·m]."""
         self.suggested = True
@@ -124,7 +124,7 @@ class Placing(QObject):
         servo.changed.connect(self._look)
         library.opened.connect(self._reload)
         setup.changed.connect(self._suggest)
-        shelf.current_changed.connect(self._suggest)
+        model_list.current_changed.connect(self._suggest)
 
     # What can be asked.
 
@@ -170,7 +170,7 @@ class Placing(QObject):
     @property
     def model(self) -> ServoModel | None:
         """The bench's current model, if it is one of this servo."""
-        entry = self._shelf.current
+        entry = self._model_list.current
         return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
 
     def suggestion(self) -> TorqueSuggestion:

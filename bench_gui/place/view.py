@@ -157,8 +157,8 @@ class PlaceView(TaskPage):
         controller.servo.rows.connect(self._show_rows)
         controller.servo.changed.connect(self._show_servo)
         controller.setup.changed.connect(self._show_step)
-        controller.shelf.changed.connect(self._offer_models)
-        controller.shelf.current_changed.connect(self._offer_models)
+        controller.model_list.changed.connect(self._offer_models)
+        controller.model_list.current_changed.connect(self._offer_models)
         controller.angle_unit_changed.connect(self._change_unit)
         controller.settings.changed.connect(self._change_setting)
         controller.undo.canUndoChanged.connect(self.undo_button.setEnabled)
@@ -334,11 +334,11 @@ class PlaceView(TaskPage):
     # The models' curves.
 
     def _offer_models(self) -> None:
-        shelf = self._controller.shelf
+        model_list = self._controller.model_list
         self._curves.clear()
         self.boxes = {}
-        current = shelf.current
-        for entry in shelf.entries:
+        current = model_list.current
+        for entry in model_list.entries:
             box = QCheckBox(entry.title + ("  (the bench's)" if entry is current else ""))
             box.setChecked(entry.key in self.models or entry is current)
             box.setEnabled(entry is not current)
@@ -354,14 +354,14 @@ class PlaceView(TaskPage):
 
     def _colour_boxes(self) -> None:
         for key, box in self.boxes.items():
-            entry = self._controller.shelf.entry(key)
+            entry = self._controller.model_list.entry(key)
             if entry is not None and self._theme is not None:
                 box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
 
     def _draw_models(self) -> None:
-        shelf, placing = self._controller.shelf, self._placing
-        current = shelf.current
-        chosen = [e for e in shelf.entries if e is current or e.key in self.models]
+        model_list, placing = self._controller.model_list, self._placing
+        current = model_list.current
+        chosen = [e for e in model_list.entries if e is current or e.key in self.models]
         torques = [*placing.torques, *(p.motor_torque for p in placing.points)]
         self.diagram.show_models(chosen, current.key if current is not None else "", torques)
 

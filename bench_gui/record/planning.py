@@ -29,7 +29,7 @@ DOCUMENT = "plan"
 
 
 @dataclass(frozen=True)
-class _Noted:
+class _StoredPlan:
     """What a session's documents say."""
 
     path: Path
@@ -187,17 +187,17 @@ class Planning(QObject):
             self._judge()
             return
 
-        def done(noted: _Noted) -> None:
-            if noted.path != self._library.path:
+        def done(stored: _StoredPlan) -> None:
+            if stored.path != self._library.path:
                 return
-            self._excluded = noted.excluded
-            if noted.plan is not None and noted.plan != self._written and not self._unsaved:
-                self._written = self.plan = noted.plan
-            if noted.problem:
-                self.problem.emit(noted.problem)
+            self._excluded = stored.excluded
+            if stored.plan is not None and stored.plan != self._written and not self._unsaved:
+                self._written = self.plan = stored.plan
+            if stored.problem:
+                self.problem.emit(stored.problem)
             self._judge()
 
-        self._background.submit("session", _noted, path, done=done, failed=self.problem.emit)
+        self._background.submit("session", _stored_plan, path, done=done, failed=self.problem.emit)
 
     def _save(self) -> None:
         path, plan = self._library.path, self.plan
@@ -217,7 +217,7 @@ class Planning(QObject):
             )
 
 
-def _noted(path: Path) -> _Noted:
+def _stored_plan(path: Path) -> _StoredPlan:
     """Read a session's plan and which of its runs are excluded; a damaged document is said and passed over."""
     from sessions import Session
 
@@ -232,7 +232,7 @@ def _noted(path: Path) -> _Noted:
         excluded = frozenset(run for run, note in session.annotations().items() if note.excluded)
     except ServoBenchError as error:
         problem = problem or str(error)
-    return _Noted(path, plan, excluded, not session.read_only, problem)
+    return _StoredPlan(path, plan, excluded, not session.read_only, problem)
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:

@@ -1,8 +1,8 @@
 """The digital twin: the bench's current model, simulated beside the real motion while it happens.
 
-With the first sample of a run the desk simulates the whole of it from where the servo really is; from then on the
-window only compares. Motion that leaves the band is explained by the desk again and again while the run goes on, since
-the longer it is the better causes can be told apart.
+With the first sample of a run the compute process simulates the whole of it from where the servo really is; from then
+on the window only compares. Motion that leaves the band is explained by the compute process again and again while the
+run goes on, since the longer it is the better causes can be told apart.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.record.live import LiveRun
 from bench_gui.record.queue import QueuedRun, RecordQueue
-from bench_gui.state.models import ModelEntry, ModelShelf
+from bench_gui.state.models import ModelEntry, ModelList
 from bench_gui.state.servo_link import ServoLink
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 from core.mounting import Cause, Start, TwinMotion, Watch, in_words
 from core.units import DEGREES, AngleUnit, fixed, milliradians
 
@@ -39,14 +39,19 @@ class Twin(QObject):
     """The run has left the band for too long; once a run, in plain words."""
 
     def __init__(
-        self, queue: RecordQueue, servo: ServoLink, shelf: ModelShelf, background: Background, desk: Desk
+        self,
+        queue: RecordQueue,
+        servo: ServoLink,
+        model_list: ModelList,
+        background: Background,
+        compute: ComputeProcess,
     ) -> None:
         super().__init__()
         self._queue = queue
         self._servo = servo
-        self._shelf = shelf
+        self._model_list = model_list
         self._background = background
-        self._desk = desk
+        self._compute = compute
         self._run: QueuedRun | None = None
         self._samples = LiveRun(_COLUMNS)
         self._seen = 0
@@ -97,7 +102,7 @@ class Twin(QObject):
         self._seen = 0
         self._explained_at, self._explaining = -math.inf, False
         self.motion = self.watch = self.causes = None
-        self.entry = self._shelf.current
+        self.entry = self._model_list.current
         self.absence = ""
         if run is not None and self.entry is None:
             self.absence = "No twin: there is no model of this servo yet"
@@ -172,4 +177,4 @@ class Twin(QObject):
                 self.absence, self._explaining = f"No twin: {message}", False
                 self.changed.emit()
 
-        self._background.submit("desk", self._desk.call, task, *arguments, done=done, failed=failed)
+        self._background.submit("compute", self._compute.call, task, *arguments, done=done, failed=failed)

@@ -354,7 +354,7 @@ class RecordView(TaskPage):
         self._show_words()
 
     def _note_twin(self) -> None:
-        # While a run is on the words follow the frames; what the desk finds afterwards has none.
+        # While a run is on the words follow the frames; what the compute process finds afterwards has none.
         if self._controller.queue.running is None:
             self._show_words()
 

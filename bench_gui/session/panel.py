@@ -261,7 +261,7 @@ class SessionPanel(QFrame):
             hidden = sum(self.view.order.row_of(identity) < 0 for identity in library.selected)
             parts.append(f"{chosen} selected" + (f" ({hidden} hidden)" if hidden else ""))
         rows = self.view.runs
-        excluded = sum(noted.excluded and rows.row_of(run) >= 0 for run, noted in library.annotations.items())
+        excluded = sum(annotation.excluded and rows.row_of(run) >= 0 for run, annotation in library.annotations.items())
         used = library.for_fit()
         left_out = "" if chosen else library.left_out(used)
         if left_out:

@@ -44,15 +44,15 @@ class Contents:
 def read_contents(
     session: Session,
     models: list[ServoModel] | None = None,
-    told: Callable[[int, int], object] = lambda read, total: None,
+    progress: Callable[[int, int], object] = lambda read, total: None,
 ) -> Contents:
     """Everything the window shows of a session; files in it that cannot be read are troubles, no failure.
 
-    told: as for `Session.runs`.
+    progress: as for `Session.runs`.
     """
     from sessions import SessionError
 
-    runs = session.runs(told)
+    runs = session.runs(progress)
     troubles = session.problems()
     try:
         annotations = session.annotations()

@@ -29,33 +29,33 @@ class RunEditing:
 
     def set_note(self, identity: str, text: str) -> None:
         """Note something about a run."""
-        self._change("note", [identity], lambda noted: replace(noted, note=text.strip()), f"note:{identity}")
+        self._change("note", [identity], lambda annotation: replace(annotation, note=text.strip()), f"note:{identity}")
 
     def set_tags(self, identity: str, tags: tuple[str, ...]) -> None:
         """Give a run these tags and no others."""
-        self._change("tags", [identity], lambda noted: replace(noted, tags=tags))
+        self._change("tags", [identity], lambda annotation: replace(annotation, tags=tags))
 
     def change_tags(self, ids: Iterable[str], added: Iterable[str], removed: Iterable[str]) -> None:
         """Give runs more tags, take some from them, leave their others."""
         more, less = tuple(added), set(removed)
 
-        def changed(noted: Annotation) -> Annotation:
-            kept = [tag for tag in noted.tags if tag not in less]
-            return replace(noted, tags=tuple(dict.fromkeys((*kept, *more))))
+        def changed(annotation: Annotation) -> Annotation:
+            kept = [tag for tag in annotation.tags if tag not in less]
+            return replace(annotation, tags=tuple(dict.fromkeys((*kept, *more))))
 
         self._change("tags", ids, changed)
 
     def exclude(self, ids: Iterable[str], reason: str) -> None:
         """Leave runs out of fits from now on, for a reason."""
-        self._change("exclude", ids, lambda noted: replace(noted, excluded=True, reason=reason.strip()))
+        self._change("exclude", ids, lambda annotation: replace(annotation, excluded=True, reason=reason.strip()))
 
     def include(self, ids: Iterable[str]) -> None:
         """Take excluded runs in again."""
-        self._change("include", ids, lambda noted: replace(noted, excluded=False, reason=""))
+        self._change("include", ids, lambda annotation: replace(annotation, excluded=False, reason=""))
 
     def trim(self, identity: str, begin: float | None, end: float | None) -> None:
         """Use only a part of a run [s from its first sample]; None keeps that side."""
-        self._change("trim", [identity], lambda noted: replace(noted, trim_begin=begin, trim_end=end))
+        self._change("trim", [identity], lambda annotation: replace(annotation, trim_begin=begin, trim_end=end))
 
     def _change(
         self, what: str, ids: Iterable[str], changed: Callable[[Annotation], Annotation], key: str = ""
@@ -70,7 +70,7 @@ class RunEditing:
             return
         old = {identity: library.annotation(identity) for identity in chosen}
         try:
-            new = {identity: changed(noted) for identity, noted in old.items()}
+            new = {identity: changed(annotation) for identity, annotation in old.items()}
         except InputError as error:
             library.problem.emit(str(error))
             return

@@ -99,16 +99,16 @@ class Library(QObject):
 
     def annotation(self, identity: str) -> Annotation:
         """What is noted about a run."""
-        noted = self.annotations.get(identity) or self._blank
-        if noted is None:
+        found = self.annotations.get(identity) or self._blank
+        if found is None:
             from sessions import Annotation
 
-            noted = self._blank = Annotation()
-        return noted
+            found = self._blank = Annotation()
+        return found
 
     def known_tags(self) -> list[str]:
         """Every tag in the session, by the alphabet."""
-        return sorted({tag for noted in self.annotations.values() for tag in noted.tags}, key=str.casefold)
+        return sorted({tag for annotation in self.annotations.values() for tag in annotation.tags}, key=str.casefold)
 
     def main_servo(self) -> str:
         """Catalogue name of the servo most runs of `for_fit`, else most chosen ones, are of; empty without runs."""
@@ -304,14 +304,14 @@ class Library(QObject):
             if session is self._session:
                 done(answer)
 
-        def told(message: str) -> None:
+        def refused(message: str) -> None:
             self.problem.emit(message)
             if session is self._session:
                 failed()
 
-        self._background.submit("session", work, session, done=answered, failed=told)
+        self._background.submit("session", work, session, done=answered, failed=refused)
 
-    def annotate(self, session: Session, noted: Mapping[str, Annotation]) -> None:
+    def annotate(self, session: Session, annotations: Mapping[str, Annotation]) -> None:
         """Note this about runs of a session, by id, instead of what was noted before.
 
         session: the one that was open when a person said so; undo may come back to it later.
@@ -319,12 +319,12 @@ class Library(QObject):
         here = session is self._session
         if here:
             self._edits += 1
-            self._show_annotations({**self.annotations, **noted})
+            self._show_annotations({**self.annotations, **annotations})
         else:
             self.notice.emit(f"changed in {session.title or session.path.stem}, which is not open now")
 
         def work() -> None:
-            session.revise(list(noted), lambda identity, _: noted[identity])
+            session.revise(list(annotations), lambda identity, _: annotations[identity])
 
         def failed(message: str) -> None:
             self.problem.emit(f"what you noted is not kept: {message}")
@@ -355,8 +355,8 @@ class Library(QObject):
         return [run for run in chosen if run.id in ids]
 
     def _excluded(self, run: RunSummary) -> bool:
-        noted = self.annotations.get(run.id)
-        return noted is not None and noted.excluded
+        annotation = self.annotations.get(run.id)
+        return annotation is not None and annotation.excluded
 
     def _load(self, work: Callable[[], Contents]) -> None:
         self._begin()
@@ -418,16 +418,16 @@ class Library(QObject):
     def _reread(self, session: Session) -> None:
         asked_at = self._edits
 
-        def done(noted: dict[str, Annotation]) -> None:
+        def done(annotations: dict[str, Annotation]) -> None:
             if session is self._session and asked_at == self._edits:
-                self._show_annotations(noted)
+                self._show_annotations(annotations)
 
         # What cannot be read shows as nothing; the attempt to note or to open has said why already.
         self._background.submit("session", session.annotations, done=done, failed=lambda _: done({}))
 
-    def _show_annotations(self, noted: dict[str, Annotation]) -> None:
-        before, uses = _uses(self.annotations), _uses(noted)
-        self.annotations = noted
+    def _show_annotations(self, annotations: dict[str, Annotation]) -> None:
+        before, uses = _uses(self.annotations), _uses(annotations)
+        self.annotations = annotations
         self.annotations_changed.emit()
         trimmed = [run.id for run in self.runs if before.get(run.id, _WHOLE)[1:] != uses.get(run.id, _WHOLE)[1:]]
         if trimmed:

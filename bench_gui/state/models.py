@@ -42,7 +42,7 @@ class ModelEntry:
         return DASHES[self.origin]
 
 
-class ModelShelf(QObject):
+class ModelList(QObject):
     """Every model that can be compared or exported now."""
 
     changed = Signal()
@@ -53,7 +53,7 @@ class ModelShelf(QObject):
     def __init__(self) -> None:
         super().__init__()
         self._picked = ""
-        self._told = ""
+        self._reported = ""
         self._identified: dict[str, ModelEntry] = {}
         self._catalogue: dict[str, ModelEntry] = {}
         self._files: dict[str, ModelEntry] = {}
@@ -128,6 +128,6 @@ class ModelShelf(QObject):
     def _tell(self) -> None:
         current = self.current
         key = f"{current.key}:{id(current.model)}" if current is not None else ""
-        if key != self._told:
-            self._told = key
+        if key != self._reported:
+            self._reported = key
             self.current_changed.emit()

@@ -141,7 +141,7 @@ class ServoLink(QObject):
         self.stop_lock = STOP_LOCK
         """After an emergency stop commands are refused for this long [s], also by a servo connected meanwhile."""
         self._heartbeat: Heartbeat | None = None
-        self._told: tuple[Any, ...] = ()
+        self._reported: tuple[Any, ...] = ()
         self._numbers_at = 0.0
         self.view = ServoView()
 
@@ -374,7 +374,7 @@ class ServoLink(QObject):
     def _publish(self, view: ServoView) -> None:
         self.view = view
         now = time.monotonic()
-        if view.essence() != self._told or now - self._numbers_at >= NUMBERS_PERIOD:
-            self._told = view.essence()
+        if view.essence() != self._reported or now - self._numbers_at >= NUMBERS_PERIOD:
+            self._reported = view.essence()
             self._numbers_at = now
             self.changed.emit(view)

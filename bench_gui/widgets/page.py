@@ -90,7 +90,7 @@ class TaskPage(QWidget):
         """The page has come into sight."""
 
 
-class Room(QWidget):
+class LazyPage(QWidget):
     """A place that keeps its room while what belongs there is hidden, or not there yet."""
 
     def __init__(self, widget: QWidget | None = None) -> None:

@@ -1,7 +1,7 @@
 """Calls that may take their time, in threads; their results come back in the window's thread.
 
 Each lane is one thread, so that what belongs to one resource happens in order: "session" is the only thread that
-touches a session's files, "desk" waits for the process that computes.
+touches a session's files, "compute" waits for the process that computes.
 """
 
 from __future__ import annotations

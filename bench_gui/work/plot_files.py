@@ -1,6 +1,6 @@
 """Writes what a plot shows: pictures (PNG, SVG, PDF) by matplotlib, numbers as CSV.
 
-Runs in the desk's process and in `bench`; the window only gathers the contents and never loads matplotlib.
+Runs in the compute process and in `bench`; the window only gathers the contents and never loads matplotlib.
 """
 
 from __future__ import annotations

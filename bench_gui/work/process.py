@@ -10,10 +10,10 @@ from multiprocessing.synchronize import Event
 from typing import Any
 
 from bench_gui.work.background import in_words
-from bench_gui.work.desk import lower_priority
+from bench_gui.work.compute_process import lower_priority
 
 NICENESS = 10
-"""Below the window, the desk and the recorder."""
+"""Below the window, the compute process and the recorder."""
 
 
 @dataclass(frozen=True)

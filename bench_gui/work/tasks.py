@@ -1,4 +1,4 @@
-"""What the desk is asked: simulate, judge, export. Calls into `core` and hands plain data back.
+"""What the compute process is asked: simulate, judge, export. Calls into `core` and hands plain data back.
 
 Answers hold nothing whose unpickling would load the compiler into the window's process.
 """
@@ -143,10 +143,10 @@ def _load(session: Path, runs: Sequence[str]) -> list[Recording]:
     from sessions import Session
 
     opened = Session.open(session)
-    noted = opened.annotations()
+    annotations = opened.annotations()
     keys = {}
     for run in runs:
-        part = (noted[run].trim_begin, noted[run].trim_end) if run in noted else (None, None)
+        part = (annotations[run].trim_begin, annotations[run].trim_end) if run in annotations else (None, None)
         keys[run] = (str(session), run, *part)
     missing = [run for run in runs if keys[run] not in _LOADED]
     fresh = dict(zip(missing, opened.load_for_fit(missing), strict=True))

@@ -55,7 +55,7 @@ class Row:
     recorder_threads: int
     recorder_handles: int
     others_rss: float
-    """Of the desk and every computing process."""
+    """Of the compute process and every computing process."""
     processes: int
     zombies: int
     wrappers: int
@@ -184,7 +184,8 @@ def tell(rows: list[Row], speed: float) -> None:
     line("resident memory of the window, second half of the time", f"{slope(later, 'rss')[0]:+.2f} MB/h")
     line("resident memory of the recorder", f"{slope(counted, 'recorder_rss')[0]:+.2f} MB/h")
     line(
-        "resident memory of the desk, at rest", f"{slope(still, 'others_rss')[0]:+.2f} MB/h" if len(still) > 1 else "–"
+        "resident memory of the compute process, at rest",
+        f"{slope(still, 'others_rss')[0]:+.2f} MB/h" if len(still) > 1 else "–",
     )
     for name, what in (
         ("threads", "threads of the window"),

@@ -12,14 +12,14 @@ from bench_gui.cli import main
 from bench_gui.compare.comparison import Comparison
 from bench_gui.headless.examples import example_session
 from bench_gui.state.library import Library
-from bench_gui.state.models import CATALOGUE, ModelShelf
+from bench_gui.state.models import CATALOGUE, ModelList
 from sessions import Annotation, Session
 
 RUNS = ("0001_lift_and_drop_kp100", "0002_lift_and_drop_kp400")
 
 
 class Now:
-    """Does at once what the window does in threads and in its desk's process."""
+    """Does at once what the window does in threads and in its compute process."""
 
     closed = False
 
@@ -47,10 +47,10 @@ def session(tmp_path_factory) -> Path:
 def judged_by_the_window(path: Path) -> tuple[dict[str, float], str]:
     """Errors of the shipped M1 on what Compare shows without a selection [rad], and what it says of the others."""
     QCoreApplication.instance() or QCoreApplication([])
-    now, shelf = Now(), ModelShelf()
+    now, model_list = Now(), ModelList()
     library = Library(now)
-    shelf.set_servo("xl330")
-    comparison = Comparison(library, shelf, now, now)
+    model_list.set_servo("xl330")
+    comparison = Comparison(library, model_list, now, now)
     library.open(path)
     comparison.choose((f"{CATALOGUE}:xl330:m1",))
     comparison.judge()

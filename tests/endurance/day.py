@@ -206,7 +206,7 @@ class Day:
         """Write the bench's model for a simulator, and a plot as a picture."""
         from bench_gui.plots.export import gather
 
-        current = self.controller.shelf.current
+        current = self.controller.model_list.current
         assert current is not None
         exporting = self.controller.exporting
         self.window.show_task(5)

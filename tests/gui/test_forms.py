@@ -17,7 +17,7 @@ from bench_gui.identify.fit.settings import FitSettings
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.record.plan_page import PlanPage
 from bench_gui.record.trajectory_form import DURATION, TrajectoryForm
-from bench_gui.state.models import ModelShelf
+from bench_gui.state.models import ModelList
 from bench_gui.state.setup import BenchSetup, Gains, Hanging
 from bench_gui.widgets.bench_form import BenchForm, SetupForm
 from bench_gui.widgets.fields import AngleBox
@@ -110,7 +110,7 @@ OTHER = {**{name: value for name, (_, _, value) in ENTERED.items()}, **ELSEWHERE
 
 @pytest.fixture
 def form(qapp, qtbot):
-    made = SettingsForm(QUndoStack(), ModelShelf())
+    made = SettingsForm(QUndoStack(), ModelList())
     qtbot.addWidget(made)
     made.offer([RUN, OTHER_RUN], "mx106")
     return made

@@ -15,7 +15,7 @@ IMPATIENT = 10.0
 LIMITS = {
     "bench_gui.state.heartbeat": ("WINDOW_LIMIT",),
     "bench_gui.shell.single": ("CONNECTING", "ANSWERING"),
-    "bench_gui.work.desk": ("PATIENCE",),
+    "bench_gui.work.compute_process": ("PATIENCE",),
     "bench_gui.work.computation": ("PATIENCE",),
     "drivers.dynamixel.bus": ("READ_TIME", "LATE"),
     "drivers.dynamixel.packets": ("WRITE_LIMIT", "FIRST_PATIENCE"),

@@ -45,12 +45,12 @@ def run(arguments: argparse.Namespace) -> int:
         session.revise(arguments.runs, lambda _, old: _changed(old, arguments))
     else:
         session.fit_ids(arguments.runs)
-    noted = session.annotations()
+    annotations = session.annotations()
     shown = [summary for summary in session.runs() if summary.id in arguments.runs]
     if arguments.json:
-        print_json(runs_json(shown, noted))
+        print_json(runs_json(shown, annotations))
     else:
-        print_runs(shown, noted)
+        print_runs(shown, annotations)
     return 0
 
 

@@ -177,11 +177,11 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
             for result in found.results
         ],
     )
-    best, held, trained = found.recommended, found.split.validation, found.split.train
+    best, held_out, trained = found.recommended, found.split.validation, found.split.train
     print(step_in_words(best.model, best.train_mae))
     print(found.choice)
-    if held:
-        print(f"held out: {named_runs(held)} ({len(held)} of {len(held) + len(trained)})")
+    if held_out:
+        print(f"held out: {named_runs(held_out)} ({len(held_out)} of {len(held_out) + len(trained)})")
     if unused := best.model.provenance["unused_channels"]:
         print(f"recorded but not used: {', '.join(unused)} (fits compare positions)")
     print(f"values of {best.model.friction.upper()} with their 95 % intervals, SI units:")
@@ -189,12 +189,12 @@ def _print_verdict(found: Identification, folder: Path, arguments: argparse.Name
     print_columns([f"{p.symbol} {with_uncertainty(p.value, p.half_width, p.unit)}" for p in parameters if p.determined])
     if open_ones := [f"{p.symbol} {significant(p.value, 2)}" for p in parameters if not p.determined]:
         print(f"not determined by these runs: {', '.join(open_ones)}")
-    told = cautions(found)
-    shown = told if arguments.all else told[:MOST_WARNINGS]
+    warnings = cautions(found)
+    shown = warnings if arguments.all else warnings[:MOST_WARNINGS]
     for warning in shown:
         print(f"warning: {warning}")
-    if len(shown) < len(told):
-        print(f"{len(told) - len(shown)} more: --all and bench report show them")
+    if len(shown) < len(warnings):
+        print(f"{len(warnings) - len(shown)} more: --all and bench report show them")
     if arguments.all:
         print(f"torque off: {best.evidence.torque_off(best.model.control).text}")
     studies = f", studies in {arguments.storage}" if arguments.storage else ""

@@ -32,33 +32,33 @@ def run(arguments: argparse.Namespace) -> int:
     session = Session.open(arguments.session)
     runs = session.runs()
     try:
-        noted = session.annotations()
+        annotations = session.annotations()
     except SessionError:
         # The list is there all the same, and what is wrong is told below; only a choice by tags is not possible.
         if arguments.tag:
             raise
-        noted = {}
+        annotations = {}
     if arguments.tag:
-        tagged = {identity for identity, note in noted.items() if not set(arguments.tag).isdisjoint(note.tags)}
+        tagged = {identity for identity, note in annotations.items() if not set(arguments.tag).isdisjoint(note.tags)}
         runs = [summary for summary in runs if summary.id in tagged]
     if arguments.json:
-        print_json(runs_json(runs, noted))
+        print_json(runs_json(runs, annotations))
     else:
-        print_runs(runs, noted)
+        print_runs(runs, annotations)
     say_damage(arguments, session.damage())
     for problem in session.document_problems():
         print(f"note: {problem}", file=sys.stderr if arguments.json else sys.stdout)
     return 0
 
 
-def runs_json(runs: Sequence[RunSummary], noted: Mapping[str, Annotation]) -> list[dict[str, Any]]:
+def runs_json(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> list[dict[str, Any]]:
     """Runs and, under "annotation", what is noted about each, as plain data."""
     from sessions import Annotation
 
-    return [{**run.to_json(), "annotation": asdict(noted.get(run.id, Annotation()))} for run in runs]
+    return [{**run.to_json(), "annotation": asdict(annotations.get(run.id, Annotation()))} for run in runs]
 
 
-def print_runs(runs: Sequence[RunSummary], noted: Mapping[str, Annotation]) -> None:
+def print_runs(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> None:
     """Print a table; what is noted has columns only where something is."""
     from sessions import Annotation
 
@@ -67,7 +67,7 @@ def print_runs(runs: Sequence[RunSummary], noted: Mapping[str, Annotation]) -> N
         [r.id, r.trajectory, r.kp, r.mass, r.length, r.supply_voltage, r.duration, r.samples, r.exit_status]
         for r in runs
     ]
-    notes = [noted.get(run.id, Annotation()) for run in runs]
+    notes = [annotations.get(run.id, Annotation()) for run in runs]
     columns = {
         "tags": [", ".join(note.tags) for note in notes],
         "use": [_use(note) for note in notes],

@@ -215,7 +215,7 @@ def _step(arguments: argparse.Namespace) -> int:
     moving = [row["law"] for row in rows if row["stop_time"] is None]
     if moving and not arguments.integral:
         print(f"{', '.join(moving)}: does not rest, it still creeps at the end")
-    return _told(files)
+    return _report_files(files)
 
 
 def _chatter(arguments: argparse.Namespace) -> int:
@@ -247,7 +247,7 @@ def _chatter(arguments: argparse.Namespace) -> int:
         ["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
         [[r["friction"], r["reversals_per_second"], 1e3 * r["drift"], 1e3 * r["ripple"]] for r in rows],
     )
-    return _told(files)
+    return _report_files(files)
 
 
 def _stickslip(arguments: argparse.Namespace) -> int:
@@ -287,7 +287,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     )
     for name, share in spreads.items():
         print(f"{name}: slips per second differ by {100.0 * share:.1f} % over the steps")
-    return _told(files)
+    return _report_files(files)
 
 
 def _hold(arguments: argparse.Namespace) -> int:
@@ -310,7 +310,7 @@ def _hold(arguments: argparse.Namespace) -> int:
         return 0
     print(f"a joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
     print_table(["law", "displacement/rad", "change/rad"], [[r["law"], r["displacement"], r["change"]] for r in rows])
-    return _told(files)
+    return _report_files(files)
 
 
 def _curves(arguments: argparse.Namespace) -> int:
@@ -351,7 +351,7 @@ def _curves(arguments: argparse.Namespace) -> int:
     for name, verdict in verdicts.items():
         print(f"{name}: {verdict.text}")
     print(f"a joint on this bristle needs more than {bristle.least_inertia:.4g} kg·m² to come to rest")
-    return _told(files)
+    return _report_files(files)
 
 
 def _range(values: Sequence[float]) -> str:
@@ -395,7 +395,7 @@ def _files(arguments: argparse.Namespace, columns: Mapping[str, Iterable[float]]
     return files
 
 
-def _told(files: Sequence[str]) -> int:
+def _report_files(files: Sequence[str]) -> int:
     for file in files:
         print(f"written to {file}")
     return 0

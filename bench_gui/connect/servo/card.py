@@ -7,7 +7,7 @@ from dataclasses import replace
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QDoubleSpinBox, QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout
 
-from bench_gui.connect.servo.draft import Draft, Entry, entries_of
+from bench_gui.connect.servo.draft import Draft, ServoNumber, entries_of
 from bench_gui.connect.servo.write_dialog import WriteDialog
 from bench_gui.controller import Controller
 from bench_gui.state.servo_link import ServoView
@@ -66,7 +66,7 @@ class ServoCard(QFrame):
         """None while no servo has answered."""
         self.fields: dict[str, QDoubleSpinBox] = {}
         self.captions: dict[str, QLabel] = {}
-        self._entries: list[Entry] = []
+        self._entries: list[ServoNumber] = []
         self._dialog: WriteDialog | None = None
         self._sent: Draft | None = None
         column = QVBoxLayout(self)
@@ -129,7 +129,7 @@ class ServoCard(QFrame):
 
     # What a person asks for.
 
-    def edit(self, entry: Entry, value: float) -> None:
+    def edit(self, entry: ServoNumber, value: float) -> None:
         """Want another value; it is written later."""
         draft = self.draft
         if draft is None:
@@ -272,7 +272,7 @@ class ServoCard(QFrame):
         self.gains.wide(self._next_run)
         self._show_draft()
 
-    def _add(self, entry: Entry) -> None:
+    def _add(self, entry: ServoNumber) -> None:
         if entry.unit.startswith("rad"):
             box: QDoubleSpinBox = angle(
                 entry.title, entry.tip, self._controller.angle_unit, 0.0, entry.lower, entry.upper, entry.unit[3:]
@@ -287,7 +287,7 @@ class ServoCard(QFrame):
         self.fields[entry.name] = box
         self.captions[entry.name] = (self.limits if entry.is_limit else self.gains).row(entry.short, box)
 
-    def _want(self, servo: str, entry: Entry, value: float) -> None:
+    def _want(self, servo: str, entry: ServoNumber, value: float) -> None:
         # What was edited for one servo is not wanted of another.
         if self.draft is not None and self.draft.spec.name == servo:
             self.draft = self.draft.edited(entry, value)

@@ -14,7 +14,7 @@ from drivers.limits import Limits
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ServoNumber:
     """One number of the servo that can be changed."""
 
     name: str
@@ -36,7 +36,7 @@ class Entry:
 class Change:
     """One row of the difference; SI units, now NaN when the servo does not say."""
 
-    entry: Entry
+    entry: ServoNumber
     now: float
     new: float
 
@@ -52,17 +52,17 @@ class Draft:
     limits: Limits
     edits: Mapping[str, float] = field(default_factory=dict)
 
-    def now(self, entry: Entry) -> float:
+    def now(self, entry: ServoNumber) -> float:
         """What the servo has; NaN when it does not say."""
         if not entry.is_limit and not self.settings_known:
             return math.nan
         return self._base(entry)
 
-    def value(self, entry: Entry) -> float:
+    def value(self, entry: ServoNumber) -> float:
         """What the servo would have once the edits are written."""
         return self.edits.get(entry.name, self._base(entry))
 
-    def edited(self, entry: Entry, value: float) -> Draft:
+    def edited(self, entry: ServoNumber, value: float) -> Draft:
         """The draft with one value another; the servo's own value is no edit."""
         edits = {name: edit for name, edit in self.edits.items() if name != entry.name}
         if value != self._base(entry):
@@ -76,7 +76,7 @@ class Draft:
         kept = {n: v for n, v in self.edits.items() if n in entries and v != based._base(entries[n])}
         return replace(based, edits=kept)
 
-    def changes(self, entries: list[Entry]) -> list[Change]:
+    def changes(self, entries: list[ServoNumber]) -> list[Change]:
         """The difference, in the order of the entries."""
         return [Change(entry, self.now(entry), self.edits[entry.name]) for entry in entries if entry.name in self.edits]
 
@@ -103,12 +103,12 @@ class Draft:
         names = set(self.settings.__dict__)
         return {name: value for name, value in self.edits.items() if name in names}
 
-    def _base(self, entry: Entry) -> float:
+    def _base(self, entry: ServoNumber) -> float:
         value = getattr(self.limits if entry.is_limit else self.settings, entry.name)
         return self.spec.control.damping if value is None else float(value)
 
 
-def entries_of(spec: ServoSpec, ratings: Limits) -> list[Entry]:
+def entries_of(spec: ServoSpec, ratings: Limits) -> list[ServoNumber]:
     """What can be changed in a servo: the gains its law has, and limits within its ratings."""
     law = spec.control
     gains = [("kp", True, "Gain kp", "Proportional gain of the position law, in the servo's own units", 0.01)]
@@ -116,7 +116,7 @@ def entries_of(spec: ServoSpec, ratings: Limits) -> list[Entry]:
     gains += [("kd", bool(law.derivative_ratio), "Gain kd", "Derivative gain, in the servo's own units", 0.0)]
     gains += [("damping", bool(law.damping), "Damping", "Velocity gain of the current law: −damping·√kp·dθ/dt", 0.0)]
     found = [
-        Entry(name=name, is_limit=False, title=title, short=title, tip=tip, lower=lower, upper=LARGEST_GAIN)
+        ServoNumber(name=name, is_limit=False, title=title, short=title, tip=tip, lower=lower, upper=LARGEST_GAIN)
         for name, there, title, tip, lower in gains
         if there
     ]
@@ -132,7 +132,7 @@ def entries_of(spec: ServoSpec, ratings: Limits) -> list[Entry]:
         ("temperature", "Temperature", "a hotter servo is released", "°C", 0.0, ratings.temperature),
     )
     found += [
-        Entry(
+        ServoNumber(
             name=name,
             is_limit=True,
             title=f"{title} limit",

@@ -30,7 +30,7 @@ class Emulation(QObject):
         self._farewell = farewell
         self._setup = setup
         self._process: EmulatorProcess | None = None
-        self._told = False
+        self._reported = False
         self._load = ""
         self._heard: deque[bool] = deque()
         """For every line that was sent whether its answer is for a person."""
@@ -54,7 +54,7 @@ class Emulation(QObject):
         self.stop()
         process = EmulatorProcess(emulator_source(text))
         process.launch()
-        self._process, self._told, self._load = process, False, ""
+        self._process, self._reported, self._load = process, False, ""
         self._heard.clear()
 
     def say(self, line: str) -> None:
@@ -79,8 +79,8 @@ class Emulation(QObject):
         try:
             if not process.ready():
                 return
-            if not self._told:
-                self._told = True
+            if not self._reported:
+                self._reported = True
                 self._hang()
                 self.started.emit(process.addresses[0])
             self._hang()

@@ -41,7 +41,7 @@ _TABLE = re.compile(r"\[(\w+)\]")
 
 
 @dataclass(frozen=True)
-class Entry:
+class TemplateLine:
     """One line of the template."""
 
     line: int
@@ -56,18 +56,18 @@ class Entry:
         return f"[{self.table}] {self.name}" if self.table else self.name
 
 
-def entries_of(template: str) -> list[Entry]:
+def entries_of(template: str) -> list[TemplateLine]:
     """Find the entries of a servo file that has each on one line."""
     entries, table = [], ""
     for number, line in enumerate(template.splitlines()):
         if head := _TABLE.match(line):
             table = head[1]
         elif found := _ENTRY.match(line):
-            entries.append(Entry(number, table, found[1], found[2], found[3] or ""))
+            entries.append(TemplateLine(number, table, found[1], found[2], found[3] or ""))
     return entries
 
 
-def filled(template: str, texts: dict[Entry, str]) -> str:
+def filled(template: str, texts: dict[TemplateLine, str]) -> str:
     """Return the template with other values; a text that is no TOML value is taken literally."""
     lines = template.splitlines()
     for entry, text in texts.items():
@@ -97,7 +97,7 @@ class ServoDialog(QDialog):
         self.setWindowTitle("New servo")
         self.resize(900, 640)
         self._template = new_servo_text()
-        self._read: dict[Entry, Callable[[], str]] = {}
+        self._read: dict[TemplateLine, Callable[[], str]] = {}
         self.fields: dict[str, QLineEdit | QComboBox] = {}
         """By the name an error has for the entry, e.g. "[ratings] stall_torque"."""
         self.captions: dict[str, QLabel] = {}
@@ -150,7 +150,7 @@ class ServoDialog(QDialog):
         grid.setRowStretch(grid.rowCount(), 1)
         return body
 
-    def _add_row(self, grid: QGridLayout, entry: Entry) -> None:
+    def _add_row(self, grid: QGridLayout, entry: TemplateLine) -> None:
         title = entry.name.replace("_", " ") if "_" in entry.name or len(entry.name) > 2 else entry.name
         title = capitalised(title) if len(title) > 2 else title
         text = entry.value.strip('"')

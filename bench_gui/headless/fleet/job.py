@@ -51,10 +51,10 @@ def _executor(plan: FleetPlan, load: LoadUnit, engine: EngineChoice, watch: Flee
     if engine.workers == 1 and not engine.scheduler:
         yield PlainLoop(load)
     elif engine.workers is None and not engine.scheduler and find_spec("distributed") is None:
-        told = (
+        text = (
             "Dask is not installed, so one processor does it all: pip install 'servobench[cluster]' brings the others"
         )
-        watch.progressed(_note(plan, told))
+        watch.progressed(_note(plan, text))
         yield PlainLoop(load)
     else:
         from core.fleet.cluster import cluster

@@ -72,17 +72,17 @@ def loss_figure(found: ServoLoss) -> Figure:
     names = ["Webots\nServo", *(row.name.replace(" ", "\n") for row in found.rows)]
     colours = [MEASURED_COLOUR, *(BAR_COLOUR for _ in found.rows)]
     train = 1e3 * np.array([found.train_mae, *(row.train_mae for row in found.rows)])
-    held = [found.validation_mae, *(row.validation_mae for row in found.rows)]
+    held_out = [found.validation_mae, *(row.validation_mae for row in found.rows)]
     figure = new_figure(max(4.5, 1.4 + 0.75 * len(names)), 3.0)
     axes = figure.subplots()
     places = np.arange(len(names))
-    both = all(value is not None for value in held)
+    both = all(value is not None for value in held_out)
     width = 0.38 if both else 0.6
     shift = width / 2 if both else 0.0
     bars = axes.bar(places - shift, train, width, color=colours, alpha=0.45)
     axes.bar_label(bars, [f"{value:.1f}" for value in train], padding=2, fontsize=7)
     if both:
-        judged = 1e3 * np.array(held, dtype=float)
+        judged = 1e3 * np.array(held_out, dtype=float)
         bars = axes.bar(places + shift, judged, width, color=colours)
         axes.bar_label(bars, [f"{value:.1f}" for value in judged], padding=2, fontsize=7)
     axes.set_title(f"{found.title}; pale: runs the node was fitted to, full: held out", fontsize=9, loc="left")

@@ -10,7 +10,7 @@ from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, describe, label, whole
-from bench_gui.widgets.page import Room
+from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.symbols import SymbolDelegate
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, TextTable
@@ -58,7 +58,7 @@ class CertaintyPanel(QWidget):
         self._symbols = SymbolDelegate()
         self.view.setItemDelegateForColumn(0, self._symbols)
         self.view.setWordWrap(False)
-        column.addWidget(Room(self.view), 1)
+        column.addWidget(LazyPage(self.view), 1)
         self.notes: QLabel = label("", "muted")
         self.notes.setWordWrap(True)
         describe(self.notes, "Notes on the certainty", "What to know about it as a whole")

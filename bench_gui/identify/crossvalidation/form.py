@@ -109,8 +109,8 @@ class CrossValidationForm(QWidget):
         """Let those conditions be chosen of which these runs have several values."""
         for name, _, _ in _CONDITIONS:
             # Only the recordings themselves know their unit.
-            told = set() if name == "unit" else {getattr(run, name) for run in runs}
-            values = {_rounded(value) for value in told}
+            recorded = set() if name == "unit" else {getattr(run, name) for run in runs}
+            values = {_rounded(value) for value in recorded}
             self._values[name] = len(values)
             reason = ""
             if len(values) == 1:

@@ -24,7 +24,7 @@ from bench_gui.identify.crossvalidation.running import CrossValidating
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import button, choice, describe, label, restyle
-from bench_gui.widgets.page import Room
+from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.tabs import Segments
 from bench_gui.widgets.text_table import TextTable
@@ -66,7 +66,7 @@ class CrossValidationPanel(QWidget):
         describe(self.text, "Choice", "Which model to use, and why")
         column.addWidget(self.text)
         self._parts = self._result()
-        column.addWidget(Room(self._parts), 1)
+        column.addWidget(LazyPage(self._parts), 1)
         crossvalidating.changed.connect(self.refresh)
         crossvalidating.progressed.connect(lambda _: self._show_progress())
         library = controller.library

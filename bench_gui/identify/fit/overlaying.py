@@ -10,7 +10,7 @@ from bench_gui.identify.fit.messages import FitOverlay, FitResult, FittedModel, 
 from bench_gui.state.library import Library
 from bench_gui.work import tasks
 from bench_gui.work.background import Background
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 
 if TYPE_CHECKING:
     from core.recording import Recording
@@ -24,11 +24,11 @@ class Overlaying(QObject):
     changed = Signal()
     problem = Signal(str)
 
-    def __init__(self, library: Library, background: Background, desk: Desk) -> None:
+    def __init__(self, library: Library, background: Background, compute: ComputeProcess) -> None:
         super().__init__()
         self._library = library
         self._background = background
-        self._desk = desk
+        self._compute = compute
         self._asked = 0
         self._question: object = None
         self._known: dict[int, tuple[FittedModel, FitOverlay]] = {}
@@ -83,8 +83,8 @@ class Overlaying(QObject):
 
         request = result.request
         self._background.submit(
-            "desk", self._desk.call, tasks.fitted_overlay, path, result.train, row.model, request.dt, request.supply,
-            done=simulated, failed=failed,
+            "compute", self._compute.call, tasks.fitted_overlay, path, result.train, row.model,
+            request.dt, request.supply, done=simulated, failed=failed,
         )  # fmt: skip
 
     def _ask(self, question: object) -> int:

@@ -75,16 +75,16 @@ class ParameterChoices(TextTable):
     def __init__(self, parameters: ParameterSet, frozen: Frozen, bounds: Bounds) -> None:
         """parameters: the catalogue's; frozen, bounds: what is chosen already."""
         super().__init__(COLUMNS)
-        held, between = dict(frozen), {name: (low, high) for name, low, high in bounds}
+        fixed, between = dict(frozen), {name: (low, high) for name, low, high in bounds}
         # Choices about parameters that these models do not have are kept for the models that do.
         self._others = (
             tuple(entry for entry in frozen if entry[0] not in parameters),
             tuple(entry for entry in bounds if entry[0] not in parameters),
         )
         self._choices = [
-            _Row(p, p.name in held, held.get(p.name, p.value), *between.get(p.name, (p.lower, p.upper)))
+            _Row(p, p.name in fixed, fixed.get(p.name, p.value), *between.get(p.name, (p.lower, p.upper)))
             for p in parameters.values()
-            if not p.frozen or p.name in held
+            if not p.frozen or p.name in fixed
         ]
 
     def chosen(self) -> tuple[Frozen, Bounds]:

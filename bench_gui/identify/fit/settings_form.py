@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from bench_gui.icons import swatch
 from bench_gui.identify.fit.parameter_dialog import Bounds, Frozen, ParameterDialog
 from bench_gui.identify.fit.settings import FitSettings
-from bench_gui.state.models import ModelShelf
+from bench_gui.state.models import ModelList
 from bench_gui.theme import Theme
 from bench_gui.undo import change
 from bench_gui.widgets.binding import Binding
@@ -40,7 +40,7 @@ _SHARE = "25%"
 _CONDITIONS = ("trajectory", "mass", "length", "kp")
 _WIDE = FIELD_WIDTH + 42
 _CATALOGUE, _KEPT, _FROM_FILE = "", "kept", "file"
-"""Starts that are no model of the shelf: the catalogue's values, one that has left the shelf, one to look for."""
+"""Starts that are not in the model list: the catalogue's values, one that has left it, one to look for."""
 
 _OPTIONS = options_of(FitSettings)
 _UNDO_TEXTS = {"models": "models", "validation": "what is held out", "points": "placed points"}
@@ -89,11 +89,11 @@ class SettingsForm(QWidget):
     changed = Signal()
     """Other settings, or other runs to divide."""
 
-    def __init__(self, stack: QUndoStack, shelf: ModelShelf) -> None:
-        """shelf: the models a search can start from."""
+    def __init__(self, stack: QUndoStack, model_list: ModelList) -> None:
+        """model_list: the models a search can start from."""
         super().__init__()
         self._stack = stack
-        self._shelf = shelf
+        self._model_list = model_list
         self._settings = FitSettings()
         self._default_rule = _SHARE
         self._servo = ""
@@ -121,7 +121,7 @@ class SettingsForm(QWidget):
         self._binding.edited.connect(self._edit_option)
         self.start.activated.connect(lambda _: self._pick_start())
         self.offer([], "")
-        shelf.changed.connect(self._offer_starts)
+        model_list.changed.connect(self._offer_starts)
 
     # What there is to choose.
 
@@ -251,11 +251,11 @@ class SettingsForm(QWidget):
         self.points.setEnabled(count > 0)
 
     def start_from(self, key: str) -> None:
-        """Start searches from a model of the shelf too; an empty key leaves the catalogue's values alone."""
-        entry = self._shelf.entry(key)
+        """Start searches from a model of the model list too; an empty key leaves the catalogue's values alone."""
+        entry = self._model_list.entry(key)
         start: dict[str, Any] = {}
         if entry is not None and entry.model.servo != self._servo:
-            self._shelf.problem.emit(
+            self._model_list.problem.emit(
                 f"{entry.title} is a model of {entry.model.servo}, the runs are of {self._servo}; "
                 "choose one of the same servo"
             )
@@ -272,12 +272,12 @@ class SettingsForm(QWidget):
         key = self.start.currentData()
         if key == _FROM_FILE:
             file, _ = QFileDialog.getOpenFileName(self.window(), "Start from a model", "", "Model (*.json)")
-            key = self._shelf.open_file(Path(file)) or _KEPT if file else _KEPT
+            key = self._model_list.open_file(Path(file)) or _KEPT if file else _KEPT
         self.start_from(key)
 
     def _offer_starts(self) -> None:
-        """The shelf's models of the servo, and the present start where it is none of them."""
-        entries = [entry for entry in self._shelf.entries if entry.model.servo == self._servo]
+        """The model list's models of the servo, and the present start where it is none of them."""
+        entries = [entry for entry in self._model_list.entries if entry.model.servo == self._servo]
         start = self._settings.start
         same = next((e.key for e in entries if tuple(e.model.values.items()) == start), _KEPT)
         self.start.clear()

@@ -16,7 +16,7 @@ from bench_gui.identify.next_recording.compute import ProposeJob
 from bench_gui.identify.words_cell import WordsDelegate
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import FIELD_WIDTH, button, caption_of, choice, label, restyle, whole
-from bench_gui.widgets.page import Room
+from bench_gui.widgets.page import LazyPage
 from bench_gui.widgets.tables import plain_table
 from bench_gui.widgets.text_table import Cell, Column, Index, TextTable
 from bench_gui.work.computation import Computation
@@ -121,7 +121,7 @@ class ProposalPanel(QWidget):
         )
         self.view.setModel(self.table)
         self._words = WordsDelegate(self.view, WORDS_COLUMN)
-        column.addWidget(Room(self.view), 1)
+        column.addWidget(LazyPage(self.view), 1)
         proposing.changed.connect(self.refresh)
         controller.library.opened.connect(proposing.forget)
         controller.library.runs_changed.connect(proposing.supersede)

@@ -62,7 +62,7 @@ class Questions:
         ids = self._library.selected
         if not ids:
             return
-        known = sorted({noted.reason for noted in self._library.annotations.values() if noted.reason})
+        known = sorted({annotation.reason for annotation in self._library.annotations.values() if annotation.reason})
         self._ask(
             ExcludeDialog(self._owner.window(), len(ids), known, lambda reason: self._editing.exclude(ids, reason))
         )

@@ -79,7 +79,7 @@ class TrimDialog(RunDialog):
         self.last.valueChanged.connect(self._entered)
         self.set_theme(theme)
 
-    def ask(self, run: RunSummary, noted: Annotation, unit: AngleUnit, trimmed: Trimmed) -> None:
+    def ask(self, run: RunSummary, annotation: Annotation, unit: AngleUnit, trimmed: Trimmed) -> None:
         """Show the dialog for a run; trimmed: called with begin and end. `show_recording` draws the run."""
         self.title.setText(f"Trim run {number_of(run)}, {run.trajectory}")
         self._trimmed, self._length, self._unit = trimmed, run.duration, unit
@@ -89,7 +89,7 @@ class TrimDialog(RunDialog):
         for field in (self.first, self.last):
             field.setRange(0.0, run.duration)
         self.region.setBounds((0.0, run.duration))
-        self.region.setRegion(used_part(run, noted))
+        self.region.setRegion(used_part(run, annotation))
         self._moved()
         self.chart.axes.setXRange(0.0, run.duration)
         self.show()

@@ -122,25 +122,25 @@ class RunTable(TextTable):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """One cell."""
         run, column = self._runs[index.row()], index.column()
-        noted = self._library.annotation(run.id)
+        annotation = self._library.annotation(run.id)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
-            return _text(run, noted, column)
+            return _text(run, annotation, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return self.columns[column].alignment
         if role == Qt.ItemDataRole.ToolTipRole:
-            return story(run, noted)
+            return story(run, annotation)
         if role == Qt.ItemDataRole.ForegroundRole:
-            return self._colour(run, noted, column)
+            return self._colour(run, annotation, column)
         if role == Qt.ItemDataRole.FontRole:
-            return _STRUCK if noted.excluded and column not in (MOTION, STATUS, TAGS, NOTE) else None
+            return _STRUCK if annotation.excluded and column not in (MOTION, STATUS, TAGS, NOTE) else None
         if role == Qt.ItemDataRole.AccessibleTextRole and column == MOTION:
             return f"Motion of run {number_of(run)}"
         if role == SKETCH_ROLE:
             return self._sketches.of(run.id)
         if role == USED_ROLE:
-            return _used_share(run, noted)
+            return _used_share(run, annotation)
         if role == EXCLUDED_ROLE:
-            return noted.excluded
+            return annotation.excluded
         return None
 
     def _keep(self, runs: list[RunSummary]) -> None:
@@ -153,10 +153,10 @@ class RunTable(TextTable):
                 cell = self.index(self._places[identity], MOTION)
                 self.dataChanged.emit(cell, cell, [SKETCH_ROLE])
 
-    def _colour(self, run: RunSummary, noted: Annotation, column: int) -> QColor | None:
+    def _colour(self, run: RunSummary, annotation: Annotation, column: int) -> QColor | None:
         if self._theme is None:
             return None
-        if noted.excluded:
+        if annotation.excluded:
             return QColor(self._theme.muted)
         if run.exit_status == "success":
             return None
@@ -167,7 +167,7 @@ _STRUCK = QFont()
 _STRUCK.setStrikeOut(True)
 
 
-def _text(run: RunSummary, noted: Annotation, column: int) -> str:
+def _text(run: RunSummary, annotation: Annotation, column: int) -> str:
     if column == RUN:
         return number_of(run)
     if column == MOTION:
@@ -183,8 +183,8 @@ def _text(run: RunSummary, noted: Annotation, column: int) -> str:
     if column == SAMPLES:
         return f"{run.samples:,}".replace(",", " ")
     if column == STATUS:
-        return judgement(run, noted)
-    return ", ".join(noted.tags) if column == TAGS else noted.note
+        return judgement(run, annotation)
+    return ", ".join(annotation.tags) if column == TAGS else annotation.note
 
 
 def _number(run: RunSummary, column: int) -> float:
@@ -198,16 +198,16 @@ def _number(run: RunSummary, column: int) -> float:
     return numbers[column]
 
 
-def _sort_key(run: RunSummary, noted: Annotation, column: int) -> str | float:
+def _sort_key(run: RunSummary, annotation: Annotation, column: int) -> str | float:
     if column in (RUN, MOTION):
         return float(number_of(run))
     if column in (KP, LOAD, LENGTH, DURATION, SAMPLES):
         return _number(run, column)
-    return _text(run, noted, column).casefold()
+    return _text(run, annotation, column).casefold()
 
 
-def _used_share(run: RunSummary, noted: Annotation) -> tuple[float, float]:
+def _used_share(run: RunSummary, annotation: Annotation) -> tuple[float, float]:
     length = max(run.duration, 1e-9)
-    begin = 0.0 if noted.trim_begin is None else noted.trim_begin / length
-    end = 1.0 if noted.trim_end is None else noted.trim_end / length
+    begin = 0.0 if annotation.trim_begin is None else annotation.trim_begin / length
+    end = 1.0 if annotation.trim_end is None else annotation.trim_end / length
     return begin, end

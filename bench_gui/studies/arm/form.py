@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from bench_gui.icons import line_icon
-from bench_gui.state.models import CATALOGUE, ModelShelf
+from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.arm.compute import ARM_SERVOS, GAINS, PERIOD, ArmJob
 from bench_gui.theme import Theme
 from bench_gui.widgets.checks_menu import ChecksMenu
@@ -47,9 +47,9 @@ class ArmForm(QWidget):
 
     changed = Signal()
 
-    def __init__(self, shelf: ModelShelf) -> None:
+    def __init__(self, model_list: ModelList) -> None:
         super().__init__()
-        self._shelf = shelf
+        self._model_list = model_list
         self.links_path: Path | None = None
         self.recording_path: Path | None = None
         self._theme: Theme | None = None
@@ -58,7 +58,7 @@ class ArmForm(QWidget):
         column.setSpacing(14)
         for section in (self._arm_section(), self._truth_section(), self._models_section()):
             column.addWidget(section)
-        shelf.changed.connect(self._offer_joints)
+        model_list.changed.connect(self._offer_joints)
         self._arm_changed()
         self._truth_changed()
 
@@ -213,7 +213,7 @@ class ArmForm(QWidget):
         )
 
     def _model(self, key: str) -> ServoModel:
-        entry = self._shelf.entry(key)
+        entry = self._model_list.entry(key)
         if entry is not None:
             return entry.model
         _, servo, friction = key.split(":")
@@ -234,7 +234,7 @@ class ArmForm(QWidget):
         """Models of the arm's own servo first, then of the session and of files, then the rest of the catalogue."""
         arm = str(self.arm.currentData())
         own = ARM_SERVOS.get(arm, ("mx106", "mx64"))
-        others = [e for e in self._shelf.entries if e.origin != CATALOGUE]
+        others = [e for e in self._model_list.entries if e.origin != CATALOGUE]
         for field, servo in zip(self.joints, own, strict=True):
             before = field.currentData()
             with QSignalBlocker(field):

@@ -55,7 +55,7 @@ class ArmTab(QWidget):
         super().__init__()
         self._controller = controller
         self.comparison = ArmComparison(controller.computations)
-        self.settings = ArmForm(controller.shelf)
+        self.settings = ArmForm(controller.model_list)
         self.plots = ArmPlots()
         self.plots.set_unit(controller.angle_unit)
         self._shown: ArmView | None = None

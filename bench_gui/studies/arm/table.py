@@ -17,7 +17,7 @@ ORIGINS = {
 }
 WORSE = "m1"
 """The seed's statement (section VI-B): its error is more than twice that of M6."""
-MOST_TOLD = 4
+MOST_TITLED = 4
 """Of more models than this, headings and legends leave out which are published."""
 MOST_BETTER = 2
 """Models whose error M1's is compared with in words, the richest first."""
@@ -40,7 +40,7 @@ def columns_of(views: Sequence[ArmView]) -> tuple[Column, ...]:
 
 def named(track: ArmTrack, count: int) -> str:
     """A model among so many, as short as it may be."""
-    return track.friction.upper() if count > MOST_TOLD and track.origin == PUBLISHED else track.title
+    return track.friction.upper() if count > MOST_TITLED and track.origin == PUBLISHED else track.title
 
 
 def rows_of(views: Sequence[ArmView]) -> list[list[Cell | str]]:

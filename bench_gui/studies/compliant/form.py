@@ -27,7 +27,7 @@ DIGITS = 4
 """Decimals of a parameter of some units; smaller ones have more."""
 LONGEST_SYMBOL = 3
 """Names of parameters up to this length are symbols and shown as such."""
-_TOLD: dict[Mode, tuple[float, float]] = {
+_REFERENCES: dict[Mode, tuple[float, float]] = {
     Mode.LINK_TORQUE: (0.05, 0.0),
     Mode.LINK_PID: (0.8, 0.0),
     Mode.SPRING_REFS: (0.8, 0.4),
@@ -266,7 +266,7 @@ class ComplianceForm(QWidget):
         self._silent = True
         actuator = self.actuator
         self._bound_pivot()
-        first, second = _TOLD[self.operation]
+        first, second = _REFERENCES[self.operation]
         names = self.names
         if (
             names[1] is not None

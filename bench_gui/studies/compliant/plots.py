@@ -315,9 +315,9 @@ def _angles(view: ComplianceView) -> dict[str, Array]:
     """Angles by key [rad]; an adjuster's position is no angle."""
     motion, job = view.motion, view.job
     nothing = np.full_like(motion.position, np.nan)
-    told_position = job.mode.takes_preset or job.mode is Mode.LINK_PID
+    commands_position = job.mode.takes_preset or job.mode is Mode.LINK_PID
     return {
-        GOAL: motion.reference_1 if told_position else nothing,
+        GOAL: motion.reference_1 if commands_position else nothing,
         EQUILIBRIUM: view.equilibrium,
         MOTOR_1: motion.motor_1,
         MOTOR_2: motion.motor_2 if job.joint.actuator.motors == 2 else nothing,

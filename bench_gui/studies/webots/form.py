@@ -9,7 +9,7 @@ from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QVBoxLayout, QWidget
 
 from bench_gui.state.library import Library
-from bench_gui.state.models import CATALOGUE, ModelShelf
+from bench_gui.state.models import CATALOGUE, ModelList
 from bench_gui.studies.webots.compute import LossJob
 from bench_gui.studies.webots.scene import PUSHED_FROM, PUSHED_TO, Scene
 from bench_gui.widgets.binding import Binding
@@ -45,9 +45,9 @@ class WebotsForm(QWidget):
     source_changed = Signal()
     """A node would be fitted to something else."""
 
-    def __init__(self, shelf: ModelShelf, library: Library, unit: AngleUnit) -> None:
+    def __init__(self, model_list: ModelList, library: Library, unit: AngleUnit) -> None:
         super().__init__()
-        self._shelf, self._library, self._unit = shelf, library, unit
+        self._model_list, self._library, self._unit = model_list, library, unit
         self._scene, self._node = Binding(), Binding()
         """Fields of the scene, and of its node."""
         column = QVBoxLayout(self)
@@ -57,7 +57,7 @@ class WebotsForm(QWidget):
             column.addWidget(section)
         for binding in (self._scene, self._node):
             binding.edited.connect(lambda _: self.changed.emit())
-        shelf.changed.connect(self._offer_sources)
+        model_list.changed.connect(self._offer_sources)
         library.opened.connect(self._offer_sources)
         self._mode_changed()
         self._offer_sources()
@@ -177,10 +177,10 @@ class WebotsForm(QWidget):
             assert self._library.path is not None
             used = self._library.for_fit()
             runs = tuple(run.id for run in used)
-            models = tuple((entry.title, entry.model) for entry in self._shelf.entries)
+            models = tuple((entry.title, entry.model) for entry in self._model_list.entries)
             title = f"{self.source.currentText()}, {self._library.selection(used).brief}"
             return LossJob(title=title, session=Path(self._library.path), runs=runs, models=models)
-        entry = self._shelf.entry(key)
+        entry = self._model_list.entry(key)
         if entry is not None:
             return LossJob(title=entry.model.title, model=entry.model)
         _, servo, friction = key.split(":")
@@ -194,14 +194,14 @@ class WebotsForm(QWidget):
 
     def _offer_sources(self) -> None:
         """The session's recordings, models at hand, then the rest of the catalogue."""
-        current = self._shelf.current
+        current = self._model_list.current
         before = self.source.currentData() or (current.key if current is not None else None)
         with QSignalBlocker(self.source):
             self.source.clear()
             if self._library.path is not None:
                 self.source.addItem("recordings of the session", RECORDINGS)
             offered = set()
-            for entry in self._shelf.entries:
+            for entry in self._model_list.entries:
                 text = entry.model.title if entry.origin == CATALOGUE else f"{entry.model.title} ({entry.origin})"
                 self.source.addItem(text, entry.key)
                 offered.add(entry.key)

@@ -57,7 +57,7 @@ class WebotsTab(ExploreTab):
             lost="the process of the Webots fit ended unexpectedly; run it again",
             missed="the fit of a Webots Servo",
         )
-        self.form = WebotsForm(controller.shelf, controller.library, controller.angle_unit)
+        self.form = WebotsForm(controller.model_list, controller.library, controller.angle_unit)
         self.form.show_node(FIRST)
         self.settings_column.addWidget(self.form)
         self.plots = WebotsPlots()

@@ -48,7 +48,7 @@ def test_overlay(compared):
     assert [r.id for r in recordings] == list(plots.offsets)
     assert len(recordings) >= 2
     for key in (INITIAL, IDENTIFIED):
-        entry = controller.shelf.entry(key)
+        entry = controller.model_list.entry(key)
         position, error = seen(plots.overlay, entry.title), seen(plots.residual, entry.title)
         for recording in recordings:
             begin, end = plots.offsets[recording.id]
@@ -59,7 +59,7 @@ def test_overlay(compared):
     measured = seen(plots.overlay, "measured")
     begin, end = plots.offsets[recordings[1].id]
     np.testing.assert_array_equal(measured.within((begin, end)).y, recordings[1].position)
-    title = controller.shelf.entry(INITIAL).title
+    title = controller.model_list.entry(INITIAL).title
     compared.click(plots.legend.buttons[INITIAL])
     assert seen(plots.overlay, title) is None
     assert seen(plots.residual, title) is None
@@ -216,7 +216,7 @@ def test_plot_export(compared, exported):
     grid = run.time - recordings[1].time[0] + offset
     inside = (grid >= low) & (grid <= high)
     for place, key in ((3, IDENTIFIED), (4, INITIAL)):
-        motion = simulate_recording(controller.shelf.entry(key).model, recordings[1]).position
+        motion = simulate_recording(controller.model_list.entry(key).model, recordings[1]).position
         np.testing.assert_array_equal(columns[2], grid[inside])
         np.testing.assert_allclose(columns[place], motion[inside], rtol=0, atol=1e-12)
         np.testing.assert_allclose(columns[place + 2], (motion - run.position)[inside] * 1e3, rtol=0, atol=1e-9)

@@ -140,7 +140,7 @@ def test_a_finished_fleet_is_looked_at_from_all_sides(person, view, lab, finishe
     best = view.friction
     file = finished / "units" / "unit-002" / f"{best}.json"
     person.until(lambda: f"file:{file}" in controller.comparison.chosen)
-    entry = controller.shelf.entry(f"file:{file}")
+    entry = controller.model_list.entry(f"file:{file}")
     assert entry.title == f"{best.upper()} unit-002"
     person.until(lambda: person.window.stack.currentIndex() == COMPARE)
 

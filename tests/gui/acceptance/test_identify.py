@@ -112,7 +112,7 @@ def test_result(person, session):
     picked = 1 - table.recommended_row
     view.result_view.selectRow(picked)
     row = fitting.result.models[picked]
-    assert person.controller.shelf.current.model is not row.model
+    assert person.controller.model_list.current.model is not row.model
     assert float(table.data(table.index(picked, 3))) == pytest.approx(1e3 * row.validation_rmse, rel=0.01)
     assert row.validation_rmse >= row.validation_mae
     place = [p.name for p in row.model.parameters.values()].index("armature")
@@ -132,7 +132,7 @@ def test_result(person, session):
     assert "recommended" in view.choice.text()
 
     person.click(view.use_button)
-    assert person.controller.shelf.current.model is row.model
+    assert person.controller.model_list.current.model is row.model
     assert "●" in table.data(table.index(picked, 0))
     assert "●" not in table.data(table.index(table.recommended_row, 0))
     assert view.use_button.text() == "In use"

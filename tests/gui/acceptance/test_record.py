@@ -37,7 +37,7 @@ def with_twin(person):
     connect(person, AT_ONCE)
     ready = []
     person.controller.prepare()
-    person.controller.background.submit("desk", int, done=ready.append)
+    person.controller.background.submit("compute", int, done=ready.append)
     person.until(lambda: bool(ready))
 
 

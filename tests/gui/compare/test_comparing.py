@@ -214,7 +214,7 @@ def test_bars_show_the_same_means(gridded):
         assert series.values == pytest.approx((np.mean(errors[:2]) * 1e3, np.mean(errors[2:]) * 1e3))
     assert len(tab.chart.values) == 2 * len(entries)
     assert {series.colour for series in tab.chart.panel.series} == {load_theme("light").drive}
-    gridded.controller.shelf.set_current(entries[0].key)
+    gridded.controller.model_list.set_current(entries[0].key)
     assert [series.pale == 0.0 for series in tab.chart.panel.series] == [True, False]
     tab.groups.setCurrentText("fit, held out")
     assert tab.chart.panel.groups == ()
@@ -296,7 +296,7 @@ def test_what_is_out_of_sight_asks_for_nothing(person, grid_session, tmp_path):
     asked = []
     original = person.controller.background.submit
     person.controller.background.submit = lambda lane, *rest, **named: (
-        asked.append(rest[1].__name__ if lane == "desk" else lane),
+        asked.append(rest[1].__name__ if lane == "compute" else lane),
         original(lane, *rest, **named),
     )
     person.window.show_task(BENCH)

@@ -253,7 +253,7 @@ def test_a_cross_validation_that_ends_beside_the_result_recommends_anew(person, 
     assert (fitting.result.recommended, fitting.result.choice) == (later.recommended.model.friction, later.choice)
     row = view.results.index(view.results.recommended_row, 0)
     assert row.data() == f"{fitting.result.recommended.upper()}  ★  ●"
-    assert person.controller.shelf.recommended.endswith(fitting.result.recommended)
+    assert person.controller.model_list.recommended.endswith(fitting.result.recommended)
 
 
 def test_searches_are_gone_on_with_only_where_they_are_the_same(tmp_path):

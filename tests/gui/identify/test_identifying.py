@@ -70,7 +70,7 @@ def test_identification_ends_in_a_table(person, session):
 
 
 def identified_models(person):
-    return [e.model.friction for e in person.controller.shelf.entries if e.origin == "identified"]
+    return [e.model.friction for e in person.controller.model_list.entries if e.origin == "identified"]
 
 
 def test_results_are_there_when_the_session_is_opened_again(person, identified, tmp_path):

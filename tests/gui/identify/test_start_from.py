@@ -36,7 +36,7 @@ def test_identified_models_and_the_catalogue_s_are_offered(person, identified):
     assert "M6 catalogue" in titles(form)
     assert form.settings() == FitSettings()
     pick(form, "M2")
-    known = next(e.model for e in person.controller.shelf.entries if e.title == "M2")
+    known = next(e.model for e in person.controller.model_list.entries if e.title == "M2")
     request = form.settings().request("mx106")
     assert dict(request.start) == known.values
     person.controller.undo.undo()
@@ -54,7 +54,7 @@ def test_a_start_outlives_the_models_it_was_among(person, identified):
     person.until(lambda: "M1" in titles(form))
     pick(form, "M1")
     start = form.settings().start
-    person.controller.shelf.set_identified([])
+    person.controller.model_list.set_identified([])
     assert form.settings().start == start
     assert form.start.currentText() == "M1"
     pick(form, "catalogue")
@@ -64,7 +64,7 @@ def test_a_start_outlives_the_models_it_was_among(person, identified):
 def test_a_file_of_another_servo_is_refused_with_the_reason(person, session, tmp_path, monkeypatch):
     person.open(session)
     form, problems = person.window.identify.form, []
-    person.controller.shelf.problem.connect(problems.append)
+    person.controller.model_list.problem.connect(problems.append)
     earlier, other = tmp_path / "earlier.json", tmp_path / "other.json"
     earlier.write_text(replace(load_model("mx106", "m4"), name="unit 1").to_json_text())
     other.write_text(load_model("xl330", "m4").to_json_text())

@@ -15,7 +15,7 @@ from bench_gui.shell.tasks import BENCH
 from bench_gui.state.contents import unfinished_runs
 from bench_gui.theme import THEMES, load_theme
 from bench_gui.work import tasks
-from bench_gui.work.desk import Desk
+from bench_gui.work.compute_process import ComputeProcess
 from core.bench import Bench
 from core.shipped import load_model
 from sessions import Annotation, Session, export_bam, export_csv, export_single
@@ -348,13 +348,13 @@ def test_the_desk_simulates_the_part_that_is_used(session):
     opened = Session.open(session)
     first = opened.runs()[0].id
     models = {"m1": load_model("mx106", "m1")}
-    desk = Desk()
+    compute = ComputeProcess()
     try:
-        (whole,) = desk.call(tasks.overlays, session, [first], models).runs
+        (whole,) = compute.call(tasks.overlays, session, [first], models).runs
         opened.annotate(first, Annotation(trim_begin=0.5, trim_end=2.0))
-        (part,) = desk.call(tasks.overlays, session, [first], models).runs
+        (part,) = compute.call(tasks.overlays, session, [first], models).runs
     finally:
-        desk.close()
+        compute.close()
     assert whole.time[-1] == pytest.approx(2.5, abs=0.02)
     assert part.time[-1] == pytest.approx(1.5, abs=0.02)
 

@@ -1,6 +1,7 @@
 """A process of its own for physics: the window's process never loads a compiler and never computes.
 
-One thread calls the desk at a time (the lane "desk") and waits for its answer; the window's thread only closes it.
+One thread calls the process at a time (the lane "compute") and waits for its answer; the window's thread only closes
+it.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from core.errors import ServoBenchError
 NICENESS = 5
 """Below the window and far below the recorder, so that both stay smooth."""
 PATIENCE = 1.0
-"""A desk gets this long to leave by itself [s]."""
+"""The process gets this long to leave by itself [s]."""
 
 
-class DeskError(ServoBenchError):
-    """What was asked of the desk failed there."""
+class ComputeProcessError(ServoBenchError):
+    """What was asked of the compute process failed there."""
 
 
-class Desk:
+class ComputeProcess:
     """Starts its process with the first call, and again if it was lost."""
 
     def __init__(self) -> None:
@@ -45,9 +46,9 @@ class Desk:
             good, answer = pipe.recv()
         except (EOFError, OSError):
             self._forget()
-            raise DeskError("the computing process ended unexpectedly; try again") from None
+            raise ComputeProcessError("the computing process ended unexpectedly; try again") from None
         if not good:
-            raise DeskError(answer)
+            raise ComputeProcessError(answer)
         return answer
 
     def close(self) -> None:
@@ -70,11 +71,11 @@ class Desk:
     def _ready(self) -> Connection:
         with self._lock:
             if self._closed:
-                raise DeskError("the window is closing")
+                raise ComputeProcessError("the window is closing")
             if self._process is None or self._pipe is None:
                 context = get_context("spawn")
                 here, there = context.Pipe()
-                process = context.Process(target=_serve, args=(there,), name="desk", daemon=True)
+                process = context.Process(target=_serve, args=(there,), name="compute", daemon=True)
                 process.start()
                 there.close()
                 self._process, self._pipe = process, here
