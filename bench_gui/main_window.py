@@ -7,14 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import (
     QAction,
     QActionGroup,
     QCloseEvent,
     QDragEnterEvent,
     QDropEvent,
-    QGuiApplication,
     QKeySequence,
     QShowEvent,
 )
@@ -24,7 +23,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMessageBox,
     QPushButton,
-    QStackedWidget,
     QVBoxLayout,
     QWidget,
 )
@@ -32,19 +30,21 @@ from PySide6.QtWidgets import (
 from bench_gui import theme as themes
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.help.keys import HelpInDialogs
 from bench_gui.log.panel import LogPanel
 from bench_gui.record.view import RecordView
 from bench_gui.session.panel import SessionPanel
+from bench_gui.shell.appearance import Appearance
 from bench_gui.shell.closing import may_close
 from bench_gui.shell.docks import WorkArea
 from bench_gui.shell.escape import EscapeStops
+from bench_gui.shell.helping import Helping
+from bench_gui.shell.layout import Layout
 from bench_gui.shell.menus import Menus
+from bench_gui.shell.pages import Pages
 from bench_gui.shell.tasks import BENCH, COMPARE, EXPLORE, EXPORT, FLEET, IDENTIFY, PLACE, RECORD, TASKS, make_page
 from bench_gui.shell.under_way import UnderWay
 from bench_gui.state.servo_link import ServoView, simulated_servos
 from bench_gui.theme import Theme
-from bench_gui.undo import Edit
 from bench_gui.widgets.fields import button, describe
 from bench_gui.widgets.message_bar import MessageBar
 from bench_gui.widgets.page import TaskPage
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from bench_gui.connect.view import BenchView
     from bench_gui.export.view import ExportView
     from bench_gui.fleet.view import FleetView
-    from bench_gui.help.window import HelpWindow
     from bench_gui.identify.view import IdentifyView
     from bench_gui.place.view import PlaceView
     from bench_gui.studies.view import ExploreView
@@ -86,9 +85,6 @@ class MainWindow(QMainWindow):
     A page is made when it is first needed; the others follow one by one once the window is seen.
     """
 
-    completed = Signal()
-    """Every page is there."""
-
     def __init__(
         self,
         controller: Controller,
@@ -99,18 +95,15 @@ class MainWindow(QMainWindow):
         """theme: "light" or "dark"; None takes the one a person chose last; task: the first in sight."""
         super().__init__()
         self.controller = controller
-        settings = controller.settings
-        wanted = theme or settings.theme
-        self._follow_system = wanted == "system"
         self._asks_before_closing = True
         self.alarm = ""
         """A warning that must be read after the window has closed; empty when there is none."""
-        self._help: HelpWindow | None = None
         self._make_tour = make_tour
         self.tour: GuidedTour | None = None
         """Made when it is first asked for."""
-        self._theme_name = ""
-        self._pages: dict[int, TaskPage] = {}
+        self.appearance = Appearance(controller.settings, theme, self._paint)
+        self._pages = Pages(self._make_page, lambda: not self._asks_before_closing)
+        self.stack, self.completed = self._pages.stack, self._pages.completed
         self.setWindowTitle("ServoBench")
         self.setMinimumSize(*SMALLEST)
         self.resize(1280, 720)
@@ -120,9 +113,9 @@ class MainWindow(QMainWindow):
             simulated_servos,
             connect=controller.servo.connect_servo,
             disconnect=controller.servo.disconnect_servo,
-            choose=controller.connect_to,
+            choose=controller.connecting.connect_to,
             acknowledge=controller.servo.acknowledge,
-            stop=controller.emergency_stop,
+            stop=controller.recording.emergency_stop,
         )
         self.messages = MessageBar()
         self.rail = Rail(TASKS, self.show_task)
@@ -134,13 +127,17 @@ class MainWindow(QMainWindow):
         self._under_way = UnderWay(controller, self.status_line)
         self.menus = Menus(self.menuBar(), self)
         self._assemble()
+        self.help = Helping(self, self._topic, lambda: self.appearance.theme)
         self._build_menus()
         self._connect()
-        self.apply_theme(themes.system_theme() if self._follow_system else wanted)
+        self.appearance.begin()
         self.show_task(task)
         self.stack.setFocus()
-        self._restore()
-        self._escape = EscapeStops(controller.emergency_stop)
+        self._layout = Layout(self, self.work, controller.settings, controller.undo)
+        self._layout.restore(controller.message.emit)
+        if controller.settings.notice:
+            controller.message.emit("warning", controller.settings.notice)
+        self._escape = EscapeStops(controller.recording.emergency_stop)
         app = QApplication.instance()
         if app is not None:
             app.installEventFilter(self._escape)
@@ -194,15 +191,7 @@ class MainWindow(QMainWindow):
 
     def page(self, number: int) -> TaskPage:
         """The page of a task."""
-        if number not in self._pages:
-            page = self._pages[number] = self._make_page(number)
-            if self._theme_name:
-                page.set_theme(themes.load_theme(self._theme_name))
-            for stack, part in ((self.stack, page), (self._inspectors, page.inspector)):
-                cast(_Holder, stack.widget(number)).column.addWidget(part)
-            for spec in page.actions_offered():
-                self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
-        return self._pages[number]
+        return self._pages.page(number)
 
     def _make_page(self, number: int) -> TaskPage:
         page = make_page(number, self.controller, self._suppliers)
@@ -212,16 +201,10 @@ class MainWindow(QMainWindow):
             fleet.compare_wanted.connect(lambda: self.show_task(COMPARE))
         return page
 
-    def _make_next(self) -> None:
-        """Make one more page; a turn of the event loop between two keeps the window alive."""
-        if not self._asks_before_closing:
-            return
-        missing = [number for number in range(len(TASKS)) if number not in self._pages]
-        if missing:
-            self.page(missing[0])
-            QTimer.singleShot(0, self, self._make_next)
-        else:
-            self.completed.emit()
+    def _page_made(self, number: int, page: TaskPage) -> None:
+        page.set_theme(self.appearance.theme)
+        for spec in page.actions_offered():
+            self.menus.add(f"&Tasks/&{TASKS[number][0]}", spec)
 
     # Building.
 
@@ -238,14 +221,9 @@ class MainWindow(QMainWindow):
         return record, example
 
     def _assemble(self) -> None:
-        self.stack = QStackedWidget()
-        self._inspectors = QStackedWidget()
-        for _ in TASKS:
-            self.stack.addWidget(_Holder())
-            self._inspectors.addWidget(_Holder())
         self.work = WorkArea(self.stack)
         self.work.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.BottomDockWidgetArea)
-        self.work.add("inspector", "Settings", self._inspectors, Qt.DockWidgetArea.RightDockWidgetArea)
+        self.work.add("inspector", "Settings", self._pages.inspectors, Qt.DockWidgetArea.RightDockWidgetArea)
         below = Qt.DockWidgetArea.BottomDockWidgetArea
         session = self.work.add("session", "Session", self.session, below, self.session.head)
         log = self.work.add("log", "Log", self.log, below)
@@ -295,7 +273,7 @@ class MainWindow(QMainWindow):
             ActionSpec("&Disconnect", servo.disconnect_servo, enabled=lambda: servo.view.kind != "off"),
             ActionSpec("&Acknowledge fault", servo.acknowledge, enabled=lambda: servo.view.kind == "fault"),
             ActionSpec("Record &four trajectories", self.record_four, enabled=lambda: not controller.queue.active),
-            ActionSpec("Emergency &stop\tEsc", controller.emergency_stop),
+            ActionSpec("Emergency &stop\tEsc", controller.recording.emergency_stop),
         ):
             menus.add("&Bench", spec)
         for number, (name, _, purpose) in enumerate(TASKS):
@@ -312,17 +290,16 @@ class MainWindow(QMainWindow):
         )
         menus.separate("&View")
         names = [("Colours of the system", "system"), *((f"{n.capitalize()} colours", n) for n in themes.THEMES)]
-        self._themes = self._choices("&View", names, None, self.choose_theme)
+        self.appearance.actions = self._choices("&View", names, None, self.appearance.choose)
         for spec in self.session.actions_offered():
             menus.add("&Session", spec)
         for name, _, _ in TASKS:
             menus.menu(f"&Tasks/&{name}")
-        menus.add("&Help", ActionSpec("&Help on what is in sight", self.show_help, "F1"))
+        menus.add("&Help", ActionSpec("&Help on what is in sight", self.help.show, "F1"))
         menus.add("&Help", ActionSpec("Guided &tour", self.show_tour, tip="The order of work, step by step"))
         menus.add("&Help", ActionSpec("&About ServoBench", self.show_about))
-        self.help_button = describe(button("?", "", self.show_help, "small"), "Help", "Help on what is in sight (F1)")
+        self.help_button = describe(button("?", "", self.help.show, "small"), "Help", "Help on what is in sight (F1)")
         self.menuBar().setCornerWidget(self.help_button)
-        HelpInDialogs(self, self._help_in_dialog)
 
     def _choices(
         self, path: str, items: Sequence[tuple[str, object]], chosen: object, choose: Callable[..., object]
@@ -344,62 +321,24 @@ class MainWindow(QMainWindow):
         controller.message.connect(self.messages.say)
         self.menus.refused.connect(lambda text: self.messages.say("info", text))
         controller.servo.changed.connect(self._show_servo)
-        controller.servo_chosen.connect(self._servo_chosen)
+        controller.connecting.servo_chosen.connect(self._servo_chosen)
         controller.journal.unseen_changed.connect(lambda: self.status_line.badge.show_count(controller.journal.unseen))
-        self.work.layout_changed.connect(self._keep_layout)
+        self._pages.made.connect(self._page_made)
         self.work.docks["log"].visibilityChanged.connect(self._look_at_log)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_theme_changed)
-
-    def _restore(self) -> None:
-        """Take over geometry and layout of the last time as far as they fit."""
-        settings = self.controller.settings
-        self.work.remember_default()
-        if settings.geometry:
-            self.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
-        if settings.layout and not self.work.restore_text(settings.layout):
-            self.work.reset()
-            self.controller.message.emit("info", "the saved layout does not fit this version; the default is shown")
-        if settings.notice:
-            self.controller.message.emit("warning", settings.notice)
 
     # What a person does.
 
     def show_task(self, number: int) -> None:
         """Bring a task into sight."""
-        page = self.page(number)
         self.rail.show_task(number)
-        self.stack.setCurrentIndex(number)
-        self._inspectors.setCurrentIndex(number)
+        page = self._pages.show(number)
         self.work.set_title("inspector", f"{TASKS[number][0]} settings")
         page.entered()
 
     def record_four(self) -> None:
         """Record the paper's set, connecting first if need be."""
         self.show_task(RECORD)
-        self.controller.record_paper_set()
-
-    def choose_theme(self, name: str) -> None:
-        """Take on "light", "dark" or what the "system" prefers."""
-        self._follow_system = name == "system"
-        self.controller.settings.set("theme", name)
-        self.apply_theme(themes.system_theme() if self._follow_system else name)
-
-    def apply_theme(self, name: str) -> None:
-        """Take on one of the themes, plots included."""
-        self._theme_name = name
-        app = QApplication.instance()
-        theme = themes.load_theme(name)
-        if isinstance(app, QApplication):
-            themes.apply(app, theme)
-        parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
-        for part in (*parts, *self._pages.values()):
-            part.set_theme(theme)
-        for part in (self._help, self.tour):
-            if part is not None:
-                part.set_theme(theme)
-        chosen = "system" if self._follow_system else name
-        for action in self._themes.actions():
-            action.setChecked(action.data() == chosen)
+        self.controller.recording.record_paper_set()
 
     def show_palette(self) -> None:
         """Find any action by a few letters."""
@@ -410,35 +349,11 @@ class MainWindow(QMainWindow):
         # Its parent would keep it, and the next, until the window closes.
         palette.deleteLater()
 
-    def show_help(self) -> None:
-        """Open the help where it speaks of what is in sight."""
-        from bench_gui.help.topics import topic_in_sight
-
-        if self._help is None:
-            self._help = self._make_help(self)
-        self._help.show_page(topic_in_sight(self.focusWidget(), self.work.docks, self.page(self.stack.currentIndex())))
-        self._help.show()
-        self._help.raise_()
-
-    def _help_in_dialog(self, topic: str, dialog: QWidget) -> None:
-        """The help beside a dialog, which may shut every window that is not its own."""
-        made = self._make_help(dialog)
-        made.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        made.show_page(topic)
-        made.show()
-
-    def _make_help(self, owner: QWidget) -> HelpWindow:
-        from bench_gui.help.window import HelpWindow
-
-        made = HelpWindow(owner)
-        made.set_theme(themes.load_theme(self._theme_name))
-        return made
-
     def show_tour(self) -> None:
         """Point at what to do first, then at what comes next."""
         if self.tour is None:
             self.tour = self._make_tour(self)
-            self.tour.set_theme(themes.load_theme(self._theme_name))
+            self.tour.set_theme(self.appearance.theme)
         self.tour.begin()
 
     def show_log(self) -> None:
@@ -477,7 +392,7 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Make the pages that are not there yet once the window is seen."""
         super().showEvent(event)
-        QTimer.singleShot(AFTER_PAINT, self, self._make_next)
+        QTimer.singleShot(AFTER_PAINT, self, self._pages.make_next)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Recordings and sessions may be dropped anywhere."""
@@ -499,12 +414,9 @@ class MainWindow(QMainWindow):
         app = QApplication.instance()
         if app is not None:
             app.removeEventFilter(self._escape)
-        settings = self.controller.settings
-        settings.set("geometry", bytes(self.saveGeometry().toBase64().data()).decode("ascii"))
-        settings.set("layout", self.work.save())
+        self._layout.keep()
         self.hide()
-        if self._help is not None:
-            self._help.close()
+        self.help.close()
         try:
             self.controller.close()
         except MotorOn as error:
@@ -523,39 +435,18 @@ class MainWindow(QMainWindow):
         self.status_bar.set_name(self.controller.setup.spec.title)
         self.status_bar.show_view(self.controller.servo.view, self.controller.setup.rate)
 
-    def _keep_layout(self, before: QByteArray, after: QByteArray) -> None:
-        """A layout a person changed can be undone, and is remembered."""
-        self.controller.settings.set("layout", self.work.save())
-        self.controller.undo.push(_LayoutEdit("layout", self.work.restore, before, after))
-
     def _look_at_log(self, visible: bool) -> None:
         if visible and self.isVisible():
             self.controller.journal.look()
 
-    def _system_theme_changed(self) -> None:
-        if self._follow_system:
-            self.choose_theme("system")
+    def _topic(self) -> str:
+        from bench_gui.help.topics import topic_in_sight
 
+        return topic_in_sight(self.focusWidget(), self.work.docks, self._pages.current)
 
-class _Holder(QWidget):
-    """Where a page will be."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-
-
-class _LayoutEdit(Edit):
-    """The layout is there already when the step is noted."""
-
-    def __init__(self, *arguments: object) -> None:
-        super().__init__(*arguments)  # type: ignore[arg-type]
-        self._there = True
-
-    def redo(self) -> None:
-        """Take the layout over, but for the first time."""
-        if self._there:
-            self._there = False
-        else:
-            super().redo()
+    def _paint(self, theme: Theme) -> None:
+        parts = (self.status_bar, self.messages, self.rail, self.work, self.session, self.log, self.status_line)
+        for part in (*parts, *self._pages.there, self.help):
+            part.set_theme(theme)
+        if self.tour is not None:
+            self.tour.set_theme(theme)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSignalBlocker, QSize
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QCheckBox,
     QFileDialog,
     QHBoxLayout,
-    QLabel,
     QProgressBar,
     QPushButton,
     QStackedWidget,
@@ -21,26 +18,23 @@ from PySide6.QtWidgets import (
 
 from bench_gui.actions import ActionSpec
 from bench_gui.compare.comparison import MOST_DRAWN
-from bench_gui.compare.diagram import DiagramPlot
+from bench_gui.compare.diagram_tab import DiagramTab
 from bench_gui.compare.errors_tab import ErrorsTab
+from bench_gui.compare.model_choice import ModelChoice
 from bench_gui.compare.models_tab import ModelsTab
 from bench_gui.compare.plots import ComparePlots
 from bench_gui.controller import Controller
-from bench_gui.icons import line_icon
 from bench_gui.plots.export import TABLE_FILTERS, PlotExport, ask_plot_file, file_name
 from bench_gui.plots.tools import PlotTools
-from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry
 from bench_gui.theme import Theme
-from bench_gui.widgets.fields import ElidedLabel, EmptyState, Section, angle, button, describe, label, tool, whole
+from bench_gui.widgets.fields import ElidedLabel, EmptyState, button, describe, tool
 from bench_gui.widgets.page import TaskPage
 from bench_gui.widgets.tabs import Segments
-from core.terms import FRICTION_TITLES
 from core.words import counted
 
 if TYPE_CHECKING:
     from bench_gui.studies.arm.tab import ArmTab
 
-_ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
 OVERLAY, ERRORS, MODELS, DIAGRAM, ARM = range(5)
 _TABS = (
     ("Overlay", "Measured and simulated motion, and what is left between them"),
@@ -49,9 +43,6 @@ _TABS = (
     ("Diagram", "Drive and backdrive torques at several speeds"),
     ("Arm", "Friction models on an arm of two servos, simulated or measured"),
 )
-MOST_FASTER = 5
-FASTEST_STEP = 20.0
-"""[rad/s]"""
 
 
 class CompareView(TaskPage):
@@ -63,7 +54,6 @@ class CompareView(TaskPage):
         """arm: its last tab; record_four, example: what the empty state offers."""
         super().__init__()
         self._controller = controller
-        self._theme: Theme | None = None
         self._unasked = set(range(len(_TABS)))
         self._undrawn = set(range(len(_TABS)))
         self._wanted_run = ""
@@ -73,7 +63,10 @@ class CompareView(TaskPage):
         self.errors_tab = ErrorsTab(comparison)
         self.errors = self.errors_tab.table
         self.models_tab = ModelsTab(comparison, controller.model_list)
-        self.diagram = DiagramPlot()
+        self._diagram = DiagramTab(controller)
+        self.diagram, self.diagram_tools = self._diagram.plot, self._diagram.tools
+        self._models = ModelChoice(controller.model_list, comparison)
+        self.boxes = self._models.boxes
         self.arm = arm
         self._build_tools()
         self._build_picture()
@@ -93,16 +86,16 @@ class CompareView(TaskPage):
         )
         self.errors_tab.run_wanted.connect(self.show_run)
         self.arm.started.connect(lambda: self.tabs.choose(ARM))
-        controller.model_list.changed.connect(self._offer)
+        controller.model_list.changed.connect(self._invalidate)
         controller.model_list.current_changed.connect(lambda: self._arrived(MODELS))
-        comparison.choice_changed.connect(self._mark)
+        comparison.choice_changed.connect(self._invalidate)
         comparison.changed.connect(lambda: self._arrived(OVERLAY))
         comparison.errors_changed.connect(self._errors_arrived)
         controller.placing.points_changed.connect(lambda *_: self._arrived(DIAGRAM))
         controller.library.runs_changed.connect(self._runs_changed)
         controller.library.selection_changed.connect(self._runs_changed)
-        controller.angle_unit_changed.connect(self._unit_changed)
-        self._offer()
+        self._diagram.changed.connect(lambda: self._arrived(DIAGRAM))
+        controller.angle_unit_changed.connect(lambda: self.plots.set_unit(controller.angle_unit))
         self._runs_changed()
 
     # Building.
@@ -119,9 +112,6 @@ class CompareView(TaskPage):
             fit=plots.fit,
         )
         self.plots.body.addWidget(self.overlay_tools.readout)
-        chart = self.diagram.chart
-        self.diagram_tools = PlotTools((chart,), self.diagram, self._diagram_title, save, symbol="τₘ")
-        self.diagram.body.addWidget(self.diagram_tools.readout)
         self.heat_export = PlotExport(self.errors_tab, self.errors_tab.heat_contents, save)
         self.heat_export.export_action.setText("Export heat map…")
         self.table_action = self.heat_export.menu.addAction("Export table…", self._export_table)
@@ -170,33 +160,16 @@ class CompareView(TaskPage):
         self.centre.addWidget(self._pages, 1)
 
     def _build_settings(self) -> None:
-        self._hint: QLabel = label("Identify models to compare them here.", "muted")
-        self._hint.setWordWrap(True)
-        self.settings.addWidget(self._hint)
-        self.faster = whole("Faster curves", "How many speeds above standstill are drawn", 2, 0, MOST_FASTER)
-        self.speed_step = angle(
-            "Speed step", "From one speed to the next", self._controller.angle_unit, 1.0, 0.01, FASTEST_STEP, per="/s"
-        )
-        diagram = Section("Diagram")
-        diagram.row("Faster curves", self.faster)
-        diagram.row("Speed step", self.speed_step)
-        self.faster.valueChanged.connect(lambda: self._arrived(DIAGRAM))
-        self.speed_step.radians_changed.connect(lambda: self._arrived(DIAGRAM))
         self._tab_settings = {
             ERRORS: self.errors_tab.settings,
             MODELS: self.models_tab.settings,
-            DIAGRAM: diagram,
+            DIAGRAM: self._diagram.settings,
             ARM: self.arm.settings,
         }
         for tab, section in self._tab_settings.items():
             section.setVisible(tab == OVERLAY)
             self.settings.addWidget(section)
-        self._sections: dict[str, Section] = {}
-        self.boxes: dict[str, QCheckBox] = {}
-        for origin, heading in _ORIGINS:
-            section = Section(heading)
-            self._sections[origin] = section
-            self.settings.addWidget(section)
+        self.settings.addWidget(self._models)
         self.settings.addStretch(1)
         self.actions_column.addWidget(self.arm.buttons)
         self.arm.buttons.hide()
@@ -207,21 +180,19 @@ class CompareView(TaskPage):
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""
-        self._theme = theme
         for part in (
             self.plots,
             self.errors_tab,
             self.models_tab,
-            self.diagram,
+            self._diagram,
+            self._models,
             self.arm,
             self.tabs,
             self.overlay_tools,
-            self.diagram_tools,
             self.heat_export,
             self.bars_export,
         ):
             part.set_theme(theme)
-        self._colour_boxes()
         self._arrived(*range(len(_TABS)))
 
     def entered(self) -> None:
@@ -301,7 +272,7 @@ class CompareView(TaskPage):
             section.setVisible(other == tab)
         self.arm.buttons.setVisible(tab == ARM)
         self.help_page = "arm" if tab == ARM else "compare"
-        self._show_models()
+        self._models.setVisible(tab != ARM)
         self._show_what_there_is()
         if tab not in (ERRORS, MODELS):
             self._stop_judging()
@@ -351,7 +322,7 @@ class CompareView(TaskPage):
                 self._draw_overlay,
                 self.errors_tab.show_runs,
                 self.models_tab.show_errors,
-                self._draw_diagram,
+                self._diagram.draw,
                 self.arm.refresh,
             )[tab]()
         self._say()
@@ -361,22 +332,6 @@ class CompareView(TaskPage):
         if self._wanted_run in self.plots.offsets:
             self.plots.show_run(self._wanted_run)
             self._wanted_run = ""
-
-    @property
-    def _speeds(self) -> list[float]:
-        return [self.speed_step.radians * i for i in range(self.faster.value() + 1)]
-
-    def _diagram_title(self) -> str:
-        unit = self._controller.angle_unit
-        speeds = ", ".join(f"{speed * unit.per_radian:g}" for speed in self._speeds)
-        paler = ", faster ones paler" if len(self._speeds) > 1 else ""
-        return f"{self._controller.comparison.title(())}: at {speeds} {unit.symbol}/s{paler}"
-
-    def _draw_diagram(self) -> None:
-        entries, speeds = self._controller.comparison.entries, self._speeds
-        servos = {entry.model.servo for entry in entries}
-        points = [point for point in self._controller.placing.points if point.servo in servos]
-        self.diagram.show_models(entries, speeds, points, self._controller.angle_unit)
 
     def _say(self) -> None:
         """What is not to be seen in the picture itself."""
@@ -408,62 +363,6 @@ class CompareView(TaskPage):
         used = self._controller.library.selection(comparison.runs).brief if left_out else ""
         self.note.setText(" · ".join(filter(None, (text, used))))
         self.note.setToolTip(left_out)
-
-    # Models.
-
-    def _offer(self) -> None:
-        for section in self._sections.values():
-            section.clear()
-        self.boxes = {}
-        entries = self._controller.model_list.entries
-        for entry in entries:
-            box = QCheckBox(self._title(entry))
-            box.setChecked(entry.key in self._controller.comparison.chosen)
-            box.setIconSize(QSize(22, 10))
-            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs by {entry.model.title}")
-            box.toggled.connect(lambda _: self._choose())
-            self._sections[entry.origin].wide(box)
-            self.boxes[entry.key] = box
-        self._show_models()
-        self._colour_boxes()
-        self._invalidate()
-
-    def _show_models(self) -> None:
-        """The models to choose from; the arm has its own."""
-        origins = {entry.origin for entry in self._controller.model_list.entries if self.tabs.current != ARM}
-        for origin, section in self._sections.items():
-            section.setVisible(origin in origins)
-        self._hint.setVisible(self.tabs.current != ARM and IDENTIFIED not in origins)
-
-    def _title(self, entry: ModelEntry) -> str:
-        name = f"{entry.model.friction.upper()}  {FRICTION_TITLES[entry.model.friction]}"
-        if entry.origin == FILE:
-            return f"{entry.model.friction.upper()}  {Path(entry.key).name}"
-        best = entry.origin == IDENTIFIED and entry.key == self._controller.model_list.recommended
-        return f"{name}  ★" if best else name
-
-    def _colour_boxes(self) -> None:
-        if self._theme is None:
-            return
-        for key, box in self.boxes.items():
-            entry = self._controller.model_list.entry(key)
-            if entry is not None:
-                box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
-
-    def _choose(self) -> None:
-        self._controller.comparison.choose(tuple(key for key, box in self.boxes.items() if box.isChecked()))
-
-    def _mark(self) -> None:
-        for key, box in self.boxes.items():
-            with QSignalBlocker(box):
-                box.setChecked(key in self._controller.comparison.chosen)
-        self._invalidate()
-
-    def _unit_changed(self) -> None:
-        unit = self._controller.angle_unit
-        self.plots.set_unit(unit)
-        self.speed_step.show_in(unit)
-        self._arrived(DIAGRAM)
 
 
 def _nothing() -> None:

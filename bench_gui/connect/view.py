@@ -59,7 +59,7 @@ class BenchView(TaskPage):
         self.connection.scan_asked.connect(self.scan)
         self.connection.emulation_asked.connect(self.emulate)
         self.connection.new_asked.connect(self.new_servo)
-        self.presets = PresetsBar(controller.setup, controller.presets)
+        self.presets = PresetsBar(controller.setup, controller.connecting.presets)
         self.form = SetupForm(controller.setup, controller.angle_unit)
         self.zero_button: QPushButton = button(
             "Measure the zero…", "Sweep the pendulum by hand, then let it hang", self.measure_zero
@@ -79,7 +79,7 @@ class BenchView(TaskPage):
         servo.problem.connect(self.connection.show_failure)
         servo.connected.connect(lambda _: self.connection.show_failure(""))
         controller.setup.changed.connect(self._show_bench)
-        controller.servo_chosen.connect(lambda: self.connection.show_address(servo.address))
+        controller.connecting.servo_chosen.connect(lambda: self.connection.show_address(servo.address))
         controller.angle_unit_changed.connect(self._change_unit)
         self._show_bench()
 
@@ -109,7 +109,7 @@ class BenchView(TaskPage):
 
     def entered(self) -> None:
         """Show the newest numbers."""
-        self._controller.presets.load()
+        self._controller.connecting.presets.load()
         self._show_bench()
         self._show_servo(self._controller.servo.view)
 
@@ -120,7 +120,7 @@ class BenchView(TaskPage):
             return
         family = self.connection.chosen
         self.scan_dialog = ScanDialog(
-            self, self._controller.scanning, family.name, family.title, self.connection.values()
+            self, self._controller.connecting.scanning, family.name, family.title, self.connection.values()
         )
         self.scan_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.scan_dialog.taken.connect(self._take)
@@ -132,7 +132,7 @@ class BenchView(TaskPage):
         if self.emulation_dialog is not None:
             self.emulation_dialog.raise_()
             return
-        self.emulation_dialog = EmulationDialog(self, self._controller.emulation)
+        self.emulation_dialog = EmulationDialog(self, self._controller.connecting.emulation)
         self.emulation_dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.emulation_dialog.chosen.connect(self._take)
         self.emulation_dialog.finished.connect(lambda _: setattr(self, "emulation_dialog", None))
@@ -207,7 +207,7 @@ class BenchView(TaskPage):
         if not address or address == self._controller.servo.address:
             return
         try:
-            self._controller.choose_servo(address)
+            self._controller.connecting.choose_servo(address)
         except ServoBenchError as error:
             self.connection.show_failure(str(error))
 

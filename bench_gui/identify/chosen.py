@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 def chosen_runs(controller: Controller, settings: FitSettings) -> tuple[str, ...]:
     """Ids of the runs an identification would take: of the servo most of the chosen ones are of, or a sample."""
-    servo = controller.main_servo()
+    servo = controller.library.main_servo()
     runs = sample_of([run for run in controller.library.for_fit() if run.servo == servo], settings.sample)
     return tuple(run.id for run in runs)
 
 
 def chosen_count(controller: Controller, settings: FitSettings) -> int:
     """How many runs `chosen_runs` names, without drawing a sample."""
-    servo = controller.main_servo()
+    servo = controller.library.main_servo()
     count = sum(run.servo == servo for run in controller.library.for_fit())
     return count if settings.sample is None else min(count, settings.sample)
 
@@ -40,7 +40,7 @@ def chosen_material(controller: Controller, settings: FitSettings) -> Material:
 
 def servo_to_propose_for(controller: Controller) -> str:
     """Catalogue name of the servo of the chosen runs, or of the bench's where there are none."""
-    return controller.main_servo() or controller.setup.spec.name
+    return controller.library.main_servo() or controller.setup.spec.name
 
 
 def latest_model(controller: Controller) -> ServoModel | None:
@@ -49,4 +49,4 @@ def latest_model(controller: Controller) -> ServoModel | None:
     if result is None:
         return None
     best = next((row.model for row in result.models if row.model.friction == result.recommended), None)
-    return best if best is not None and best.servo == controller.main_servo() else None
+    return best if best is not None and best.servo == controller.library.main_servo() else None

@@ -85,7 +85,7 @@ class TorqueForm(Section):
             "Suggest", "Take the torques that suit the bench and its model", self._suggest, "small"
         )
         self.row("Torques for this bench", self.suggest_button)
-        self.repeats = whole("Repeats", "How often each extreme is measured", placing.repeats, 1, 20)
+        self.repeats = whole("Repeats", "How often each extreme is measured", placing.plan.repeats, 1, 20)
         self.repeats.valueChanged.connect(self._edit_repeats)
         self.row("Repeats", self.repeats)
         placing.plan_changed.connect(self._show)
@@ -95,29 +95,29 @@ class TorqueForm(Section):
         placing, found = self._placing, torques_from(self.torques.text())
         if isinstance(found, str):
             self._hint(found, "fault")
-        elif found != placing.torques:
-            change(self._undo, "motor torques", placing.set_torques, self._chosen, found)
+        elif found != placing.plan.torques:
+            change(self._undo, "motor torques", placing.plan.set_torques, self._chosen, found)
         else:
             self._show()
 
     def _suggest(self) -> None:
-        change(self._undo, "motor torques", self._placing.set_torques, self._chosen, ())
+        change(self._undo, "motor torques", self._placing.plan.set_torques, self._chosen, ())
 
     def _edit_repeats(self, repeats: int) -> None:
         placing = self._placing
-        change(self._undo, "repeats", placing.set_repeats, placing.repeats, repeats, "place repeats")
+        change(self._undo, "repeats", placing.plan.set_repeats, placing.plan.repeats, repeats, "place repeats")
 
     @property
     def _chosen(self) -> tuple[float, ...]:
         """What a person chose; empty: what is suggested."""
-        return () if self._placing.suggested else self._placing.torques
+        return () if self._placing.plan.suggested else self._placing.plan.torques
 
     def _show(self) -> None:
         placing = self._placing
-        self.torques.setText(", ".join(f"{torque:g}" for torque in placing.torques))
-        self._hint(placing.suggestion().reason if placing.suggested else "", "muted")
+        self.torques.setText(", ".join(f"{torque:g}" for torque in placing.plan.torques))
+        self._hint(placing.plan.suggestion().reason if placing.plan.suggested else "", "muted")
         with QSignalBlocker(self.repeats):
-            self.repeats.setValue(placing.repeats)
+            self.repeats.setValue(placing.plan.repeats)
 
     def _hint(self, text: str, role: str) -> None:
         self.hint.setText(capitalised(text))

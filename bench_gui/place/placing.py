@@ -8,17 +8,15 @@ cannot.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QUndoStack
 
 from bench_gui.headless.place.rests import (
-    DOCUMENT,
     HOLD_NAME,
     READINGS,
     SAME_TORQUE,
@@ -27,23 +25,20 @@ from bench_gui.headless.place.rests import (
     Target,
     placed_point,
 )
+from bench_gui.place.hand import PendulumHand
+from bench_gui.place.hold_plan import HoldPlan
+from bench_gui.place.placed_points import PlacedPoints
 from bench_gui.state.library import Library
 from bench_gui.state.models import ModelList
-from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.state.servo_link import ServoLink
 from bench_gui.state.setup import BenchSetup
-from bench_gui.undo import change
 from core.bench import Bench
 from core.errors import ServoBenchError
-from core.model import ServoModel
 from core.placement import (
     REST_TIME,
     SIDES,
     PlacedPoint,
-    TorqueSuggestion,
-    points_from_json,
-    points_to_json,
     redone,
-    suggest_torques,
 )
 from core.recording import RunHeader
 from drivers.recorder import Phase
@@ -51,18 +46,6 @@ from drivers.servo import ServoState
 
 if TYPE_CHECKING:
     from drivers.recorder.messages import HoldEnded
-    from sessions import Session
-
-STIFFNESS_SHARE = 6.0
-"""Of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
-REACH = 0.3
-"""The cursor pulls no harder than from this angle away [rad]: 1.8 times the gravity torque."""
-PULL_SPEED = 0.4
-"""A full pull moves a balanced pendulum with this share of the speed at which a hold gives up."""
-DEFAULT_SPEED = 2.5
-"""Such a speed where none is known [rad/s]."""
-PUSH_SHARE = 1.5
-"""Of an arrow key's torque, as a multiple of the gravity torque."""
 
 
 class Stage(Enum):
@@ -83,7 +66,6 @@ class Placing(QObject):
 
     changed = Signal()
     """The stage, the target or what is to be done is another."""
-    points_changed = Signal()
     plan_changed = Signal()
     """The torques, the repeats or how rests are captured are others."""
     problem = Signal(str)
@@ -92,17 +74,15 @@ class Placing(QObject):
         self, servo: ServoLink, setup: BenchSetup, library: Library, model_list: ModelList, undo: QUndoStack
     ) -> None:
         super().__init__()
-        self._servo, self._setup, self._library, self._model_list, self._undo = servo, setup, library, model_list, undo
-        self.torques: tuple[float, ...] = self.suggestion().torques
-        """Motor torques to hold, one after the other [N·m]."""
-        self.suggested = True
-        """Whether they follow the bench and its model; not once a person chose others."""
-        self.repeats = 1
+        self._servo, self._setup, self._library = servo, setup, library
+        self.plan = HoldPlan(setup, model_list)
+        self._placed = PlacedPoints(library, undo)
+        self.points_changed = self._placed.changed
+        self.hand = PendulumHand(servo, lambda: self.bench)
         self.auto = True
         """Whether a rest is captured by itself; otherwise by the key."""
         self.steady_time = REST_TIME
         """[s]"""
-        self.points: tuple[PlacedPoint, ...] = ()
         self.stage = Stage.IDLE
         self.target: Target | None = None
         """The extreme that is sought, or that the next hold begins with."""
@@ -110,9 +90,6 @@ class Placing(QObject):
         """The last rest of the pendulum in this search."""
         self.note = ""
         """What came of the last rest or capture, for a person."""
-        self.pulling = False
-        """Whether the cursor or a key moves the simulated pendulum now."""
-        self._session: Session | None = None
         self._held_bench: Bench = setup.bench
         self._finder = RestFinder(0.0, self.steady_time)
         self._captured = False
@@ -121,8 +98,9 @@ class Placing(QObject):
         servo.rows.connect(self._take)
         servo.hold_ended.connect(self._ended)
         servo.connected.connect(self._connected)
-        servo.changed.connect(self._look)
-        library.opened.connect(self._reload)
+        self.plan.changed.connect(self._replan)
+        self._placed.problem.connect(self.problem)
+        self._placed.changed.connect(self._points_changed)
         setup.changed.connect(self._suggest)
         model_list.current_changed.connect(self._suggest)
 
@@ -141,7 +119,12 @@ class Placing(QObject):
     @property
     def level(self) -> float:
         """How steady the pendulum is, 0 … 1."""
-        return self._finder.level if self.active and not self.pulling else 0.0
+        return self._finder.level if self.active and not self.hand.pulling else 0.0
+
+    @property
+    def points(self) -> tuple[PlacedPoint, ...]:
+        """Those of the open session."""
+        return self._placed.points
 
     @property
     def best(self) -> PlacedPoint | None:
@@ -149,33 +132,13 @@ class Placing(QObject):
         return self.placed(self.target) if self._captured else None
 
     @property
-    def plan(self) -> tuple[Target, ...]:
-        """Every extreme of the torques, in the order in which they are sought."""
-        return tuple(
-            Target(torque, repeat, side)
-            for torque in self.torques
-            for repeat in range(1, self.repeats + 1)
-            for side in SIDES
-        )
-
-    @property
     def following(self) -> Target | None:
         """What is sought after the present target; None when that is the last."""
         if self._return_to is not None:
             return self._return_to
-        plan = self.plan
+        plan = self.plan.targets
         begin = plan.index(self.target) + 1 if self.target in plan else 0
         return next((target for target in plan[begin:] if self.placed(target) is None), None)
-
-    @property
-    def model(self) -> ServoModel | None:
-        """The bench's current model, if it is one of this servo."""
-        entry = self._model_list.current
-        return entry.model if entry is not None and entry.model.servo == self._setup.spec.name else None
-
-    def suggestion(self) -> TorqueSuggestion:
-        """Torques that this bench can balance."""
-        return suggest_torques(self.model or self._setup.spec, self._setup.bench)
 
     def known_range(self) -> tuple[float, float]:
         """Lowest and highest angle placed so far at the present torque and repeat [rad]; NaN where there is none."""
@@ -186,17 +149,6 @@ class Placing(QObject):
         return low, high
 
     # What a person asks for.
-
-    def set_torques(self, torques: Sequence[float]) -> None:
-        """Hold other torques [N·m]; the present one goes on until the next. Empty: those that suit the bench."""
-        self.suggested = not torques
-        self.torques = tuple(torques) or self.suggestion().torques
-        self._replan()
-
-    def set_repeats(self, repeats: int) -> None:
-        """Measure every extreme so often."""
-        self.repeats = repeats
-        self._replan()
 
     def set_auto(self, auto: bool) -> None:
         """Capture rests by themselves, or only on request."""
@@ -273,58 +225,13 @@ class Placing(QObject):
         point = self.placed(target)
         if point is not None:
             rest = tuple(other for other in self.points if other is not point)
-            self._change(f"delete the {target.place} at {target.torque:g} N·m", rest)
+            self._placed.replace(f"delete the {target.place} at {target.torque:g} N·m", rest)
 
     def release(self) -> None:
         """Bring the torque back to zero and let the motor go; the points stay."""
         if self.stage in (Stage.STARTING, Stage.MEASURING):
             self._enter(Stage.ENDING)
             self._servo.end_hold()
-
-    # The hand on the simulated pendulum.
-
-    def pull_to(self, angle: float) -> None:
-        """Pull the simulated pendulum towards an angle [rad] by a spring."""
-        hand = self._free_hand()
-        position = self._servo.view.position
-        if hand is None or not math.isfinite(position):
-            return
-        # The shortest way round, and no further than an arm reaches.
-        away = math.remainder(angle - position, 2.0 * math.pi)
-        away = min(max(away, -REACH), REACH)
-        stiffness = STIFFNESS_SHARE * self.bench.gravity_torque
-        limits = self._servo.limits
-        fastest = limits.hold_speed if limits is not None else math.inf
-        damping = stiffness * REACH / (PULL_SPEED * (fastest if math.isfinite(fastest) else DEFAULT_SPEED))
-        self.pulling = True
-        hand.pull_to(position + away, stiffness, damping)
-
-    def push(self, direction: int) -> None:
-        """Push the simulated pendulum, −1 clockwise, 1 counter-clockwise."""
-        hand = self._free_hand()
-        if hand is not None:
-            self.pulling = True
-            hand.torque = direction * PUSH_SHARE * self.bench.gravity_torque
-
-    def let_go(self) -> None:
-        """Take the hand off."""
-        hand = self._servo.hand
-        if hand is not None:
-            hand.torque = 0.0
-            hand.let_go()
-        # What was measured until now was measured in the hand, however late it is read.
-        self._servo.take_rows()
-        self.pulling = False
-
-    @property
-    def has_hand(self) -> bool:
-        """Whether the drawn pendulum can be moved with the mouse: a simulated servo that stands still or holds."""
-        return self._free_hand() is not None
-
-    def _free_hand(self) -> Any:
-        view = self._servo.view
-        free = view.state is ServoState.READY or view.phase is Phase.HOLD
-        return self._servo.hand if free else None
 
     # Behind the scenes.
 
@@ -374,7 +281,7 @@ class Placing(QObject):
             if not abs(float(row["held_torque"]) - target.torque) <= SAME_TORQUE:
                 self._finder.restart()
                 continue
-            rest = self._finder.feed(float(row["clock"]), float(row["position"]), not self.pulling)
+            rest = self._finder.feed(float(row["clock"]), float(row["position"]), not self.hand.pulling)
             if self.stage is Stage.STARTING and self._finder.settled:
                 self._enter(Stage.MEASURING)
             if rest is not None:
@@ -403,7 +310,7 @@ class Placing(QObject):
             self.note = f"It rests here too, but it rested {word} before: that point stays."
         else:
             self.note = f"Captured: the {target.place} so far."
-            self._change(f"place the {target.place} at {target.torque:g} N·m", redone(self.points, point))
+            self._placed.replace(f"place the {target.place} at {target.torque:g} N·m", redone(self.points, point))
             self._captured = True
         self.changed.emit()
 
@@ -419,30 +326,15 @@ class Placing(QObject):
             None,
         )
 
-    def _change(self, text: str, points: tuple[PlacedPoint, ...]) -> None:
-        session = self._session
-
-        def apply(wanted: tuple[PlacedPoint, ...]) -> None:
-            if session is not self._session:
-                self.problem.emit("this concerns points of a session that is not open now; open it to change them")
-                return
-            self._set_points(wanted)
-            kept = points_to_json(wanted)
-            self._library.inquire(lambda some: some.set_document(DOCUMENT, kept), lambda _: None)
-
-        change(self._undo, text, apply, self.points, points)
-
-    def _set_points(self, points: tuple[PlacedPoint, ...]) -> None:
-        self.points = points
+    def _points_changed(self) -> None:
         self._captured = self._captured and self.placed(self.target) is not None
         if not self.active:
             self._aim()
-        self.points_changed.emit()
         self.changed.emit()
 
     def _aim(self) -> None:
         """Begin with the first extreme that is not known yet."""
-        plan = self.plan
+        plan = self.plan.targets
         self.target = next((t for t in plan if self.placed(t) is None), plan[0] if plan else None)
 
     def _replan(self) -> None:
@@ -451,32 +343,14 @@ class Placing(QObject):
         self.plan_changed.emit()
         self.changed.emit()
 
-    def _reload(self) -> None:
-        self._session = self._library.session
-        self._set_points(())
-
-        def done(data: Any) -> None:
-            if self.points:
-                return  # placed since; what is in the file is older
-            try:
-                self._set_points(points_from_json(data))
-            except ServoBenchError as error:
-                self.problem.emit(f"the session's placed points cannot be read: {error}")
-
-        self._library.inquire(lambda session: session.document(DOCUMENT), done)
-
     def _suggest(self) -> None:
-        if self.suggested and not self.active:
-            self.torques = self.suggestion().torques
+        if not self.active:
+            self.plan.suit()
         self._replan()
 
     def _connected(self, _: object) -> None:
         # Nothing tells whether a hand still holds a real pendulum: there a person says when.
         self.set_auto(self._servo.hand is not None)
-
-    def _look(self, view: ServoView) -> None:
-        if self.pulling and self._free_hand() is None:
-            self.let_go()
 
     def _ended(self, event: HoldEnded) -> None:
         self._return_to = None

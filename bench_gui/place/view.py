@@ -148,9 +148,9 @@ class PlaceView(TaskPage):
 
     def _connect(self) -> None:
         controller, placing = self._controller, self._placing
-        self.pendulum.pulled.connect(lambda angle: placing.pull_to(controller.setup.servo_angle(angle)))
-        self.pendulum.pushed.connect(lambda direction: placing.push(direction * controller.setup.direction))
-        self.pendulum.let_go.connect(placing.let_go)
+        self.pendulum.pulled.connect(lambda angle: placing.hand.pull_to(controller.setup.servo_angle(angle)))
+        self.pendulum.pushed.connect(lambda direction: placing.hand.push(direction * controller.setup.direction))
+        self.pendulum.let_go.connect(placing.hand.let_go)
         placing.changed.connect(self._show_step)
         placing.points_changed.connect(self._show_points)
         placing.plan_changed.connect(self._show_points)
@@ -276,7 +276,7 @@ class PlaceView(TaskPage):
         self.note.setText(placing.note)
         self.note.setVisible(bool(placing.note))
         self.pendulum.show_bench(placing.bench)
-        self.pendulum.set_hand(placing.has_hand)
+        self.pendulum.set_hand(placing.hand.free)
         sought = placing.target if placing.active else None
         self.table.set_sought(sought)
         self._show_ranges()
@@ -286,7 +286,7 @@ class PlaceView(TaskPage):
     def _show_points(self) -> None:
         controller, placing = self._controller, self._placing
         self.table.set_unit(controller.angle_unit, controller.setup.direction)
-        self.table.set_points([p for p in placing.points if p.bench == placing.bench], placing.plan)
+        self.table.set_points([p for p in placing.points if p.bench == placing.bench], placing.plan.targets)
         self.diagram.show_points(placing.points)
         self._draw_models()
         self._show_step()
@@ -315,8 +315,8 @@ class PlaceView(TaskPage):
     def _show_ranges(self) -> None:
         placing, setup = self._placing, self._controller.setup
         found, expected = placing.known_range(), NO_RANGE
-        if placing.model is not None and placing.target is not None:
-            expected = expected_angles(placing.model, placing.bench, placing.target.torque)
+        if placing.plan.model is not None and placing.target is not None:
+            expected = expected_angles(placing.plan.model, placing.bench, placing.target.torque)
         drawn = [tuple(sorted((setup.bench_angle(low), setup.bench_angle(high)))) for low, high in (found, expected)]
         self.pendulum.show_ranges(drawn[0], drawn[1])  # type: ignore[arg-type]
 
@@ -362,7 +362,7 @@ class PlaceView(TaskPage):
         model_list, placing = self._controller.model_list, self._placing
         current = model_list.current
         chosen = [e for e in model_list.entries if e is current or e.key in self.models]
-        torques = [*placing.torques, *(p.motor_torque for p in placing.points)]
+        torques = [*placing.plan.torques, *(p.motor_torque for p in placing.points)]
         self.diagram.show_models(chosen, current.key if current is not None else "", torques)
 
 

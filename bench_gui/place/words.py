@@ -76,9 +76,9 @@ def guidance(placing: Placing, view: ServoView, key: str, locked_for: float) -> 
 def _idle(placing: Placing) -> Guidance:
     target = placing.target
     if target is None:
-        return Guidance("MOTOR OFF", "ready", f"No torque to hold: {placing.suggestion().reason}.", "")
-    placed = sum(placing.placed(t) is not None for t in placing.plan)
-    if placed == len(placing.plan):
+        return Guidance("MOTOR OFF", "ready", f"No torque to hold: {placing.plan.suggestion().reason}.", "")
+    placed = sum(placing.placed(t) is not None for t in placing.plan.targets)
+    if placed == len(placing.plan.targets):
         return Guidance(
             "MOTOR OFF",
             "ready",

@@ -38,9 +38,11 @@ def case(name: str, what: str, rates: tuple[float, ...]) -> None:
         bench = Bench(folder, what if what.startswith("simulated") else "simulated:mx106")
         controller = bench.controller
         if not what.startswith("simulated"):
-            controller.emulation.start(what)
-            bench.until(lambda: controller.emulation.addresses or not controller.emulation.running)
-            controller.choose_servo(controller.emulation.addresses[0] + FAST.get(name, ""))
+            controller.connecting.emulation.start(what)
+            bench.until(
+                lambda: controller.connecting.emulation.addresses or not controller.connecting.emulation.running
+            )
+            controller.connecting.choose_servo(controller.connecting.emulation.addresses[0] + FAST.get(name, ""))
         bench.connect()
         for rate in rates:
             controller.setup.rate = rate

@@ -162,7 +162,7 @@ def _fit(bench: Any) -> None:
 
     settings = FitSettings(models=("m1", "m6"), command_path="off", trials=60, validation="none", sample=SAMPLE)
     begin = time.perf_counter()
-    controller.identify(settings)
+    controller.identifying.identify(settings)
     bench.until(look, 900.0)
     took = time.perf_counter() - begin
     line(f"window: fit to a sample of {SAMPLE}: most memory", f"{max(most.values()):.0f} MB", f"≤ 500 MB; {took:.1f} s")

@@ -157,7 +157,9 @@ class Bench:
         """Identify on both cores until stopped."""
         from bench_gui.identify.fit.settings import FitSettings
 
-        self.controller.identify(FitSettings(models=("m6",), command_path="on", trials=50_000_000, validation="none"))
+        self.controller.identifying.identify(
+            FitSettings(models=("m6",), command_path="on", trials=50_000_000, validation="none")
+        )
         self.until(lambda: self.controller.fitting.latest is not None)
 
 

@@ -153,10 +153,10 @@ class Day:
 
         QTimer.singleShot(50, close)
         self.window.show_palette()
-        self.window.show_help()
+        self.window.help.show()
         self.wait(0.05)
-        if self.window._help is not None:
-            self.window._help.close()
+        if self.window.help.window is not None:
+            self.window.help.window.close()
         self.select_last()
 
     def place(self) -> None:
@@ -165,13 +165,13 @@ class Day:
 
         placing = self.controller.placing
         self.window.show_task(2)
-        placing.set_torques([0.4])
+        placing.plan.set_torques([0.4])
         placing.hold()
         self.until(lambda: placing.stage in (Stage.MEASURING, Stage.IDLE))
         for goal in (0.15, -0.1):
-            placing.pull_to(goal)
+            placing.hand.pull_to(goal)
             self.wait(0.1)
-            placing.let_go()
+            placing.hand.let_go()
             self.wait(0.15)
             placing.capture()
         placing.release()
@@ -183,7 +183,7 @@ class Day:
 
         self.window.show_task(3)
         self.select_last()
-        self.controller.identify(
+        self.controller.identifying.identify(
             FitSettings(models=("m1", "m2"), command_path="off", trials=FEW_TRIALS, threads=1, validation="none")
         )
         self.until(lambda: not self.controller.fitting.active)
@@ -192,14 +192,14 @@ class Day:
         """Turn over every page, in the other theme and unit."""
         from core.units import DEGREES, RADIANS
 
-        self.window.choose_theme("dark")
+        self.window.appearance.choose("dark")
         self.controller.set_angle_unit(DEGREES)
         for number in range(7):
             self.window.show_task(number)
             self.wait(0.05)
         self.window.show_log()
         self.controller.set_angle_unit(RADIANS)
-        self.window.choose_theme("light")
+        self.window.appearance.choose("light")
         self.settle()
 
     def export(self) -> None:
@@ -230,7 +230,7 @@ class Day:
 
         self._expected = True
         self._begin_a_run()
-        self.controller.emergency_stop()
+        self.controller.recording.emergency_stop()
         self.until(lambda: self.controller.servo.view.state is ServoState.FAULT and not self.controller.servo.busy)
         self.mend()
         self._expected = False

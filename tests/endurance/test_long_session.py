@@ -124,7 +124,7 @@ def test_the_window_identifies_from_a_sample(person, many, monkeypatch):
     form.fields["sample"].setValue(7)
     asked = []
     monkeypatch.setattr(person.controller.fitting, "identify", lambda *arguments: asked.append(arguments[2]))
-    person.controller.identify(form.settings())
+    person.controller.identifying.identify(form.settings())
     assert asked == [tuple(run.id for run in sample_of(person.controller.library.for_fit(), 7))]
 
 

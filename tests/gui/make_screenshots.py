@@ -114,31 +114,31 @@ class Tour:
         controller, window = self.controller, self.window
         placing, servo = controller.placing, controller.servo
         window.show_task(PLACE)
-        placing.set_torques(TORQUES)
+        placing.plan.set_torques(TORQUES)
 
         def rest(angle: float) -> None:
             # A tool and no test: it waits as a person does, here and below.
             end = time.monotonic() + 2.0
             while abs(servo.view.position - angle) > 0.01 and time.monotonic() < end:
-                placing.pull_to(angle)
+                placing.hand.pull_to(angle)
                 self.run_for(0.02)
-            placing.let_go()
+            placing.hand.let_go()
             self.run_for(0.1)
             self.until(lambda: placing.level >= 1.0, "rest")
 
         placing.hold()
-        for number, _ in enumerate(placing.plan):
+        for number, _ in enumerate(placing.plan.targets):
             self.until(lambda: placing.stage is Stage.MEASURING, "hold")
             self.until(lambda: placing.level >= 1.0, "rest")
             expected = window.place.pendulum.expected
             inside = 0.02 if number % 2 == 0 else -0.02
             edge = expected[number % 2] + inside
-            if number + 1 == len(placing.plan):
+            if number + 1 == len(placing.plan.targets):
                 for _ in range(40):
-                    placing.pull_to(servo.view.position + 0.15)
+                    placing.hand.pull_to(servo.view.position + 0.15)
                     self.run_for(0.01)
                 self.save("place")
-                placing.let_go()
+                placing.hand.let_go()
             rest(edge)
             placing.next()
         self.until(lambda: placing.stage is Stage.IDLE, "the end")
@@ -257,7 +257,7 @@ class Tour:
         window.show_task(RECORD)
         controller.queue.record_paper_set()
         self.until(lambda: controller.queue.place[0] == 1 and 400 < controller.servo.view.done < 900, "run")
-        controller.emergency_stop()
+        controller.recording.emergency_stop()
         self.until(lambda: controller.servo.view.state is ServoState.FAULT and not controller.servo.busy, "fault")
         window.show_log()
         self.run_for(0.3)

@@ -395,7 +395,7 @@ def test_the_window_asks_for_what_the_form_says(controller, monkeypatch):
     monkeypatch.setattr(library, "main_servo", lambda: "mx106")
     monkeypatch.setattr(controller.fitting, "identify", lambda *asked: started.append(asked))
     settings = FitSettings(**{**OTHER, "points": False})
-    controller.identify(settings)
+    controller.identifying.identify(settings)
     request = settings.request("mx106")
     assert isinstance(request, IdentificationRequest)
     assert started == [(Path("/lab/one"), Path("/lab/one/results"), (RUN.id, OTHER_RUN.id), request)]

@@ -117,9 +117,9 @@ def test_a_theme_changed_there_and_back_leaves_every_pixel(person):
         return window.grab().toImage()
 
     before = {task: picture(task) for task in (BENCH, IDENTIFY, COMPARE)}
-    window.choose_theme("dark")
+    window.appearance.choose("dark")
     assert all(picture(task) != light for task, light in before.items())
-    window.choose_theme("light")
+    window.appearance.choose("light")
     for task, light in before.items():
         person.until(lambda task=task, light=light: picture(task) == light)
 
@@ -128,7 +128,7 @@ def test_colours_that_change_while_the_servo_is_driven_cost_no_run(person):
     person.connect()
     person.record(0.5)
     person.until(lambda: person.controller.servo.busy)
-    person.window.choose_theme("dark")
+    person.window.appearance.choose("dark")
     assert person.window.record.plots.position.backgroundBrush().color().name() == load_theme("dark").plot.lower()
     person.until(lambda: [run.exit_status for run in person.controller.library.runs] == ["success"])
 

@@ -184,7 +184,7 @@ class CoveragePanel(QWidget):
             return
         if self._checking.coverage.result is None or self._checking.coverage.outdated:
             self._checking.check(material)
-        self._checking.audit_headers(material, self._controller.main_servo(), latest_model(self._controller))
+        self._checking.audit_headers(material, self._controller.library.main_servo(), latest_model(self._controller))
 
     # What happens.
 

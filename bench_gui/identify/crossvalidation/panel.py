@@ -153,7 +153,7 @@ class CrossValidationPanel(QWidget):
         if session is None or results is None:
             return
         try:
-            question = self.form.question(self._settings.settings(), controller.main_servo())
+            question = self.form.question(self._settings.settings(), controller.library.main_servo())
         except ServoBenchError as error:
             controller.message.emit("error", str(error))
             return
@@ -170,7 +170,7 @@ class CrossValidationPanel(QWidget):
     # What happens.
 
     def _offer(self) -> None:
-        servo = self._controller.main_servo()
+        servo = self._controller.library.main_servo()
         self.form.offer([run for run in self._controller.library.for_fit() if run.servo == servo])
         self.refresh()
 

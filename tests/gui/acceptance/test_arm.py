@@ -100,8 +100,8 @@ def test_the_seeds_arms_and_gains_are_offered(page):
     form.arm.setCurrentIndex(1)
     assert [field.currentText() for field in form.joints] == ["ZeroErr eRob80 1:100 M6", "ZeroErr eRob80 1:50 M6"]
     check_names(page.window)
-    page.window.show_help()
-    assert page.window._help.current == "arm"
+    page.window.help.show()
+    assert page.window.help.window.current == "arm"
 
 
 def test_what_is_missing_is_said(page, monkeypatch):
@@ -193,7 +193,7 @@ def test_an_arm_is_compared_stopped_and_measured(page, qtbot, tmp_path, monkeypa
     assert curve(plots.elbow, "true").y == pytest.approx(np.degrees(view.reference[:, 1]))
     page.controller.set_angle_unit(RADIANS)
     check_names(page.window)
-    page.window.choose_theme("dark")
+    page.window.appearance.choose("dark")
     assert curve(plots.shoulder, "true").colour == load_theme("dark").measured.lower()
     assert curve(plots.plane, "M6").colour == load_theme("dark").model("m6").lower()
     written(arm, tmp_path, monkeypatch)

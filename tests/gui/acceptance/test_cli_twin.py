@@ -40,7 +40,7 @@ def bytes_below(folder):
 
 def test_cli_twin(person, tmp_path, capsys):
     controller, window = person.controller, person.window
-    controller.connect_to(SERVO)
+    controller.connecting.connect_to(SERVO)
     person.until(lambda: person.state is ServoState.READY)
     controller.setup.set_bench(mass=1.0, length=0.1)
     form = window.record.form

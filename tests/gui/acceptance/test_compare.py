@@ -221,7 +221,7 @@ def test_plot_export(compared, exported):
         np.testing.assert_allclose(columns[place], motion[inside], rtol=0, atol=1e-12)
         np.testing.assert_allclose(columns[place + 2], (motion - run.position)[inside] * 1e3, rtol=0, atol=1e-9)
 
-    compared.window.choose_theme("dark")
+    compared.window.appearance.choose("dark")
     svg = exported(".svg").read_text("utf-8")
     assert svg.startswith("<?xml")
     assert "#ffffff" in svg

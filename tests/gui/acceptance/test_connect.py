@@ -78,14 +78,14 @@ def test_simulated_servo(person):
     person.until(lambda: person.window.record.live.count > 0)
     before = sum(phase == Phase.APPROACH for phase in phases)
     assert before <= 1.0 * person.controller.setup.rate
-    person.controller.emergency_stop()
+    person.controller.recording.emergency_stop()
     person.until(lambda: not person.controller.servo.busy and not person.controller.queue.active)
 
 
 def test_scan(silent, person):
     """Bar: shows what was tried; Cancel within 0.3 s; what is found is taken."""
     form = describe_silent_servo(person)
-    view, scanning = person.window.bench, person.controller.scanning
+    view, scanning = person.window.bench, person.controller.connecting.scanning
     form.fields["patience"].setValue(60.0)
     person.click(form.scan_button)
     assert not view.scan_dialog.use_button.isEnabled()
@@ -128,7 +128,7 @@ def test_closing_ends_a_scan(silent, person):
     person.click(form.scan_button)
     person.until(lambda: person.controller.background.busy)
     person.controller.close()
-    assert not person.controller.scanning.active
+    assert not person.controller.connecting.scanning.active
 
 
 def test_dirty_state(person):
@@ -206,7 +206,7 @@ def test_dialog_is_refused_when_motion_begins(person):
 
 def test_zeroing(person):
     """Bar: sweep first, zero after; an unmoved joint is refused at once. The truth: mounted 0.1 rad off."""
-    person.controller.choose_servo("simulated:mx106?speed=4")
+    person.controller.connecting.choose_servo("simulated:mx106?speed=4")
     person.window.show_task(BENCH)
     person.click(person.window.bench.connect_button)
     person.until(lambda: person.state is ServoState.READY)

@@ -31,7 +31,7 @@ def emulated(person):
     person.until(lambda: dialog.use_button.isEnabled())
     person.click(dialog.use_button)
     address = person.controller.servo.address
-    assert address == person.controller.emulation.addresses[0]
+    assert address == person.controller.connecting.emulation.addresses[0]
     assert view.connection.address() == address
     person.controller.servo.stop_lock = 0.2
     person.click(view.connect_button)
@@ -84,7 +84,7 @@ def test_a_fault_planted_at_the_console_is_seen_and_can_be_mended(person, emulat
 
 def test_stopping_the_emulator_is_pulling_the_plug(person, emulated):
     person.click(emulated.start_button)
-    person.until(lambda: not person.controller.emulation.running)
+    person.until(lambda: not person.controller.connecting.emulation.running)
     person.until(lambda: person.state is ServoState.FAULT)
     assert emulated.start_button.text() == "Start"
 
@@ -97,6 +97,6 @@ def test_what_cannot_be_emulated_is_said(person):
     choose(person, dialog.bus, "ethercat")
     dialog.fields["interface"].setText("a name that is much too long")
     person.click(dialog.start_button)
-    person.until(lambda: not person.controller.emulation.running)
+    person.until(lambda: not person.controller.connecting.emulation.running)
     assert "could not be started" in dialog.state.text()
     assert dialog.start_button.isEnabled()

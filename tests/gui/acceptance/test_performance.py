@@ -13,7 +13,7 @@ def test_charts_go_on_while_fitting(person, session):
     person.window.identify.form.fields["trials"].setValue(1_000_000)
     controller.setup.rate = 1000.0
     person.connect()
-    controller.identify(person.window.identify.form.settings())
+    controller.identifying.identify(person.window.identify.form.settings())
     person.until(lambda: controller.fitting.latest is not None)
     controller.queue.record([make_trajectory("sin_sin", 600.0)])
     person.until(lambda: record.plots.curves["position"].getData()[0][-1:].sum() > 3.0)

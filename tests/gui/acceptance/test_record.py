@@ -28,7 +28,7 @@ def _nobody_is_asked(monkeypatch):
 
 
 def connect(person, address=FAST):
-    person.controller.connect_to(address)
+    person.controller.connecting.connect_to(address)
     person.until(lambda: person.state is ServoState.READY)
 
 

@@ -209,7 +209,7 @@ class TestEveryPage:
         whole.open(session)
         window = whole.window
         for name in (*THEMES, "light"):
-            window.choose_theme(name)
+            window.appearance.choose(name)
             theme = load_theme(name)
             assert window.grab().toImage().pixelColor(4, 40).name() in (theme.panel.lower(), theme.window.lower())
             for page in window.pages:
@@ -220,12 +220,12 @@ class TestEveryPage:
         window = whole.window
         for number, page in enumerate(window.pages):
             window.show_task(number)
-            window.show_help()
-            assert window._help.current == page.help_page
-            assert len(window._help.page.toPlainText()) > 200
-        window._help.search.setText("stribeck")
-        assert 0 < window._help.contents.count() < 8
-        assert isinstance(window._help, QDialog) is False, "the help never blocks the work"
+            window.help.show()
+            assert window.help.window.current == page.help_page
+            assert len(window.help.window.page.toPlainText()) > 200
+        window.help.window.search.setText("stribeck")
+        assert 0 < window.help.window.contents.count() < 8
+        assert isinstance(window.help.window, QDialog) is False, "the help never blocks the work"
 
 
 def test_faults(person):
@@ -280,7 +280,7 @@ def test_settings_are_remembered(qapp, tmp_path, monkeypatch):
     monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path))
     window = make_window(Controller())
     window.show()
-    window.choose_theme("dark")
+    window.appearance.choose("dark")
     window.work.docks["session"].hide()
     window.leave()
     dispose(window, window.controller)
@@ -314,7 +314,7 @@ def test_closing(person, session):
     person.record(600.0)
     person.until(lambda: window.record.live.count > 10)
     window.identify.form.fields["trials"].setValue(1_000_000)
-    controller.identify(window.identify.form.settings())
+    controller.identifying.identify(window.identify.form.settings())
     person.until(lambda: controller.fitting.latest is not None)
     seen = []
     answer(person, "Keep working", seen)

@@ -280,7 +280,7 @@ def test_points_placed_by_hand_join_the_diagram(gridded):
     show(gridded, DIAGRAM)
     assert "placed" not in view.diagram.keys
     bench = Bench(mass=1.0, length=0.1)
-    placing.points = tuple(
+    placing._placed.points = tuple(
         PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo=servo)
         for torque, angle, side, servo in ((0.3, 0.2, DRIVE, "mx106"), (0.3, 0.5, BACKDRIVE, "mx106"),
                                            (0.4, 0.3, DRIVE, "mx64"))

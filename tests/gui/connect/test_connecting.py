@@ -338,9 +338,9 @@ def test_saving_choosing_renaming_and_deleting_in_the_window(person):
     person.click(bar.rename_button)
     bar.dialog.name.setText("yours")
     person.click(bar.dialog.accept_button)
-    assert (bar.choice.currentText(), list(person.controller.presets.own)) == ("yours", ["yours"])
+    assert (bar.choice.currentText(), list(person.controller.connecting.presets.own)) == ("yours", ["yours"])
     person.click(bar.delete_button)
-    assert list(person.controller.presets.own) == []
+    assert list(person.controller.connecting.presets.own) == []
     person.until(lambda: not person.controller.background.busy)
 
 

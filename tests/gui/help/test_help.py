@@ -201,7 +201,7 @@ def test_the_mark_in_the_corner_opens_the_page_in_sight(person):
     window = person.window
     window.show_task(RECORD)
     person.click(window.help_button)
-    assert window._help.current == "recording"
+    assert window.help.window.current == "recording"
 
 
 def test_place_names():

@@ -162,7 +162,7 @@ def test_it_follows_size_and_colours(person, tour):
     window = person.window
     begin_at(tour, EXPORTING)
     window.show_task(EXPORT)
-    window.apply_theme("dark")
+    window.appearance.apply("dark")
     for size in ((1180, 640), (1920, 1080)):
         window.resize(*size)
         tour.follow()
@@ -172,7 +172,7 @@ def test_it_follows_size_and_colours(person, tour):
         assert not card.intersects(rectangle(window, window.status_bar.stop_button))
         needed = tour.card.layout().totalHeightForWidth(tour.card.width())
         assert tour.card.height() >= needed, "no line is cut off"
-    window.apply_theme("light")
+    window.appearance.apply("light")
 
 
 def test_whom_it_is_offered_to(person):

@@ -131,7 +131,7 @@ def test_proposed_recordings_go_into_the_queue(person, view, session):
 
     controller.library.select([controller.library.runs[0].id])
     assert "propose again" in panel.status.text()
-    controller.choose_servo("simulated:xl330")
+    controller.connecting.choose_servo("simulated:xl330")
     assert not panel.queue_button.isEnabled()
     assert "choose that servo under Bench" in panel.queue_button.toolTip()
 

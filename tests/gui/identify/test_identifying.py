@@ -123,7 +123,7 @@ def test_a_prior_the_steps_and_offsets_of_runs_are_asked_for(person, session):
     assert form.fields["substeps"].text() == "automatic"
     form.fields["substeps"].setValue(4)
     form.fields["run_offsets"].setChecked(True)
-    request = form.settings().request(person.controller.main_servo())
+    request = form.settings().request(person.controller.library.main_servo())
     assert (request.prior, request.substeps, request.run_offsets) == (pytest.approx(0.01), 4, True)
     for _ in range(3):
         stack.undo()

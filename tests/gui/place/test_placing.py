@@ -139,12 +139,12 @@ def test_what_stood_still_in_the_hand_is_no_rest_however_late_it_is_read(hands):
     servo, placing = hands.controller.servo, hands.placing
     held = hands.rest() - 0.3
     hands.problems.clear()
-    placing.pull_to(held)
+    placing.hand.pull_to(held)
     # The window hangs while the pendulum is pulled out and stands there for much longer than a rest takes.
     begin = servo.recorder.latest()["clock"]
     wait_until(lambda: servo.recorder.latest()["clock"] > begin + 6.0)
     stood = servo.recorder.latest()["position"]
-    placing.let_go()
+    placing.hand.let_go()
     assert placing.level == 0.0
     hands.until(lambda: len(placing.points) == 1)
     # It has swung back and rests where the torque leaves it.
@@ -158,9 +158,9 @@ def test_the_arrow_keys_push_the_pendulum(hands):
     begin = hands.angle
     QTest.keyPress(hands.pendulum, Qt.Key.Key_Right)
     hands.until(lambda: hands.angle > begin + 0.2)
-    assert hands.placing.pulling
+    assert hands.placing.hand.pulling
     QTest.keyRelease(hands.pendulum, Qt.Key.Key_Right)
-    assert not hands.placing.pulling
+    assert not hands.placing.hand.pulling
     assert hands.controller.servo.hand.torque == 0.0
 
 
@@ -196,7 +196,7 @@ def test_an_emergency_stop_ends_the_hold_and_keeps_the_points(hands):
     hands.hold()
     hands.drag_to(hands.rest() + 0.1)
     hands.until(lambda: len(hands.placing.points) == 1)
-    hands.controller.emergency_stop()
+    hands.controller.recording.emergency_stop()
     hands.until(lambda: hands.placing.stage is Stage.IDLE)
     assert hands.controller.servo.view.state is ServoState.FAULT
     assert len(hands.placing.points) == 1
@@ -228,28 +228,28 @@ def test_a_torque_beyond_the_limits_is_refused(hands):
 
 def test_torques_are_typed_suggested_and_undone(hands):
     form, placing = hands.page.torque_form, hands.placing
-    suggested = placing.torques
+    suggested = placing.plan.torques
     assert len(suggested) >= 3
     form.torques.setText("0.3:0.5:0.1")
     form.torques.editingFinished.emit()
-    assert placing.torques == (0.3, 0.4, 0.5)
+    assert placing.plan.torques == (0.3, 0.4, 0.5)
     assert hands.page.table.rowCount() == 3
     form.torques.setText("none")
     form.torques.editingFinished.emit()
     assert "no torque" in form.hint.text()
-    assert placing.torques == (0.3, 0.4, 0.5)
+    assert placing.plan.torques == (0.3, 0.4, 0.5)
     hands.controller.undo.undo()
-    assert placing.torques == suggested
+    assert placing.plan.torques == suggested
     # What is suggested follows the bench until a person chooses.
     hands.controller.setup.set_bench(mass=2.0 * hands.controller.setup.bench.mass)
-    assert placing.torques != suggested
+    assert placing.plan.torques != suggested
     form.repeats.setValue(2)
-    assert hands.page.table.rowCount() == 2 * len(placing.torques)
+    assert hands.page.table.rowCount() == 2 * len(placing.plan.torques)
 
 
 def test_points_come_back_with_their_session_and_stay_with_it(hands, tmp_path):
     bench = hands.controller.setup.bench
-    torque = hands.placing.torques[0]
+    torque = hands.placing.plan.torques[0]
     points = tuple(
         PlacedPoint(motor_torque=torque, angle=angle, side=side, bench=bench, servo="mx106")
         for angle, side in ((0.07, "drive"), (0.45, "backdrive"))
@@ -260,7 +260,7 @@ def test_points_come_back_with_their_session_and_stay_with_it(hands, tmp_path):
     hands.controller.library.open(session.path)
     hands.until(lambda: hands.placing.points == points)
     assert not hands.page.is_empty
-    assert hands.placing.target == Target(hands.placing.torques[1], 1, "drive")
+    assert hands.placing.target == Target(hands.placing.plan.torques[1], 1, "drive")
     assert hands.page.table.data(hands.page.table.index(0, 1)) == "0.0700"
     hands.page.points.setCurrentIndex(hands.page.table.index(0, 2))
     hands.click(hands.page.delete_button)
@@ -285,7 +285,7 @@ def test_a_damaged_list_of_points_is_named_and_costs_nothing_else(hands, tmp_pat
 def test_points_of_another_bench_are_drawn_but_not_counted(hands, tmp_path):
     bench = replace(hands.controller.setup.bench, mass=0.5)
     session = Session.create(tmp_path / "placed", "placed")
-    target = hands.placing.plan[0]
+    target = hands.placing.plan.targets[0]
     point = PlacedPoint(motor_torque=target.torque, angle=0.3, side="drive", bench=bench, servo="mx106")
     session.set_document("placed_points", points_to_json((point,)))
     hands.controller.library.open(session.path)
@@ -296,7 +296,7 @@ def test_points_of_another_bench_are_drawn_but_not_counted(hands, tmp_path):
 
 def test_angles_change_their_unit_on_the_screen_only(hands, tmp_path):
     session = Session.create(tmp_path / "placed", "placed")
-    target = hands.placing.plan[0]
+    target = hands.placing.plan.targets[0]
     point = PlacedPoint(
         motor_torque=target.torque, angle=0.5, side="drive", bench=hands.controller.setup.bench, servo="mx106"
     )

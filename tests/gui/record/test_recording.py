@@ -102,7 +102,7 @@ def test_an_empty_task_records_the_four_trajectories_in_one_click(person):
 
 def test_runs_of_another_servo_go_into_a_session_of_their_own(person, session):
     person.open(session)
-    person.controller.choose_servo("simulated:xl330")
+    person.controller.connecting.choose_servo("simulated:xl330")
     person.connect()
     person.record(0.3)
     person.until(lambda: [run.servo for run in person.controller.library.runs] == ["xl330"])

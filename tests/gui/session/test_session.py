@@ -95,7 +95,7 @@ def test_stamps_go_on_after_runs_that_could_not_be_read(person, session, monkeyp
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_stamp_is_drawn_in_the_colours_of_the_theme(person, session, theme):
     person.open(session)
-    person.window.choose_theme(theme)
+    person.window.appearance.choose(theme)
     view = person.window.session.view
     person.until(lambda: 0 in stamps(person))
     cell = view.visualRect(view.order.index(0, 1))

@@ -19,6 +19,7 @@ from bench_gui.identify.certainty.running import Certifying
 from bench_gui.identify.coverage.panel import CoveragePanel
 from bench_gui.identify.crossvalidation.panel import CrossValidationPanel
 from bench_gui.identify.crossvalidation.running import CrossValidating
+from bench_gui.identify.fit.result_part import ResultPart
 from bench_gui.identify.fit.running import Fitting
 from bench_gui.identify.fit.settings_form import SettingsForm
 from bench_gui.identify.next_recording.panel import ProposalPanel
@@ -31,11 +32,13 @@ from bench_gui.place.view import PlaceView
 from bench_gui.plots.export import PlotExport
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
+from bench_gui.record.recording import Recording
 from bench_gui.record.view import LIVE, PLAN, RecordView
 from bench_gui.session.dialogs.questions import Questions
 from bench_gui.session.panel import SessionPanel
 from bench_gui.session.runs.table import NOTE
 from bench_gui.shell.docks import WorkArea
+from bench_gui.shell.helping import Helping
 from bench_gui.shell.menus import Menus
 from bench_gui.shell.tasks import TASKS
 from bench_gui.state.library import Library
@@ -69,7 +72,7 @@ DONE = {
         "Disconnect": (ServoLink, "disconnect_servo"),
         "Acknowledge fault": (ServoLink, "acknowledge"),
         "Record four trajectories": (MainWindow, "record_four"),
-        "Emergency stop\tEsc": (Controller, "emergency_stop"),
+        "Emergency stop\tEsc": (Recording, "emergency_stop"),
     },
     "View": {
         **{name: (MainWindow, "show_task", number) for number, (name, _, _) in enumerate(TASKS)},
@@ -89,7 +92,7 @@ DONE = {
         "Import a folder…": (SessionPanel, "ask_import_folder"),
     },
     "Help": {
-        "Help on what is in sight": (MainWindow, "show_help"),
+        "Help on what is in sight": (Helping, "show"),
         "Guided tour": (MainWindow, "show_tour"),
         "About ServoBench": (MainWindow, "show_about"),
     },
@@ -126,9 +129,9 @@ DONE = {
         "Identify": (IdentifyView, "_start"),
         "Stop the identification": (Fitting, "stop"),
         "Resume the identification": (IdentifyView, "_resume"),
-        "Use the selected model": (IdentifyView, "_use"),
+        "Use the selected model": (ResultPart, "use"),
         "Bounds and frozen parameters…": (SettingsForm, "ask_parameters"),
-        "Write a report…": (IdentifyView, "ask_report"),
+        "Write a report…": (ResultPart, "ask_report"),
         "Identify with the default settings": (SettingsForm, "back_to_defaults"),
         "Check the coverage": (Panels, "check_coverage"),
         "Check headers against motion": (CoveragePanel, "audit"),
@@ -263,7 +266,7 @@ def test_every_action_does_what_its_text_says(calls, window, specs):
         if not isinstance(entry, tuple):
             assert entry(window), text
         elif entry[1] == "show_task":
-            stacks = (window.stack, window._inspectors)
+            stacks = (window.stack, window._pages.inspectors)
             assert [stack.currentIndex() for stack in stacks] == [entry[2]] * 2, text
         else:
             ((owner, *call),) = calls
@@ -300,16 +303,16 @@ def test_buttons_that_are_always_in_sight_do_what_they_say(calls, window):
     bar, line = window.status_bar, window.status_line
     off, fault = ServoView(), ServoView(state=ServoState.FAULT)
     for view, part, cls, name in (
-        (off, bar.stop_button, Controller, "emergency_stop"),
+        (off, bar.stop_button, Recording, "emergency_stop"),
         (off, bar.connect_button, ServoLink, "connect_servo"),
-        (fault, bar.stop_button, Controller, "emergency_stop"),
+        (fault, bar.stop_button, Recording, "emergency_stop"),
         (fault, bar.connect_button, ServoLink, "disconnect_servo"),
         (fault, bar.acknowledge_button, ServoLink, "acknowledge"),
         (off, line.recording.stop_button, RecordQueue, "abort"),
         (off, line.identification.stop_button, Fitting, "stop"),
         (off, line.fleet.stop_button, FleetRunning, "stop"),
         (off, line.badge, MainWindow, "show_log"),
-        (off, window.help_button, MainWindow, "show_help"),
+        (off, window.help_button, Helping, "show"),
     ):
         bar.show_view(view, 200.0)
         calls.clear()
@@ -321,7 +324,7 @@ def test_esc_is_the_emergency_stop_whatever_has_the_focus(calls, window):
     for target in (window, window.log, window.record.form.choice):
         calls.clear()
         QApplication.sendEvent(target, QKeyEvent(QKeyEvent.Type.KeyPress, Qt.Key.Key_Escape, Qt.KeyboardModifier(0)))
-        assert (window.controller, Controller, "emergency_stop") in calls
+        assert (window.controller.recording, Recording, "emergency_stop") in calls
 
 
 def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_be_recorded(window, monkeypatch):
@@ -330,12 +333,12 @@ def test_an_emergency_stop_switches_off_holds_the_queue_and_forgets_what_was_to_
     monkeypatch.setattr(controller.queue, "stop", lambda reason: done.append(reason))
     monkeypatch.setattr(controller.queue, "record_paper_set", lambda: done.append("recorded"))
     monkeypatch.setattr(controller.servo, "connect_servo", lambda: done.append("connecting"))
-    controller.record_paper_set()
-    controller.emergency_stop()
+    controller.recording.record_paper_set()
+    controller.recording.emergency_stop()
     assert done == ["connecting", "off", "Emergency stop"]
     controller.servo.changed.emit(ServoView(state=ServoState.READY))
     assert "recorded" not in done
-    controller.record_paper_set()
+    controller.recording.record_paper_set()
     controller.servo.changed.emit(ServoView(state=ServoState.READY))
     assert done[3:] == ["connecting", "recorded"]
 

@@ -1,0 +1,88 @@
+"""The models to compare, with a box each: identified ones, those from files, and the catalogue's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QSignalBlocker, QSize
+from PySide6.QtWidgets import QCheckBox, QLabel, QVBoxLayout, QWidget
+
+from bench_gui.compare.comparison import Comparison
+from bench_gui.icons import line_icon
+from bench_gui.state.models import CATALOGUE, FILE, IDENTIFIED, ModelEntry, ModelList
+from bench_gui.theme import Theme
+from bench_gui.widgets.fields import Section, describe, label
+from core.terms import FRICTION_TITLES
+
+_ORIGINS = ((IDENTIFIED, "Identified"), (FILE, "Opened files"), (CATALOGUE, "Catalogue"))
+SPACING = 14
+"""As between the parts of an inspector [px]."""
+
+
+class ModelChoice(QWidget):
+    """Follows the list of models; what is checked is compared."""
+
+    def __init__(self, model_list: ModelList, comparison: Comparison) -> None:
+        super().__init__()
+        self._model_list, self._comparison = model_list, comparison
+        self._theme: Theme | None = None
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(SPACING)
+        self._hint: QLabel = label("Identify models to compare them here.", "muted")
+        self._hint.setWordWrap(True)
+        column.addWidget(self._hint)
+        self._sections = {origin: Section(heading) for origin, heading in _ORIGINS}
+        for section in self._sections.values():
+            column.addWidget(section)
+        self.boxes: dict[str, QCheckBox] = {}
+        """Key of a model to its box."""
+        model_list.changed.connect(self._offer)
+        comparison.choice_changed.connect(self._mark)
+        self._offer()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take over a theme's colours."""
+        self._theme = theme
+        self._colour()
+
+    def _offer(self) -> None:
+        for section in self._sections.values():
+            section.clear()
+        self.boxes.clear()
+        for entry in self._model_list.entries:
+            box = QCheckBox(self._title(entry))
+            box.setChecked(entry.key in self._comparison.chosen)
+            box.setIconSize(QSize(22, 10))
+            describe(box, f"Compare {entry.title}", f"Simulate the chosen runs by {entry.model.title}")
+            box.toggled.connect(lambda _: self._choose())
+            self._sections[entry.origin].wide(box)
+            self.boxes[entry.key] = box
+        origins = {entry.origin for entry in self._model_list.entries}
+        for origin, section in self._sections.items():
+            section.setVisible(origin in origins)
+        self._hint.setVisible(IDENTIFIED not in origins)
+        self._colour()
+
+    def _title(self, entry: ModelEntry) -> str:
+        name = f"{entry.model.friction.upper()}  {FRICTION_TITLES[entry.model.friction]}"
+        if entry.origin == FILE:
+            return f"{entry.model.friction.upper()}  {Path(entry.key).name}"
+        best = entry.origin == IDENTIFIED and entry.key == self._model_list.recommended
+        return f"{name}  ★" if best else name
+
+    def _colour(self) -> None:
+        if self._theme is None:
+            return
+        for key, box in self.boxes.items():
+            entry = self._model_list.entry(key)
+            if entry is not None:
+                box.setIcon(line_icon(self._theme.model(entry.model.friction), entry.dash))
+
+    def _choose(self) -> None:
+        self._comparison.choose(tuple(key for key, box in self.boxes.items() if box.isChecked()))
+
+    def _mark(self) -> None:
+        for key, box in self.boxes.items():
+            with QSignalBlocker(box):
+                box.setChecked(key in self._comparison.chosen)

@@ -1,0 +1,66 @@
+"""The servo and the bench it hangs on: chosen, found by a scan or emulated, and what is said when that fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QUndoStack
+
+from bench_gui.connect.bench.presets import Presets
+from bench_gui.connect.servo.emulation import Emulation
+from bench_gui.connect.servo.scanning import Scanning
+from bench_gui.state.servo_link import ServoLink, servo_name
+from bench_gui.state.setup import BenchSetup
+from bench_gui.work.background import Background
+from core.catalogue import load_servo
+from drivers.servo import ServoIdentity
+
+DEFAULT_SERVO = "simulated:mx106"
+
+
+class Connecting(QObject):
+    """One servo at a time; the bench is set up for the one that is chosen and as the one that is connected says."""
+
+    servo_chosen = Signal()
+
+    def __init__(
+        self, address: str, undo: QUndoStack, background: Background, say: Callable[[str, str], object]
+    ) -> None:
+        """address: servo to begin with; say: takes a level and a text. Raises ServoBenchError without such a servo."""
+        super().__init__()
+        self.setup = BenchSetup(load_servo(servo_name(address) or servo_name(DEFAULT_SERVO)), undo)
+        self.presets = Presets(undo, lambda save: background.submit("presets", save))
+        self.scanning = Scanning(background)
+        self.emulation = Emulation(self.setup, lambda process: background.submit("emulator", process.close))
+        self.servo = ServoLink(
+            address, lambda recorder: background.submit("servo", recorder.close), self.emulation.hand_at
+        )
+        self.presets.notice.connect(lambda text: say("warning", text))
+        self.emulation.ended.connect(lambda reason: say("error", reason) if reason else None)
+        self.servo.problem.connect(lambda text: say("error", text))
+        self.servo.connected.connect(self._suit)
+
+    def choose_servo(self, address: str) -> None:
+        """Turn to another servo; a connection is given up. Raises AddressError, and nothing has changed."""
+        name = servo_name(address)
+        self.servo.disconnect_servo()
+        self.servo.address = address
+        if name:
+            self.setup.suit(load_servo(name))
+        self.servo_chosen.emit()
+
+    def connect_to(self, address: str) -> None:
+        """Turn to a servo and connect to it."""
+        self.choose_servo(address)
+        self.servo.connect_servo()
+
+    def tick(self) -> None:
+        """Take in what came since the last call."""
+        self.servo.tick()
+        self.scanning.tick()
+        self.emulation.tick()
+
+    def _suit(self, identity: ServoIdentity) -> None:
+        self.setup.suit(load_servo(identity.model))
+        self.setup.set_rate(identity.regular_rate(self.setup.rate))

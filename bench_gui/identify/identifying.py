@@ -1,0 +1,79 @@
+"""Identification from the open session: which runs it takes, and where its models go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from bench_gui.identify.fit.messages import FitResult
+from bench_gui.identify.fit.running import Fitting
+from bench_gui.identify.fit.settings import FitSettings
+from bench_gui.state.library import Library
+from bench_gui.state.models import ModelList
+from bench_gui.work.background import Background
+from bench_gui.work.computation import Computations
+from core.errors import ServoBenchError
+from core.words import counted
+from sessions.sampling import sample_of
+
+if TYPE_CHECKING:
+    from core.placement import PlacedPoint
+
+
+class Identifying(QObject):
+    """Its models come into the list of models, those of an earlier day when their session is opened."""
+
+    def __init__(
+        self,
+        computations: Computations,
+        background: Background,
+        library: Library,
+        model_list: ModelList,
+        placed: Callable[[], tuple[PlacedPoint, ...]],
+        say: Callable[[str, str], object],
+    ) -> None:
+        """placed: asked for the points placed by hand; say: takes a level and a text."""
+        super().__init__()
+        self._library, self._model_list, self._placed, self._say = library, model_list, placed, say
+        self.fitting = fitting = Fitting(computations, background)
+        for problem in (fitting.failed, fitting.refused):
+            problem.connect(lambda text: say("error", text))
+        for result in (fitting.finished, fitting.recalled, fitting.judged):
+            result.connect(self._list_models)
+        library.models_found.connect(model_list.set_identified)
+        library.opened.connect(lambda: fitting.look_for_earlier(library.results_place))
+
+    def identify(self, settings: FitSettings) -> None:
+        """Identify from the chosen runs; those of the servo most of them are of."""
+        library = self._library
+        path, results = library.path, library.results_place
+        chosen = library.for_fit()
+        left_out = library.left_out(chosen)
+        if path is None or results is None or not chosen:
+            self._say("error", f"no recordings to identify from; {left_out or 'record or import some'}")
+            return
+        if left_out:
+            self._say("info", left_out)
+        servo = library.main_servo()
+        own = [run for run in chosen if run.servo == servo]
+        if len(own) < len(chosen):
+            left = len(chosen) - len(own)
+            self._say("warning", f"{left} of {counted(len(chosen), 'run')} left out: of another servo than {servo}")
+        sample = sample_of(own, settings.sample)
+        if len(sample) < len(own):
+            self._say("info", f"a sample of {len(sample)} of {len(own)} runs is used, every condition in it")
+        runs = tuple(run.id for run in sample)
+        try:
+            self.fitting.identify(path, results, runs, settings.request(servo, self._placed()))
+        except ServoBenchError as error:
+            self._say("error", str(error))
+
+    def resume(self) -> None:
+        """Go on with the identification of the open session that was stopped or cut short."""
+        if self._library.path is not None:
+            self.fitting.resume(self._library.path)
+
+    def _list_models(self, result: FitResult) -> None:
+        self._model_list.set_identified([row.model for row in result.models], result.recommended)

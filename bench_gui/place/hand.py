@@ -1,0 +1,84 @@
+"""The hand on the drawn pendulum: the mouse pulls a simulated one by a spring, the arrow keys push it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from bench_gui.state.servo_link import ServoLink, ServoView
+from core.bench import Bench
+from drivers.recorder import Phase
+from drivers.servo import ServoState
+
+STIFFNESS_SHARE = 6.0
+"""Of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
+REACH = 0.3
+"""The cursor pulls no harder than from this angle away [rad]: 1.8 times the gravity torque."""
+PULL_SPEED = 0.4
+"""A full pull moves a balanced pendulum with this share of the speed at which a hold gives up."""
+DEFAULT_SPEED = 2.5
+"""Such a speed where none is known [rad/s]."""
+PUSH_SHARE = 1.5
+"""Of an arrow key's torque, as a multiple of the gravity torque."""
+
+
+class PendulumHand(QObject):
+    """Moves the pendulum of a simulated servo that stands still or holds a torque."""
+
+    def __init__(self, servo: ServoLink, bench: Callable[[], Bench]) -> None:
+        """bench: asked for what hangs on the servo."""
+        super().__init__()
+        self._servo, self._bench = servo, bench
+        self.pulling = False
+        """Whether the cursor or a key moves the pendulum now."""
+        servo.changed.connect(self._look)
+
+    @property
+    def free(self) -> bool:
+        """Whether the pendulum can be moved now."""
+        return self._hand() is not None
+
+    def pull_to(self, angle: float) -> None:
+        """Pull the pendulum towards an angle [rad]."""
+        hand = self._hand()
+        position = self._servo.view.position
+        if hand is None or not math.isfinite(position):
+            return
+        # The shortest way round, and no further than an arm reaches.
+        away = math.remainder(angle - position, 2.0 * math.pi)
+        away = min(max(away, -REACH), REACH)
+        stiffness = STIFFNESS_SHARE * self._bench().gravity_torque
+        limits = self._servo.limits
+        fastest = limits.hold_speed if limits is not None else math.inf
+        damping = stiffness * REACH / (PULL_SPEED * (fastest if math.isfinite(fastest) else DEFAULT_SPEED))
+        self.pulling = True
+        hand.pull_to(position + away, stiffness, damping)
+
+    def push(self, direction: int) -> None:
+        """Push the pendulum, −1 clockwise, 1 counter-clockwise."""
+        hand = self._hand()
+        if hand is not None:
+            self.pulling = True
+            hand.torque = direction * PUSH_SHARE * self._bench().gravity_torque
+
+    def let_go(self) -> None:
+        """Take the hand off."""
+        hand = self._servo.hand
+        if hand is not None:
+            hand.torque = 0.0
+            hand.let_go()
+        # What was measured until now was measured in the hand, however late it is read.
+        self._servo.take_rows()
+        self.pulling = False
+
+    def _hand(self) -> Any:
+        view = self._servo.view
+        free = view.state is ServoState.READY or view.phase is Phase.HOLD
+        return self._servo.hand if free else None
+
+    def _look(self, view: ServoView) -> None:
+        if self.pulling and not self.free:
+            self.let_go()

@@ -1,0 +1,85 @@
+"""Recording as the window drives it: queue, plan and twin, and what is said about runs and faults."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QUndoStack
+
+from bench_gui.log.journal import Journal
+from bench_gui.record.planning import Planning
+from bench_gui.record.queue import RecordQueue
+from bench_gui.record.twin import Twin
+from bench_gui.state.library import Library
+from bench_gui.state.models import ModelList
+from bench_gui.state.servo_link import ServoLink, ServoView
+from bench_gui.state.setup import BenchSetup
+from bench_gui.work.background import Background
+from bench_gui.work.compute_process import ComputeProcess
+from drivers.recorder import RunResult
+from drivers.recorder.link import EMERGENCY
+from drivers.servo import ServoState
+
+
+class Recording(QObject):
+    """Connects first where a recording is asked for without a servo."""
+
+    def __init__(
+        self,
+        servo: ServoLink,
+        setup: BenchSetup,
+        library: Library,
+        model_list: ModelList,
+        undo: QUndoStack,
+        background: Background,
+        compute: ComputeProcess,
+        journal: Journal,
+        say: Callable[[str, str], object],
+    ) -> None:
+        """say: takes a level and a text."""
+        super().__init__()
+        self._servo, self._journal, self._say = servo, journal, say
+        self._record_when_ready = False
+        self.queue = RecordQueue(servo, setup, library)
+        self.plan = Planning(self.queue, setup, library, background, undo)
+        self.twin = Twin(self.queue, servo, model_list, background, compute)
+        for part in (self.queue, self.plan):
+            part.problem.connect(lambda text: say("error", text))
+        self.twin.alarmed.connect(lambda text: journal.add("warning", text))
+        servo.faulted.connect(self._report_fault)
+        servo.changed.connect(self._record_if_wanted)
+        self.queue.ended.connect(self._judge_run)
+
+    def record_paper_set(self) -> None:
+        """Record the four trajectories of the paper, connecting first if need be."""
+        if self._servo.view.state is ServoState.DISCONNECTED:
+            self._record_when_ready = True
+            self._servo.connect_servo()
+        else:
+            self.queue.record_paper_set()
+
+    def emergency_stop(self) -> None:
+        """Switch the motor off; the runs that wait are held until a person starts them."""
+        self._record_when_ready = False
+        self._servo.emergency_stop()
+        self.queue.stop("Emergency stop")
+
+    def _record_if_wanted(self, view: ServoView) -> None:
+        if not self._record_when_ready or view.connecting:
+            return
+        self._record_when_ready = False
+        if view.state is ServoState.READY:
+            self.queue.record_paper_set()
+
+    def _report_fault(self, reason: str) -> None:
+        self._journal.add("fault", reason)
+        # An emergency stop needs no explanation, and a fault during a run is reported with the run.
+        if reason != EMERGENCY and not self.queue.active:
+            self._say("error", reason)
+
+    def _judge_run(self, result: RunResult) -> None:
+        if result.exit_status == "fail":
+            self._say("error", f"the run ended early: {result.reason}")
+        elif result.exit_status == "abort":
+            self._say("warning", f"run {result.id} was ended early; its {result.samples} samples are kept")

@@ -1,0 +1,57 @@
+"""Light or dark, as a person chose or as the system prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtGui import QActionGroup, QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from bench_gui import theme as themes
+from bench_gui.settings import Settings
+from bench_gui.theme import Theme
+
+SYSTEM = "system"
+
+
+class Appearance:
+    """The theme of the whole window."""
+
+    def __init__(self, settings: Settings, wanted: str | None, paint: Callable[[Theme], None]) -> None:
+        """wanted: "light" or "dark", None for what was chosen last; paint: gives the window's parts a theme."""
+        self._settings, self._paint = settings, paint
+        self._chosen = wanted or settings.theme
+        self._name = themes.system_theme() if self._chosen == SYSTEM else self._chosen
+        self.actions: QActionGroup | None = None
+        """The menu's choices, by their data."""
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
+
+    @property
+    def theme(self) -> Theme:
+        """The theme in use."""
+        return themes.load_theme(self._name)
+
+    def choose(self, name: str) -> None:
+        """Take on "light", "dark" or what the "system" prefers, also at the next start."""
+        self._chosen = name
+        self._settings.set("theme", name)
+        self.apply(themes.system_theme() if name == SYSTEM else name)
+
+    def apply(self, name: str) -> None:
+        """Take on one of the themes, plots included."""
+        self._name = name
+        app, theme = QApplication.instance(), self.theme
+        if isinstance(app, QApplication):
+            themes.apply(app, theme)
+        self._paint(theme)
+        shown = SYSTEM if self._chosen == SYSTEM else name
+        for action in self.actions.actions() if self.actions is not None else ():
+            action.setChecked(action.data() == shown)
+
+    def begin(self) -> None:
+        """Paint the window for the first time."""
+        self.apply(self._name)
+
+    def _system_changed(self) -> None:
+        if self._chosen == SYSTEM:
+            self.choose(SYSTEM)

@@ -1,0 +1,55 @@
+"""The window's layout from one start to the next; what a person changes can be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QByteArray
+from PySide6.QtGui import QUndoStack
+from PySide6.QtWidgets import QMainWindow
+
+from bench_gui.settings import Settings
+from bench_gui.shell.docks import WorkArea
+from bench_gui.undo import Edit
+
+
+class Layout:
+    """Geometry of the window and places of its docks, as far as they fit."""
+
+    def __init__(self, window: QMainWindow, work: WorkArea, settings: Settings, undo: QUndoStack) -> None:
+        self._window, self._work, self._settings, self._undo = window, work, settings, undo
+        work.layout_changed.connect(self._changed)
+
+    def restore(self, say: Callable[[str, str], object]) -> None:
+        """Take over what was kept; say: takes a level and a text."""
+        settings, work = self._settings, self._work
+        work.remember_default()
+        if settings.geometry:
+            self._window.restoreGeometry(QByteArray.fromBase64(settings.geometry.encode("ascii", "ignore")))
+        if settings.layout and not work.restore_text(settings.layout):
+            work.reset()
+            say("info", "the saved layout does not fit this version; the default is shown")
+
+    def keep(self) -> None:
+        """Remember what is there now."""
+        self._settings.set("geometry", bytes(self._window.saveGeometry().toBase64().data()).decode("ascii"))
+        self._settings.set("layout", self._work.save())
+
+    def _changed(self, before: QByteArray, after: QByteArray) -> None:
+        self._settings.set("layout", self._work.save())
+        self._undo.push(_LayoutEdit("layout", self._work.restore, before, after))
+
+
+class _LayoutEdit(Edit):
+    """The layout is there already when the step is pushed."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self._there = True
+
+    def redo(self) -> None:
+        """Take the layout over, but for the first time."""
+        if self._there:
+            self._there = False
+        else:
+            super().redo()
