@@ -67,7 +67,7 @@ class Controller(QObject):
             self.servo, self.setup, library, model_list, undo, background, self.compute, self.journal, say
         )
         self.queue, self.plan, self.twin = self.recording.queue, self.recording.plan, self.recording.twin
-        self.queue.set_hazardous_countdown(self.settings.countdown)
+        self.queue.countdown.set_hazardous(self.settings.countdown)
         self.comparison = Comparison(library, model_list, background, self.compute)
         self.exporting = Exporting(background, self.compute)
         self.placing = Placing(self.servo, self.setup, library, model_list, undo)

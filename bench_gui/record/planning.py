@@ -92,7 +92,7 @@ class Planning(QObject):
     @property
     def remaining(self) -> float:
         """Time the missing runs take, changes by hand not included [s]."""
-        return self.status.remaining(self._queue.overhead + self._queue.countdown)
+        return self.status.remaining(self._queue.overhead + self._queue.countdown.seconds)
 
     # What a person asks for.
 

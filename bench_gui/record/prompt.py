@@ -56,7 +56,7 @@ class CountdownLabel(QLabel):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.hide()
-        queue.counted.connect(self._show)
+        queue.countdown.counted.connect(self._show)
 
     def set_theme(self, theme: Theme) -> None:
         """Take over a theme's colours."""

@@ -7,15 +7,15 @@ that is gone, a load that has to be changed by hand) holds the queue with its re
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 
+from bench_gui.record.countdown import Countdown
 from bench_gui.state.servo_link import ServoLink, ServoView
 from bench_gui.state.setup import BenchSetup
 from core.errors import ServoBenchError
@@ -29,11 +29,6 @@ if TYPE_CHECKING:
     from bench_gui.state.library import Library
     from drivers.recorder import RunResult
 
-HAZARDOUS_COUNTDOWN = 3.0
-"""Before a servo that can move something real moves, unless a person chose otherwise [s]."""
-LONGEST_COUNTDOWN = 10.0
-COUNT_PERIOD = 50
-"""[ms]"""
 PAUSED = "Paused"
 
 
@@ -69,8 +64,6 @@ class RecordQueue(QObject):
     """Trajectory of a run that begins now."""
     ended = Signal(object)
     """RunResult"""
-    counted = Signal(float)
-    """Seconds until the servo moves, several times a second; 0 when the count is over or called off."""
     problem = Signal(str)
 
     def __init__(self, servo: ServoLink, setup: BenchSetup, library: Library) -> None:
@@ -87,11 +80,10 @@ class RecordQueue(QObject):
         self._alone = 0
         self._hung: tuple[float, float] | None = None
         self._asked_for = 0
-        self._countdowns = {True: 0.0, False: HAZARDOUS_COUNTDOWN}
+        self.countdown = Countdown(lambda: self.simulated)
         self._begun_at = 0.0
         self.overhead = RUN_OVERHEAD
         """What the last run took beside its trajectory [s]."""
-        self._moves_at = math.inf
         self.running: QueuedRun | None = None
         """The run that is on."""
         self.last: QueuedRun | None = None
@@ -102,10 +94,7 @@ class RecordQueue(QObject):
         """Why it is paused."""
         self.by_hand = ""
         """What a person has to change before Continue, in plain words; empty when nothing."""
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(COUNT_PERIOD)
-        self._timer.timeout.connect(self._count)
+        self.countdown.over.connect(self._launch)
         servo.finished.connect(self._finished)
         servo.faulted.connect(self.stop)
         servo.connected.connect(lambda _: self._forget_load())
@@ -135,32 +124,14 @@ class RecordQueue(QObject):
         return (self._begun if self.running is not None else min(self._begun + 1, total)), total
 
     @property
-    def counting(self) -> float:
-        """Seconds until the servo moves; 0 when nothing is counted."""
-        return max(0.0, self._moves_at - time.monotonic()) if math.isfinite(self._moves_at) else 0.0
-
-    @property
     def simulated(self) -> bool:
         """Whether the servo exists only here, so that loads are changed by setting them."""
         return ServoAddress.parse(self._servo.address).family == "simulated"
 
     @property
-    def countdown(self) -> float:
-        """Time before a run in which it can be called off [s]; simulated servos and real ones have one each."""
-        return self._countdowns[self.simulated]
-
-    @countdown.setter
-    def countdown(self, seconds: float) -> None:
-        self._countdowns[self.simulated] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
-
-    def set_hazardous_countdown(self, seconds: float) -> None:
-        """Take over what a person chose for servos that can move something real [s]."""
-        self._countdowns[False] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
-
-    @property
     def waiting_time(self) -> float:
         """Time of all that waits, with the ways to and fro and the countdowns [s]."""
-        return sum(run.trajectory.duration + self.overhead + self.countdown for run in self.waiting)
+        return sum(run.trajectory.duration + self.overhead + self.countdown.seconds for run in self.waiting)
 
     # What a person asks for.
 
@@ -325,10 +296,8 @@ class RecordQueue(QObject):
         if ticket != self._ticket or self._coming is None:
             return
         self._sink = sink
-        if self.countdown > 0:
-            self._moves_at = time.monotonic() + self.countdown
-            self._timer.start()
-            self._count()
+        if self.countdown.seconds > 0:
+            self.countdown.start()
         else:
             self._launch()
 
@@ -336,24 +305,10 @@ class RecordQueue(QObject):
         if ticket == self._ticket and self._coming is not None:
             self._refuse(message)
 
-    def _count(self) -> None:
-        left = self.counting
-        if left > 0:
-            self.counted.emit(left)
-        elif self._coming is not None:
-            self._end_count()
-            self._launch()
-
-    def _end_count(self) -> None:
-        self._timer.stop()
-        if math.isfinite(self._moves_at):
-            self._moves_at = math.inf
-            self.counted.emit(0.0)
-
     def _call_off(self) -> None:
         self._ticket += 1
         self._coming = None
-        self._end_count()
+        self.countdown.stop()
 
     def _launch(self) -> None:
         run, sink = self._coming, self._sink

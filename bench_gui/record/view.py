@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QStackedWidget, 
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import TICK, Controller
+from bench_gui.record.countdown import LONGEST_COUNTDOWN
 from bench_gui.record.live import LiveRun
 from bench_gui.record.plan_page import PlanPage
 from bench_gui.record.plots import LivePlots
 from bench_gui.record.prompt import CountdownLabel, PromptCard
-from bench_gui.record.queue import LONGEST_COUNTDOWN
 from bench_gui.record.queue_panel import QueuePanel
 from bench_gui.record.trajectory_form import TrajectoryForm, beyond, possible
 from bench_gui.state.servo_link import ServoView
@@ -188,7 +188,7 @@ class RecordView(TaskPage):
             "Countdown",
             "Time before each run in which Abort calls it off; a real servo begins with 3 s, a simulated one with 0 s",
             "s",
-            queue.countdown,
+            queue.countdown.seconds,
             0.0,
             LONGEST_COUNTDOWN,
             1,
@@ -242,7 +242,7 @@ class RecordView(TaskPage):
 
     def _set_countdown(self, seconds: float) -> None:
         queue = self._controller.queue
-        queue.countdown = seconds
+        queue.countdown.seconds = seconds
         if not queue.simulated:
             self._controller.settings.set("countdown", seconds)
 
@@ -266,7 +266,7 @@ class RecordView(TaskPage):
         controller = self._controller
         self.plots.show_limits(controller.servo.limits)
         with QSignalBlocker(self.countdown):
-            self.countdown.setValue(controller.queue.countdown)
+            self.countdown.setValue(controller.queue.countdown.seconds)
         self._show_rate()
         self._preview()
 
@@ -283,7 +283,7 @@ class RecordView(TaskPage):
             limits, queue = controller.servo.limits, controller.queue
             if limits is not None:
                 self._problem = beyond(preview, limits, controller.angle_unit)
-            self.form.show_preview(preview, controller.setup.rate, limits, queue.countdown + queue.waiting_time)
+            self.form.show_preview(preview, controller.setup.rate, limits, queue.countdown.seconds + queue.waiting_time)
             if not queue.active and not self._shows_run(self._trajectory):
                 self._clear(self._trajectory)
         self._enable()

@@ -342,7 +342,7 @@ def test_a_person_is_prompted_for_each_change_by_hand(person, monkeypatch):
     connect(person)
     queue, record = person.controller.queue, person.window.record
     monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
-    queue.countdown = 0.0
+    queue.countdown.seconds = 0.0
     page = planned(person, kps="8")
     person.click(page.start_button)
     assert record.prompt.isVisible()

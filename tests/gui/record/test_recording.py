@@ -332,9 +332,9 @@ def test_a_countdown_can_be_called_off(person, monkeypatch):
 
 def test_a_real_servo_is_counted_down_unless_told_otherwise(person, monkeypatch):
     queue = person.controller.queue
-    assert queue.countdown == 0.0
+    assert queue.countdown.seconds == 0.0
     monkeypatch.setattr(type(queue), "simulated", property(lambda self: False))
-    assert queue.countdown == 3.0
+    assert queue.countdown.seconds == 3.0
     person.connect()
     assert person.window.record.countdown.value() == 3.0
     person.window.record.countdown.setValue(5.0)

@@ -1,0 +1,69 @@
+"""The seconds before a run in which it can be called off."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+
+HAZARDOUS_COUNTDOWN = 3.0
+"""Before a servo that can move something real moves, unless a person chose otherwise [s]."""
+LONGEST_COUNTDOWN = 10.0
+COUNT_PERIOD = 50
+"""[ms]"""
+
+
+class Countdown(QObject):
+    """Simulated servos and real ones have a time each."""
+
+    counted = Signal(float)
+    """Seconds until the servo moves, several times a second; 0 when the count is over or called off."""
+    over = Signal()
+    """It was not called off."""
+
+    def __init__(self, simulated: Callable[[], bool]) -> None:
+        """simulated: asked for the kind of the present servo."""
+        super().__init__()
+        self._simulated = simulated
+        self._seconds = {True: 0.0, False: HAZARDOUS_COUNTDOWN}
+        self._ends_at = math.inf
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.setInterval(COUNT_PERIOD)
+        self._timer.timeout.connect(self._count)
+
+    @property
+    def seconds(self) -> float:
+        """Time for the present servo [s]."""
+        return self._seconds[self._simulated()]
+
+    @seconds.setter
+    def seconds(self, seconds: float) -> None:
+        self._seconds[self._simulated()] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
+
+    def set_hazardous(self, seconds: float) -> None:
+        """Take over what a person chose for servos that can move something real [s]."""
+        self._seconds[False] = min(max(seconds, 0.0), LONGEST_COUNTDOWN)
+
+    def start(self) -> None:
+        """Begin to count."""
+        self._ends_at = time.monotonic() + self.seconds
+        self._timer.start()
+        self._count()
+
+    def stop(self) -> None:
+        """Count no longer."""
+        self._timer.stop()
+        if math.isfinite(self._ends_at):
+            self._ends_at = math.inf
+            self.counted.emit(0.0)
+
+    def _count(self) -> None:
+        left = self._ends_at - time.monotonic()
+        if left > 0:
+            self.counted.emit(left)
+        else:
+            self.stop()
+            self.over.emit()
