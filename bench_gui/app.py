@@ -50,7 +50,7 @@ def run_window(session_path: Path | None, servo: str = DEFAULT_SERVO, example: P
         if wanted is not None:
             controller.library.open(wanted)
         if left_behind and session_path is None:
-            window.session.offer_unfinished(Path(left_behind))
+            window.session.opening.offer_unfinished(Path(left_behind))
         if newcomer:
             window.show_tour()
         QTimer.singleShot(PREPARE_AFTER, controller.prepare)

@@ -251,9 +251,9 @@ class MainWindow(QMainWindow):
         controller, menus = self.controller, self.menus
         servo, library = controller.servo, controller.library
         for spec in (
-            ActionSpec("&New session…", self.session.ask_new, "Ctrl+N"),
-            ActionSpec("&Open session…", self.session.ask_open, "Ctrl+O"),
-            ActionSpec("&Import recordings…", self.session.ask_import, "Ctrl+I"),
+            ActionSpec("&New session…", self.session.opening.ask_new, "Ctrl+N"),
+            ActionSpec("&Open session…", self.session.opening.ask_open, "Ctrl+O"),
+            ActionSpec("&Import recordings…", self.session.opening.ask_import, "Ctrl+I"),
             ActionSpec("Open the &example", library.open_example),
             ActionSpec("Open &model file…", lambda: self.compare.ask_model()),
         ):
@@ -396,13 +396,13 @@ class MainWindow(QMainWindow):
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Recordings and sessions may be dropped anywhere."""
-        if self.session.can_take(event.mimeData()):
+        if self.session.opening.can_take(event.mimeData()):
             event.acceptProposedAction()
 
     def dropEvent(self, event: QDropEvent) -> None:
         """Open or import what was dropped."""
         event.acceptProposedAction()
-        self.session.take(event.mimeData())
+        self.session.opening.take(event.mimeData())
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Release the servo and end everything before the window goes; ask once if that ends something."""

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from PySide6.QtCore import QMimeData, QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QStackedLayout, QVBoxLayout, QWidget
 
 from bench_gui.actions import ActionSpec
 from bench_gui.controller import Controller
-from bench_gui.headless.dropped import may_take
-from bench_gui.headless.places import as_person_writes
+from bench_gui.session.dialogs.opening import Opening
 from bench_gui.session.dialogs.questions import Questions
-from bench_gui.session.dialogs.recovery_dialog import RecoveryDialog, UnfinishedDialog
+from bench_gui.session.dialogs.recovery_dialog import RecoveryDialog
 from bench_gui.session.head import SessionHead
 from bench_gui.session.runs.cells import split_tags
 from bench_gui.session.runs.filter import parse_filter
 from bench_gui.session.runs.table import NOTE, TAGS
 from bench_gui.session.runs.view import RunView
-from bench_gui.state.contents import Recovery, unfinished_runs
 from bench_gui.state.editing import RunEditing
 from bench_gui.theme import Theme
 from bench_gui.widgets.fields import EmptyState, button
 from core.words import counted
 
-IMPORTABLE = "Recordings (*.json *.json.gz *.csv *.csv.gz *.tsv *.npz *.parquet *.h5);;All files (*)"
-SESSION_FILES = "Exported sessions (*.h5);;All files (*)"
 LEAST = 48
 """Height of the table, at least [px]."""
 PROGRESS_PERIOD = 200
@@ -44,20 +38,21 @@ class SessionPanel(QFrame):
         self._controller = controller
         self._library = library = controller.library
         self.editing = RunEditing(library, controller.undo)
+        self.opening = Opening(self, library, controller.background)
         self.questions = Questions(self, controller, self.editing)
         self.head = SessionHead(
             controller,
             self.questions,
             self.include,
             opening=(
-                ("Open session…", "A session is a folder", self.ask_open),
-                ("Open session file…", "A session exported as one .h5 file, read-only", self.ask_open_file),
-                ("New session…", "Create a session in a new folder", self.ask_new),
+                ("Open session…", "A session is a folder", self.opening.ask_open),
+                ("Open session file…", "A session exported as one .h5 file, read-only", self.opening.ask_open_file),
+                ("New session…", "Create a session in a new folder", self.opening.ask_new),
                 ("Open the example", "Eight recordings of a real XL330", library.open_example),
             ),
             importing=(
-                ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", self.ask_import),
-                ("Import a folder…", "Every recording in a folder and below it", self.ask_import_folder),
+                ("Import recordings…", "BAM logs (.json), CSV of ours, single runs (.h5)", self.opening.ask_import),
+                ("Import a folder…", "Every recording in a folder and below it", self.opening.ask_import_folder),
             ),
         )
         """The title of the dock the panel is in."""
@@ -84,7 +79,7 @@ class SessionPanel(QFrame):
         library.runs_changed.connect(self._show)
         library.annotations_changed.connect(self._show_annotations)
         library.selection_changed.connect(self._count)
-        library.recovered.connect(self._tell_recovery)
+        library.recovered.connect(lambda found: RecoveryDialog(self.window(), found, self.editing.exclude).show())
         library.table_found.connect(self.questions.ask_columns)
         self._progress = QTimer(self)
         self._progress.setInterval(PROGRESS_PERIOD)
@@ -133,67 +128,17 @@ class SessionPanel(QFrame):
                 enabled=lambda: bool(chosen.selected),
             ),
             *self._run_actions(),
-            ActionSpec("Open session &file…", self.ask_open_file, tip="A session exported as one .h5 file"),
-            ActionSpec("Import a fol&der…", self.ask_import_folder, tip="Every recording in a folder and below it"),
+            ActionSpec("Open session &file…", self.opening.ask_open_file, tip="A session exported as one .h5 file"),
+            ActionSpec(
+                "Import a fol&der…", self.opening.ask_import_folder, tip="Every recording in a folder and below it"
+            ),
         ]
 
-    # Bringing in.
-
-    def ask_open(self) -> None:
-        """Ask for a session folder and open it."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Open a session folder")
-        if folder:
-            self._library.open(Path(folder))
-
-    def ask_open_file(self) -> None:
-        """Ask for a session exported as one file and open it."""
-        file, _ = QFileDialog.getOpenFileName(self.window(), "Open an exported session", "", SESSION_FILES)
-        if file:
-            self._library.open(Path(file))
-
-    def ask_new(self) -> None:
-        """Ask for a new folder and create a session in it."""
-        folder, _ = QFileDialog.getSaveFileName(self.window(), "New session: name its folder")
-        if folder:
-            self._library.create(Path(folder))
-
-    def ask_import(self) -> None:
-        """Ask for recordings and import them."""
-        files, _ = QFileDialog.getOpenFileNames(self.window(), "Import recordings", "", IMPORTABLE)
-        if files:
-            self._library.import_files([Path(file) for file in files])
-
-    def ask_import_folder(self) -> None:
-        """Ask for a folder and import every recording in it."""
-        folder = QFileDialog.getExistingDirectory(self.window(), "Import a folder of recordings")
-        if folder:
-            self._library.import_files([Path(folder)])
-
-    def can_take(self, mime: QMimeData) -> bool:
-        """Whether something dragged over the window could be opened or imported."""
-        return may_take(_paths(mime))
-
-    def take(self, mime: QMimeData) -> None:
-        """Open or import what was dropped."""
-        paths = _paths(mime)
-        if paths:
-            self._library.take(paths)
-        else:
-            self._library.problem.emit("only files and folders of this computer can be dropped here")
-
-    def offer_unfinished(self, session: Path) -> None:
-        """At the start of the window: offer a session that holds runs which were begun and never finished."""
-
-        def found(count: int) -> None:
-            if count and self._library.path != session:
-                name = as_person_writes(session)
-                UnfinishedDialog(self.window(), name, count, lambda: self._library.open(session)).show()
-
-        self._controller.background.submit("session", unfinished_runs, session, done=found)
+    # Dropping.
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Say where to drop."""
-        if self.can_take(event.mimeData()):
+        if self.opening.can_take(event.mimeData()):
             event.acceptProposedAction()
             self._stack.setCurrentIndex(DROP)
 
@@ -205,7 +150,7 @@ class SessionPanel(QFrame):
         """Take what was dropped."""
         event.acceptProposedAction()
         self._show_page()
-        self.take(event.mimeData())
+        self.opening.take(event.mimeData())
 
     # Behind the scenes.
 
@@ -315,10 +260,3 @@ class SessionPanel(QFrame):
         menu.addSeparator()
         menu.addAction("Select all runs &shown").triggered.connect(self.select_shown)
         menu.popup(self.view.viewport().mapToGlobal(at))
-
-    def _tell_recovery(self, recovery: Recovery) -> None:
-        RecoveryDialog(self.window(), recovery, self.editing.exclude).show()
-
-
-def _paths(mime: QMimeData) -> list[Path]:
-    return [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]

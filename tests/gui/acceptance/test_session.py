@@ -76,7 +76,7 @@ def test_crash_recovery(person, killed):
     session, index, time = killed
     panel, library = person.window.session, person.controller.library
 
-    panel.offer_unfinished(session)
+    panel.opening.offer_unfinished(session)
     offer = dialog_of(person, UnfinishedDialog)
     assert "1 run" in offer.text.text()
     person.click(offer.open_button)

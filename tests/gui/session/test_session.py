@@ -482,13 +482,13 @@ def mime(*paths):
 def test_what_cannot_be_taken_is_said(person, tmp_path):
     picture = tmp_path / "photo.png"
     picture.write_bytes(b"no recording")
-    assert not panel(person).can_take(mime(picture))
-    panel(person).take(mime(picture))
+    assert not panel(person).opening.can_take(mime(picture))
+    panel(person).opening.take(mime(picture))
     person.until(lambda: "photo.png" in person.message)
     web = QMimeData()
     web.setUrls([QUrl("https://example.org/log.json")])
-    assert not panel(person).can_take(web)
-    panel(person).take(web)
+    assert not panel(person).opening.can_take(web)
+    panel(person).opening.take(web)
     assert "this computer" in person.message
 
 
@@ -496,7 +496,7 @@ def test_a_folder_of_recordings_says_what_it_passed_over(person, session, tmp_pa
     folder = tmp_path / "logs"
     export_bam(Session.open(session), None, folder)
     (folder / "config.json").write_text('{"name": "no recording"}', "utf-8")
-    panel(person).take(mime(folder))
+    panel(person).opening.take(mime(folder))
     person.until(lambda: len(ids(person)) == 3)
     assert "3 runs imported" in person.message
     assert "config.json" in person.message

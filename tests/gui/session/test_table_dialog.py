@@ -24,7 +24,7 @@ def dropped(person, path):
     """The dialog that appears when a file is dropped."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path))])
-    person.window.session.take(mime)
+    person.window.session.opening.take(mime)
     questions = person.window.session.questions
     person.until(lambda: questions.dialog is not None)
     assert isinstance(questions.dialog, TableDialog)

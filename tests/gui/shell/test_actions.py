@@ -34,6 +34,7 @@ from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.recording import Recording
 from bench_gui.record.view import LIVE, PLAN, RecordView
+from bench_gui.session.dialogs.opening import Opening
 from bench_gui.session.dialogs.questions import Questions
 from bench_gui.session.panel import SessionPanel
 from bench_gui.session.runs.table import NOTE
@@ -59,9 +60,9 @@ from tests.gui.conftest import dispose
 QUIT = MainWindow, "close"
 DONE = {
     "File": {
-        "New session…": (SessionPanel, "ask_new"),
-        "Open session…": (SessionPanel, "ask_open"),
-        "Import recordings…": (SessionPanel, "ask_import"),
+        "New session…": (Opening, "ask_new"),
+        "Open session…": (Opening, "ask_open"),
+        "Import recordings…": (Opening, "ask_import"),
         "Open the example": (Library, "open_example"),
         "Open model file…": (CompareView, "ask_model"),
         "Quit": QUIT,
@@ -88,8 +89,8 @@ DONE = {
         "Exclude from fits…": (Questions, "ask_reason"),
         "Include in fits": (SessionPanel, "include"),
         "Trim…": (Questions, "ask_trim"),
-        "Open session file…": (SessionPanel, "ask_open_file"),
-        "Import a folder…": (SessionPanel, "ask_import_folder"),
+        "Open session file…": (Opening, "ask_open_file"),
+        "Import a folder…": (Opening, "ask_import_folder"),
     },
     "Help": {
         "Help on what is in sight": (Helping, "show"),
