@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from bench_gui.headless.dropped import Dropped, classify
 from bench_gui.headless.places import new_session_folder, results_home
+from bench_gui.state.choice import Choice, choice_of
 from bench_gui.state.contents import Contents, read_contents, recovery_of
 from bench_gui.work.background import Background
 from core.errors import InputError
@@ -25,16 +24,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED = 3
 """Of several things that went wrong so many are named."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    """What follows from runs, annotations and selection, none of which is ever changed but replaced."""
-
-    of: tuple[object, object, object]
-    for_fit: list[RunSummary]
-    servo: str
-    """Servo of most of them, or of most chosen runs where a fit could use none."""
 
 
 class Library(QObject):
@@ -70,7 +59,8 @@ class Library(QObject):
         self._blank: Annotation | None = None
         self._edits = self._asked_at = 0
         self.selected: tuple[str, ...] = ()
-        self._chosen: _Choice | None = None
+        self._chosen: tuple[tuple[object, object, object], Choice] | None = None
+        """The choice, and what it follows from: none of that is ever changed but replaced."""
         self.loading = False
         self.progress = (0, 0)
         """Runs whose files were read so far while a session without an index is opened, and all of its runs."""
@@ -334,29 +324,12 @@ class Library(QObject):
 
     # Behind the scenes.
 
-    def _choice(self) -> _Choice:
+    def _choice(self) -> Choice:
         """What is chosen now; found once, since every view asks for it whenever anything changes."""
         of = (self.runs, self.annotations, self.selected)
-        if self._chosen is None or any(a is not b for a, b in zip(self._chosen.of, of, strict=True)):
-            wanted = set(self.selected)
-            used = [run for run in self.runs if not self._excluded(run)]
-            chosen = [run for run in self.runs if run.id in wanted] if wanted else used
-            fit = self._fit(chosen)
-            servos = Counter(run.servo for run in fit or chosen)
-            self._chosen = _Choice(of, fit, servos.most_common(1)[0][0] if servos else "")
-        return self._chosen
-
-    def _fit(self, chosen: Sequence[RunSummary]) -> list[RunSummary]:
-        if not chosen:
-            return []
-        from sessions import fit_runs
-
-        ids = set(fit_runs(chosen, self.annotations, [run.id for run in chosen] if self.selected else None))
-        return [run for run in chosen if run.id in ids]
-
-    def _excluded(self, run: RunSummary) -> bool:
-        annotation = self.annotations.get(run.id)
-        return annotation is not None and annotation.excluded
+        if self._chosen is None or any(a is not b for a, b in zip(self._chosen[0], of, strict=True)):
+            self._chosen = (of, choice_of(*of))
+        return self._chosen[1]
 
     def _load(self, work: Callable[[], Contents]) -> None:
         self._begin()

@@ -1,0 +1,38 @@
+"""Which runs of a session a fit uses."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sessions import Annotation, RunSummary
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """What follows from runs, annotations and selection."""
+
+    for_fit: list[RunSummary]
+    servo: str
+    """Servo of most of them, or of most chosen runs where a fit could use none; empty without runs."""
+
+
+def choice_of(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation], selected: Collection[str]) -> Choice:
+    """Choose the selected runs, or all that ended well when none is selected; never an excluded one.
+
+    The rule of `sessions.fit_runs`, applied to what is on the screen.
+    """
+    excluded = {run for run, annotation in annotations.items() if annotation.excluded}
+    wanted = set(selected)
+    chosen = [run for run in runs if (run.id in wanted if wanted else run.id not in excluded)]
+    fit: list[RunSummary] = []
+    if chosen:
+        from sessions import fit_runs
+
+        ids = set(fit_runs(chosen, annotations, [run.id for run in chosen] if wanted else None))
+        fit = [run for run in chosen if run.id in ids]
+    servos = Counter(run.servo for run in fit or chosen)
+    return Choice(fit, servos.most_common(1)[0][0] if servos else "")
