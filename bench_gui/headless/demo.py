@@ -71,21 +71,7 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
     session_path = folder / "session"
     if session_path.exists():
         raise InputError(f"{folder} already holds a demo; choose another folder")
-    conditions = _conditions(fast)
-    for number, (mass, length, kp) in enumerate(conditions):
-        base = 0.1 * number / len(conditions)
-        plan = RecordingPlan(
-            servo=f"simulated:{SERVO}?seed={seed}",
-            trajectories=tuple(make_trajectory(name) for name in PAPER_TRAJECTORIES),
-            bench=Bench(mass=mass, length=length),
-            kp=kp,
-            fast=True,
-        )
-        record_plan(
-            plan,
-            session_path,
-            lambda share, text, base=base: show(base + 0.1 * share / len(conditions), f"recording: {text}"),
-        )
+    _record(session_path, fast, seed, show)
     session = Session.open(session_path)
     recordings = session.load_all()
     request = IdentificationRequest(
@@ -127,6 +113,25 @@ def run_demo(output: str | Path, *, fast: bool, seed: int, show: Callable[[float
         seconds=time.monotonic() - started,
         files=tuple(files),
     )
+
+
+def _record(session: Path, fast: bool, seed: int, show: Callable[[float, str], None]) -> None:
+    """Record the grid into a new session; takes the first tenth of the bar."""
+    conditions = _conditions(fast)
+    for number, (mass, length, kp) in enumerate(conditions):
+        base = 0.1 * number / len(conditions)
+        plan = RecordingPlan(
+            servo=f"simulated:{SERVO}?seed={seed}",
+            trajectories=tuple(make_trajectory(name) for name in PAPER_TRAJECTORIES),
+            bench=Bench(mass=mass, length=length),
+            kp=kp,
+            fast=True,
+        )
+        record_plan(
+            plan,
+            session,
+            lambda share, text, base=base: show(base + 0.1 * share / len(conditions), f"recording: {text}"),
+        )
 
 
 def _conditions(fast: bool) -> list[tuple[float, float, float]]:

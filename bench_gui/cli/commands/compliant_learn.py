@@ -21,7 +21,7 @@ from bench_gui.cli.compliant_files import (
 from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
-    from core.studies.compliant.learning import Reference
+    from core.studies.compliant.learning import Learned, Reference
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,13 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         }
         for each in found.iterations
     ]
-    columns: dict[str, Any] = {"time": reference.time, **by_joint("wanted_", reference.angles)}
-    for each in found.iterations:
-        columns |= by_joint(f"input of iteration {each.number}, joint ", each.equilibrium)
-        columns |= by_joint(f"link equilibrium of iteration {each.number}, joint ", each.link_equilibrium)
-        columns |= by_joint(f"link of iteration {each.number}, joint ", each.position)
-        columns[f"error norm of iteration {each.number}"] = each.error_norm
-    files = write_outputs(arguments, columns, lambda: drawing().learning_figure(found))
+    files = write_outputs(arguments, _columns(found, reference), lambda: drawing().learning_figure(found))
     if arguments.input:
         files.append(str(write_input(reference.time, found.best.equilibrium, arguments.input)))
     if arguments.json:
@@ -129,6 +123,16 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"within {in_words(law.tolerance)}" if found.converged else f"warning: {found.warning}")
     say_written(files)
     return 0
+
+
+def _columns(found: Learned, reference: Reference) -> dict[str, Any]:
+    columns: dict[str, Any] = {"time": reference.time, **by_joint("wanted_", reference.angles)}
+    for each in found.iterations:
+        columns |= by_joint(f"input of iteration {each.number}, joint ", each.equilibrium)
+        columns |= by_joint(f"link equilibrium of iteration {each.number}, joint ", each.link_equilibrium)
+        columns |= by_joint(f"link of iteration {each.number}, joint ", each.position)
+        columns[f"error norm of iteration {each.number}"] = each.error_norm
+    return columns
 
 
 def _reference(arguments: argparse.Namespace) -> Reference:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import (
@@ -30,7 +31,9 @@ from bench_gui.cli.terminal import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from core.identification.request import IdentificationRequest
     from core.identification.result import Identification
+    from sessions import Session
 
 MOST_WARNINGS = 3
 """Printed without --all."""
@@ -79,46 +82,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Identify, save and print."""
-    from dataclasses import replace
     from pathlib import Path
 
     from bench_gui.headless.interrupt import Interrupt
-    from bench_gui.headless.place.rests import DOCUMENT
-    from core.errors import IdentificationError, InputError
-    from core.identification.identify import IdentificationRequest, Progress
-    from core.identification.request import PAPER_PROTOCOL
-    from core.placement import points_from_json
+    from core.errors import InputError
+    from core.identification.identify import Progress
     from core.recording import FIT_CHANNELS
-    from core.terms import COMMAND_PATH_TERMS
     from sessions import Session
     from sessions.results.identification import with_crossvalidation
     from sessions.results.identifying import Watch, run_identification
 
     session = Session.open(arguments.session)
     recordings, selection = recordings_from(session, arguments, FIT_CHANNELS)
-    named = arguments.command_path_terms
-    terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
-    if any(term not in COMMAND_PATH_TERMS for term in terms):
-        raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
-    if arguments.command_path is False and named:
-        raise InputError("--command-path-terms names terms and --no-command-path leaves them out: give either")
-    if arguments.command_path and named:
-        print(f"bench: of the command path only {', '.join(terms)} is identified", file=sys.stderr)
-    servo = arguments.servo or recordings[0].settings.servo
-    request = IdentificationRequest(
-        servo=servo,
-        command_path=terms,
-        command_path_if_better=arguments.command_path is None and not named,
-        **options_from(arguments, start=_start(arguments.start, servo)),
-        data_hash=session.data_hash(selection.runs),
-    )
-    if arguments.paper:
-        request = replace(request, **PAPER_PROTOCOL)
-    if arguments.points:
-        placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
-        if not placed:
-            raise InputError(f"{arguments.session}: no points of {request.servo} were placed there; see bench place")
-        request = replace(request, points=tuple(placed))
+    request = _request(arguments, session, recordings[0].settings.servo, selection.runs)
     # The list of a long session's runs is not needed any more.
     del session
     folder = Path(arguments.output)
@@ -151,6 +127,42 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     _print_verdict(found, folder, arguments)
     return 0
+
+
+def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:
+    """What is asked for; servo: the recordings', used unless another is named."""
+    from dataclasses import replace
+
+    from bench_gui.headless.place.rests import DOCUMENT
+    from core.errors import IdentificationError, InputError
+    from core.identification.request import PAPER_PROTOCOL, IdentificationRequest
+    from core.placement import points_from_json
+    from core.terms import COMMAND_PATH_TERMS
+
+    named = arguments.command_path_terms
+    terms = tuple(named or (() if arguments.command_path is False else COMMAND_PATH_TERMS))
+    if any(term not in COMMAND_PATH_TERMS for term in terms):
+        raise IdentificationError(f"command path terms are {', '.join(COMMAND_PATH_TERMS)}")
+    if arguments.command_path is False and named:
+        raise InputError("--command-path-terms names terms and --no-command-path leaves them out: give either")
+    if arguments.command_path and named:
+        print(f"bench: of the command path only {', '.join(terms)} is identified", file=sys.stderr)
+    servo = arguments.servo or servo
+    request = IdentificationRequest(
+        servo=servo,
+        command_path=terms,
+        command_path_if_better=arguments.command_path is None and not named,
+        **options_from(arguments, start=_start(arguments.start, servo)),
+        data_hash=session.data_hash(runs),
+    )
+    if arguments.paper:
+        request = replace(request, **PAPER_PROTOCOL)
+    if arguments.points:
+        placed = [p for p in points_from_json(session.document(DOCUMENT)) if p.servo == request.servo]
+        if not placed:
+            raise InputError(f"{arguments.session}: no points of {request.servo} were placed there; see bench place")
+        request = replace(request, points=tuple(placed))
+    return request
 
 
 def _print_verdict(found: Identification, folder: Path, arguments: argparse.Namespace) -> None:

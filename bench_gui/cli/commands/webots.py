@@ -46,6 +46,17 @@ EXPERIMENT_CHOICES = ("position", "modes", "limits", "forces", "series")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of `bench webots`."""
     tasks = parser.add_subparsers(dest="task", metavar="TASK", required=True)
+    _add_run(tasks)
+    _add_fit(tasks)
+    show = tasks.add_parser("show", help="an experiment of the help pages, as numbers or picture")
+    show.add_argument("experiment", choices=EXPERIMENT_CHOICES)
+    show.add_argument("-o", "--output", metavar="FILE.csv", help="its motion over time")
+    show.add_argument("--figure", metavar="FILE", help="its picture (.svg, .png, .pdf)")
+    add_json(show)
+    show.set_defaults(run_task=_show)
+
+
+def _add_run(tasks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     program = tasks.add_parser("run", help="run a controller program of yours on simulated servos")
     program.add_argument("program", type=Path, metavar="CONTROLLER.py", help="run as it is, in a process of its own")
     program.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="handed to the program, after --")
@@ -77,6 +88,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(program)
     program.set_defaults(run_task=_run)
 
+
+def _add_fit(tasks: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     fit = tasks.add_parser("fit", help="fit a node to a model or a session and say what it loses against M1–M6")
     fit.add_argument(
         "source",
@@ -102,13 +115,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(fit)
     add_progress(fit)
     fit.set_defaults(run_task=_fit)
-
-    show = tasks.add_parser("show", help="an experiment of the help pages, as numbers or picture")
-    show.add_argument("experiment", choices=EXPERIMENT_CHOICES)
-    show.add_argument("-o", "--output", metavar="FILE.csv", help="its motion over time")
-    show.add_argument("--figure", metavar="FILE", help="its picture (.svg, .png, .pdf)")
-    add_json(show)
-    show.set_defaults(run_task=_show)
 
 
 def run(arguments: argparse.Namespace) -> int:

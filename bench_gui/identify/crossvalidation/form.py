@@ -82,6 +82,12 @@ class CrossValidationForm(QWidget):
         self._asked.bind("most_training_runs", self.most, optional=True)
         self._asked.bind("transfer", self.transfer)
         self._asked.bind("terms", self.terms)
+        self._lay_out()
+        for binding in (self._asked, self._fit):
+            binding.edited.connect(self.changed)
+        self._values: dict[str, int] = {}
+
+    def _lay_out(self) -> None:
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(8)
@@ -101,9 +107,6 @@ class CrossValidationForm(QWidget):
         also.addStretch(1)
         grid.addLayout(also, 2, 2, 1, 2)
         grid.setColumnStretch(4, 1)
-        for binding in (self._asked, self._fit):
-            binding.edited.connect(self.changed)
-        self._values: dict[str, int] = {}
 
     def offer(self, runs: Sequence[RunSummary]) -> None:
         """Let those conditions be chosen of which these runs have several values."""
