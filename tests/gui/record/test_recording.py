@@ -306,7 +306,7 @@ def test_a_run_that_fails_holds_the_queue_with_its_reason(person):
 
 def test_a_countdown_can_be_called_off(person, monkeypatch):
     # It goes on by the queue's clock, which stands still here.
-    monkeypatch.setattr("bench_gui.record.queue.time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr("bench_gui.record.countdown.time", SimpleNamespace(monotonic=lambda: 0.0))
     person.connect()
     record, queue = person.window.record, person.controller.queue
     assert record.countdown.value() == 0.0
