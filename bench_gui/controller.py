@@ -64,7 +64,7 @@ class Controller(QObject):
         self.connecting = Connecting(servo, undo, background, say)
         self.servo, self.setup = self.connecting.servo, self.connecting.setup
         self.recording = Recording(
-            self.servo, self.setup, library, model_list, undo, background, self.compute, self.journal, say
+            self.servo, self.setup, library, model_list, undo, background, self.compute, self.journal.add, say
         )
         self.queue, self.plan, self.twin = self.recording.queue, self.recording.plan, self.recording.twin
         self.queue.countdown.set_hazardous(self.settings.countdown)

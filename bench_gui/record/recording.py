@@ -7,7 +7,6 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QUndoStack
 
-from bench_gui.log.journal import Journal
 from bench_gui.record.planning import Planning
 from bench_gui.record.queue import RecordQueue
 from bench_gui.record.twin import Twin
@@ -34,19 +33,19 @@ class Recording(QObject):
         undo: QUndoStack,
         background: Background,
         compute: ComputeProcess,
-        journal: Journal,
+        log: Callable[[str, str], object],
         say: Callable[[str, str], object],
     ) -> None:
-        """say: takes a level and a text."""
+        """log, say: take a level and a text; what is only logged does not interrupt anybody."""
         super().__init__()
-        self._servo, self._journal, self._say = servo, journal, say
+        self._servo, self._log, self._say = servo, log, say
         self._record_when_ready = False
         self.queue = RecordQueue(servo, setup, library)
         self.plan = Planning(self.queue, setup, library, background, undo)
         self.twin = Twin(self.queue, servo, model_list, background, compute)
         for part in (self.queue, self.plan):
             part.problem.connect(lambda text: say("error", text))
-        self.twin.alarmed.connect(lambda text: journal.add("warning", text))
+        self.twin.alarmed.connect(lambda text: log("warning", text))
         servo.faulted.connect(self._report_fault)
         servo.changed.connect(self._record_if_wanted)
         self.queue.ended.connect(self._judge_run)
@@ -73,7 +72,7 @@ class Recording(QObject):
             self.queue.record_paper_set()
 
     def _report_fault(self, reason: str) -> None:
-        self._journal.add("fault", reason)
+        self._log("fault", reason)
         # An emergency stop needs no explanation, and a fault during a run is reported with the run.
         if reason != EMERGENCY and not self.queue.active:
             self._say("error", reason)
