@@ -70,7 +70,8 @@ TRIM_TOLERANCE = 1e-9
 SAMPLE_DTYPE = np.dtype([(channel.name, channel.kind) for channel in CHANNELS])
 """One row of a run on its way from the recorder to a store."""
 
-Sample = namedtuple("Sample", [channel.name for channel in CHANNELS])
+_NAMES: list[str] = [channel.name for channel in CHANNELS]
+Sample = namedtuple("Sample", _NAMES)  # pyright: ignore[reportUntypedNamedTuple]
 """The same as a tuple, made by the names of the channels."""
 
 
