@@ -39,7 +39,7 @@ def window(address: str, folder: Path) -> None:
     from bench_gui import app
 
     # What it prepares once it is there is of no use here.
-    app.Controller.prepare = app.Controller.record_paper_set
+    app.Controller.prepare = lambda controller: controller.recording.record_paper_set()
     app.run_window(folder / "lab", address)
 
 
