@@ -7,6 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 
 from bench_gui.cli import main
+from bench_gui.state.choice import choice_of
 from core.errors import IdentificationError
 from core.identification.runs.folds import balanced_subset
 from sessions import Session, index
@@ -159,12 +160,10 @@ def test_sorting_keeps_equal_runs_in_order_and_the_choice(person, many):
 def test_what_follows_from_the_choice_is_found_once(person, many, monkeypatch):
     person.open(many)
     library = person.controller.library
-    counted = Counter()
-    excluded = type(library)._excluded
-    monkeypatch.setattr(type(library), "_excluded", lambda self, run: counted.update(["asked"]) or excluded(self, run))
+    made = []
+    monkeypatch.setattr("bench_gui.state.library.choice_of", lambda *of: made.append(of) or choice_of(*of))
     library.select([library.runs[0].id])
-    first = counted["asked"]
     for _ in range(5):
         assert library.for_fit() == [library.runs[0]]
-    assert counted["asked"] == first
+    assert len(made) == 1
     assert library.main_servo() == "mx106"
