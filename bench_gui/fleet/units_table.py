@@ -140,7 +140,7 @@ class UnitsTable(TextTable):
         return f"{UNLIKE} in " + ", ".join(dict.fromkeys(symbols.get(mark.parameter, "error") for mark in marks))
 
     def _errors(self, row: int) -> tuple[float, float]:
-        """Of the model on training runs and on held-out ones [rad]."""
+        """Errors of the model on training runs and on held-out ones [rad]."""
         if self._model is None:
             return math.nan, math.nan
         return float(self._model.train[row]), float(self._model.validation[row])

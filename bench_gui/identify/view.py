@@ -389,7 +389,7 @@ class IdentifyView(TaskPage):
 
 
 def _torque_off(row: FittedModel | None) -> str:
-    """What a released motor does, in words; empty while that is not known."""
+    """Behaviour of a released motor, in words; empty while that is not known."""
     if row is None or row.evidence is None:
         return ""
     return row.evidence.torque_off(row.model.control).text

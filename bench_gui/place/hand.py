@@ -14,7 +14,7 @@ from drivers.recorder import Phase
 from drivers.servo import ServoState
 
 STIFFNESS_SHARE = 6.0
-"""Of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
+"""Stiffness of the spring from the cursor to the mass, as a multiple of the gravity torque [1/rad]."""
 REACH = 0.3
 """The cursor pulls no harder than from this angle away [rad]: 1.8 times the gravity torque."""
 PULL_SPEED = 0.4
@@ -22,7 +22,7 @@ PULL_SPEED = 0.4
 DEFAULT_SPEED = 2.5
 """Such a speed where none is known [rad/s]."""
 PUSH_SHARE = 1.5
-"""Of an arrow key's torque, as a multiple of the gravity torque."""
+"""Size of an arrow key's torque, as a multiple of the gravity torque."""
 
 
 class PendulumHand(QObject):
@@ -33,12 +33,12 @@ class PendulumHand(QObject):
         super().__init__()
         self._servo, self._bench = servo, bench
         self.pulling = False
-        """Whether the cursor or a key moves the pendulum now."""
+        """True while the cursor or a key moves the pendulum."""
         servo.changed.connect(self._look)
 
     @property
     def free(self) -> bool:
-        """Whether the pendulum can be moved now."""
+        """True while the pendulum can be moved."""
         return self._hand() is not None
 
     def pull_to(self, angle: float) -> None:

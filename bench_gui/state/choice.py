@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What follows from runs, annotations and selection."""
+    """Consequences of runs, annotations and selection."""
 
     for_fit: list[RunSummary]
     servo: str

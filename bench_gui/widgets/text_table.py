@@ -53,7 +53,7 @@ class Cell:
     colour: str = ""
     """Colour that stands before the text."""
     value: Any = None
-    """What a delegate draws or the column is sorted by, under VALUE_ROLE."""
+    """Data for a delegate to draw or the column to be sorted by, under VALUE_ROLE."""
 
 
 class TextTable(QAbstractTableModel):
@@ -123,7 +123,7 @@ class TextTable(QAbstractTableModel):
         return self.rows[row][column]
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """What Qt asks about a cell."""
+        """Answer Qt's question about a cell."""
         cell = self.cell_at(index.row(), index.column())
         if role == Qt.ItemDataRole.DisplayRole:
             return cell.text

@@ -26,7 +26,7 @@ PATIENCE = 1.0
 
 
 class ComputeProcessError(ServoBenchError):
-    """What was asked of the compute process failed there."""
+    """A task of the compute process failed there."""
 
 
 class ComputeProcess:

@@ -1,4 +1,4 @@
-"""What the compute process is asked: simulate, judge, export. Calls into `core` and hands plain data back.
+"""Tasks of the compute process: simulate, judge, export. Calls into `core` and hands plain data back.
 
 Answers hold nothing whose unpickling would load the compiler into the window's process.
 """

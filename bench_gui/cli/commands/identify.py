@@ -130,7 +130,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:
-    """What is asked for; servo: the recordings', used unless another is named."""
+    """Return the request; servo: the recordings', used unless another is named."""
     from dataclasses import replace
 
     from bench_gui.headless.place.rests import DOCUMENT

@@ -1,4 +1,4 @@
-"""What an identification found: the models, the evidence for the recommended one, and what can be done with them."""
+"""The result of an identification: the models, the evidence for the recommended one, and what can be done with them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What brings in runs: dialogs that ask for sessions and recordings, and what is dropped on the window."""
+"""Ways to bring in runs: dialogs that ask for sessions and recordings, and what is dropped on the window."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Opening:
             self._library.import_files([Path(folder)])
 
     def can_take(self, mime: QMimeData) -> bool:
-        """Whether something dragged over the window could be opened or imported."""
+        """Return True if something dragged over the window could be opened or imported."""
         return may_take(_paths(mime))
 
     def take(self, mime: QMimeData) -> None:
