@@ -62,7 +62,10 @@ def split_recordings(recordings: Sequence[Divisible], rule: str = DEFAULT_RULE, 
     train = tuple(i for i in ids if i not in held)
     if not train or not held:
         side = "trained" if not train else "validated"
-        raise SplitError(f"split {rule!r} of {counted(len(ids), 'recording')} leaves none to be {side} on")
+        raise SplitError(
+            f"split {rule!r} of {counted(len(ids), 'recording')} leaves none to be {side} on: record more motions, "
+            'or hold out "none", and no error on unseen motions is known'
+        )
     return Split(text, train, tuple(i for i in ids if i in held))
 
 
