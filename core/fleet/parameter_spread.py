@@ -25,6 +25,7 @@ from scipy.optimize import root_scalar
 from scipy.stats import chi2
 
 from core.arrays import Array
+from core.plain import ArrayOrInfinite, OrInfinite, OrUnknown, from_plain, plain_fields
 from core.terms import physical_limits
 from core.words import counted
 
@@ -52,19 +53,19 @@ class ParameterSpread:
     upper: float
     values: Array
     """(units,)"""
-    errors: Array
+    errors: ArrayOrInfinite
     """Standard error of each unit's value, (units,); infinite where its runs do not determine it."""
     centre: float
     """Mean of the determined values in the coordinate, weighted by 1/(variance between units + squared standard
     error); of logarithms that is a geometric mean. The median of all values where fewer than FEWEST units determine
     it."""
-    centre_error: float
+    centre_error: OrInfinite
     """Its standard error, in the coordinate; infinite where it is a mere median."""
     between: float
     """Standard deviation between units, in the coordinate: as a share, or in the parameter's unit. 0 where unknown."""
-    between_interval: tuple[float, float]
+    between_interval: tuple[float, OrInfinite]
     """Its 95 % interval; (0, infinite) where unknown."""
-    differing: float
+    differing: OrUnknown
     """How likely so large differences are of units that are all alike, by their standard errors; NaN where unknown."""
 
     @property
@@ -147,41 +148,18 @@ class ParameterSpread:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for what is infinite or unknown."""
-        return {
-            **{key: getattr(self, key) for key in ("name", "symbol", "unit", "coordinate", "lower", "upper")},
-            "values": self.values.tolist(),
-            "standard_errors": [_finite(error) for error in self.errors.tolist()],
-            "median": self.median,
-            "mean": self.mean,
-            "centre": self.centre,
-            "centre_error": _finite(self.centre_error),
-            "between": self.between,
-            "between_interval": [_finite(end) for end in self.between_interval],
-            "differing": _finite(self.differing),
-            "text": self.text,
-        }
+        data = plain_fields(self)
+        first = ("name", "symbol", "unit", "coordinate", "lower", "upper", "values")
+        settled = {name: data.pop(name) for name in first}
+        errors = {"standard_errors": data.pop("errors"), "median": self.median, "mean": self.mean}
+        return {**settled, **errors, **data, "text": self.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterSpread:
         """Inverse of `to_json`; raises KeyError, TypeError, ValueError, OverflowError."""
-        low, high = data["between_interval"]
         if data["coordinate"] not in (LOGARITHMIC, LINEAR):
             raise ValueError(f"no coordinate {data['coordinate']!r}")
-        return cls(
-            name=str(data["name"]),
-            symbol=str(data["symbol"]),
-            unit=str(data["unit"]),
-            coordinate=str(data["coordinate"]),
-            lower=float(data["lower"]),
-            upper=float(data["upper"]),
-            centre=float(data["centre"]),
-            between=float(data["between"]),
-            values=np.array(data["values"], dtype=np.float64),
-            errors=np.array([_or(error, math.inf) for error in data["standard_errors"]]),
-            centre_error=_or(data["centre_error"], math.inf),
-            between_interval=(float(low), _or(high, math.inf)),
-            differing=_or(data["differing"], math.nan),
-        )
+        return from_plain(cls, {**data, "errors": data["standard_errors"]})
 
 
 def parameter_spread(
@@ -251,11 +229,3 @@ def _variance_at(target: float, seen: Array, variances: Array) -> float:
     while excess(above) > 0.0:
         above *= 2.0
     return float(root_scalar(excess, bracket=(0.0, above), method="brentq", xtol=1e-12 * above, rtol=1e-10).root)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _or(value: Any, missing: float) -> float:
-    return missing if value is None else float(value)

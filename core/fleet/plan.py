@@ -18,6 +18,7 @@ from core.errors import IdentificationError, reading_json
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import folds
 from core.identification.runs.split import Split, split_recordings
+from core.plain import from_plain, plain_fields
 from core.recording import Recording
 
 METHOD = 1
@@ -33,15 +34,6 @@ class FleetRequest:
     by: tuple[str, ...] = ()
     """Conditions whose values are held out one after the other, a fold each beside a fit to all runs, see `folds`;
     none: the runs that the rule of `fit` holds out judge the models."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {"fit": self.fit.to_json(), "by": list(self.by)}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> FleetRequest:
-        """Inverse of `to_json`; raises IdentificationError, KeyError, TypeError."""
-        return cls(fit=IdentificationRequest.from_json(data["fit"]), by=tuple(map(str, data["by"])))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,33 +133,13 @@ class FleetPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "request": self.request.to_json(),
-            "units": [unit.to_json() for unit in self.units],
-            "chains": [asdict(chain) for chain in self.chains],
-        }
+        return plain_fields(self)
 
     @classmethod
     def from_json(cls, data: Any) -> FleetPlan:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         with reading_json("the plan of a fleet", IdentificationError):
-            plan = cls(
-                request=FleetRequest.from_json(data["request"]),
-                units=tuple(UnitFacts.from_json(unit) for unit in data["units"]),
-                chains=tuple(
-                    Chain(
-                        unit=str(chain["unit"]),
-                        split=Split(
-                            str(chain["split"]["rule"]),
-                            tuple(map(str, chain["split"]["train"])),
-                            tuple(map(str, chain["split"]["validation"])),
-                        ),
-                        repeat=int(chain["repeat"]),
-                        keys=tuple(map(str, chain["keys"])),
-                    )
-                    for chain in data["chains"]
-                ),
-            )
+            plan = from_plain(cls, data)
         if {chain.unit for chain in plan.chains} != {unit.name for unit in plan.units}:
             raise IdentificationError("a fleet has chains of fits for each of its units, and for no others")
         if {len(chain.keys) for chain in plan.chains} != {len(plan.request.fit.models)}:

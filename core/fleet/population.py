@@ -12,6 +12,7 @@ from core.arrays import Array
 from core.errors import IdentificationError, reading_json
 from core.fleet.parameter_spread import FEWEST, ParameterSpread, parameter_spread
 from core.fleet.result import UnitResult
+from core.plain import from_plain, plain_fields
 from core.words import counted
 
 
@@ -57,35 +58,19 @@ class Population:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "servo": self.servo,
-            "friction": self.friction,
-            "units": list(self.units),
-            "parameters": [parameter.to_json() for parameter in self.parameters],
-            "correlation": self.correlation.tolist(),
-            "shrinkage": self.shrinkage,
-            "covariance": self.covariance.tolist(),
-        }
+        return {**plain_fields(self), "covariance": self.covariance.tolist()}
 
     @classmethod
     @reading_json("a population", IdentificationError)
     def from_json(cls, data: Any) -> Population:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        parameters = tuple(ParameterSpread.from_json(entry) for entry in data["parameters"])
-        correlation = np.array(data["correlation"], dtype=np.float64)
-        units = tuple(map(str, data["units"]))
+        read = from_plain(cls, data)
+        correlation, parameters, count = read.correlation, read.parameters, len(read.units)
         if correlation.shape != (len(parameters),) * 2 or not np.isfinite(correlation).all():
             raise ValueError(f"{correlation.shape} correlations of {len(parameters)} parameters")
-        if any(p.values.shape != (len(units),) or p.errors.shape != (len(units),) for p in parameters):
-            raise ValueError(f"a parameter has not the values of {len(units)} units")
-        return cls(
-            servo=str(data["servo"]),
-            friction=str(data["friction"]),
-            units=units,
-            parameters=parameters,
-            correlation=correlation,
-            shrinkage=float(data["shrinkage"]),
-        )
+        if any(p.values.shape != (count,) or p.errors.shape != (count,) for p in parameters):
+            raise ValueError(f"a parameter has not the values of {count} units")
+        return read
 
 
 def population(units: Sequence[UnitResult], friction: str) -> Population:

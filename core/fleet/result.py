@@ -17,6 +17,7 @@ from core.identification.choice.words import Contender, choice_in_words, recomme
 from core.identification.request import IdentificationRequest
 from core.identification.result import Identification, ModelResult
 from core.identification.runs.split import Split
+from core.plain import ArrayOrInfinite, from_plain, plain_fields
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,7 +59,7 @@ class Transfer:
 
     friction: str
     units: tuple[str, ...]
-    errors: Array
+    errors: ArrayOrInfinite
     """Mean absolute error [rad], (units, units): row fitted to, column judged on; infinite where it diverges."""
 
     @property
@@ -78,18 +79,16 @@ class Transfer:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for an error that is not finite."""
-        rows = [[float(error) if math.isfinite(error) else None for error in row] for row in self.errors]
-        return {"friction": self.friction, "units": list(self.units), "errors": rows}
+        return plain_fields(self)
 
     @classmethod
     @reading_json("a transfer matrix", IdentificationError)
     def from_json(cls, data: Any) -> Transfer:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        errors = np.array([[math.inf if e is None else float(e) for e in row] for row in data["errors"]])
-        units = tuple(map(str, data["units"]))
-        if errors.shape != (len(units), len(units)):
-            raise ValueError(f"{errors.shape} errors of {len(units)} units")
-        return cls(friction=str(data["friction"]), units=units, errors=errors)
+        read = from_plain(cls, data)
+        if read.errors.shape != (len(read.units), len(read.units)):
+            raise ValueError(f"{read.errors.shape} errors of {len(read.units)} units")
+        return read
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -7,7 +7,6 @@ medoid is better, draws are spread about it instead.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from core.fleet.population import Population, drawn, population
 from core.fleet.result import FleetResult, UnitResult
 from core.fleet.work import Judge
 from core.model import ServoModel
+from core.plain import ArrayOrInfinite, from_plain, plain_fields
 from core.sealed import parse_sealed, sealed_text
 from core.terms import Supply
 
@@ -35,15 +35,15 @@ class CentreErrors:
     """Mean absolute errors on each unit's recordings [rad], (units,), with the unit's own mounting angle."""
 
     units: tuple[str, ...]
-    own: Array
+    own: ArrayOrInfinite
     """Of the unit's own model."""
-    mean: Array
+    mean: ArrayOrInfinite
     """Of the mean model."""
-    others: Array
+    others: ArrayOrInfinite
     """Mean over the other units' models."""
     medoid: str
     """The unit whose model is best for the others."""
-    medoid_errors: Array
+    medoid_errors: ArrayOrInfinite
     """Of that unit's model; on that unit it is its own."""
 
     @property
@@ -70,21 +70,17 @@ class CentreErrors:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for an error that is not finite."""
-        lists = {name: getattr(self, name).tolist() for name in ("own", "mean", "others", "medoid_errors")}
-        finite = {name: [e if math.isfinite(e) else None for e in errors] for name, errors in lists.items()}
-        return {"units": list(self.units), "medoid": self.medoid, **finite, "text": self.text}
+        data = plain_fields(self)
+        return {"units": data.pop("units"), "medoid": data.pop("medoid"), **data, "text": self.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> CentreErrors:
         """Inverse of `to_json`; raises KeyError, TypeError, ValueError."""
-        lists = {
-            name: np.array([math.inf if error is None else float(error) for error in data[name]])
-            for name in ("own", "mean", "others", "medoid_errors")
-        }
-        units, medoid = tuple(map(str, data["units"])), str(data["medoid"])
-        if medoid not in units or any(errors.shape != (len(units),) for errors in lists.values()):
+        read = from_plain(cls, data)
+        units, medoid, lists = read.units, read.medoid, (read.own, read.mean, read.others, read.medoid_errors)
+        if medoid not in units or any(errors.shape != (len(units),) for errors in lists):
             raise ValueError(f"errors of {len(units)} units, {medoid!r:.100} among them, are told for each of them")
-        return cls(units=units, medoid=medoid, **lists)
+        return read
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -24,6 +24,7 @@ from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import Judged, clustered_mean, in_words, listed, simplest_first
 from core.identification.runs.folds import Fold, spoken
 from core.model import ServoModel
+from core.plain import OrInfinite, from_plain, plain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +47,7 @@ class FoldFit:
     variant: Variant
     fold: Fold
     model: ServoModel
-    train_mae: float
+    train_mae: OrInfinite
     trained_on: tuple[str, ...]
     """Ids of the runs it was fitted to: the fold's training runs or a selection of them."""
     evaluations: int
@@ -65,11 +66,11 @@ class FoldFit:
             "value": self.fold.value,
             "friction": self.variant.friction,
             "command_path": list(self.variant.command_path),
-            "train_mae": finite_or_none(self.train_mae),
-            "held_out_mae": finite_or_none(self.mean),
+            "train_mae": plain(self.train_mae),
+            "held_out_mae": plain(self.mean),
             "trained_on": list(self.trained_on),
             "evaluations": self.evaluations,
-            "errors": {run: finite_or_none(error) for run, error in self.errors.items()},
+            "errors": plain(self.errors),
             "model": self.model.to_json(),
         }
 
@@ -83,44 +84,18 @@ class FoldFit:
         model = ServoModel.from_json(data["model"])
         if model.friction != data["friction"]:
             raise ValueError(f"a model of {model.friction} as a fit of {data['friction']}")
-        return cls(
-            variant=Variant(friction=model.friction, command_path=tuple(data["command_path"])),
-            fold=fold,
-            model=model,
-            train_mae=or_infinite(data["train_mae"]),
-            trained_on=tuple(str(run) for run in data["trained_on"]),
-            evaluations=int(data["evaluations"]),
-            errors=errors,
-        )
+        variant = Variant(friction=model.friction, command_path=tuple(data["command_path"]))
+        return from_plain(cls, data, variant=variant, fold=fold, model=model, errors=errors)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """A mean with its standard error, see this module's docstring. Unit of what was averaged."""
 
-    mean: float
-    standard_error: float
+    mean: OrInfinite
+    standard_error: OrInfinite
     runs: int
     folds: int
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is infinite."""
-        return {
-            "mean": finite_or_none(self.mean),
-            "standard_error": finite_or_none(self.standard_error),
-            "runs": self.runs,
-            "folds": self.folds,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Estimate:
-        """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
-        return cls(
-            mean=or_infinite(data["mean"]),
-            standard_error=or_infinite(data["standard_error"]),
-            runs=int(data["runs"]),
-            folds=int(data["folds"]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -225,8 +200,8 @@ class CrossValidation:
                     "command_path": list(variant.command_path),
                     "name": variant.name,
                     "free_parameters": self.free_parameters(variant),
-                    "error": self.error(variant).to_json(),
-                    "difference_to_best": self.difference(variant, choice.best).to_json(),
+                    "error": plain(self.error(variant)),
+                    "difference_to_best": plain(self.difference(variant, choice.best)),
                 }
                 for variant in self.variants
             ],
@@ -289,13 +264,8 @@ def choose(found: CrossValidation) -> Choice:
     return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
 
 
-def finite_or_none(value: float) -> float | None:
-    """A number as JSON takes it."""
-    return value if math.isfinite(value) else None
-
-
 def or_infinite(value: Any) -> float:
-    """Inverse of `finite_or_none`."""
+    """A number of JSON data, in which null stands for an infinite one."""
     return math.inf if value is None else float(value)
 
 

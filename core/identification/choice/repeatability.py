@@ -27,6 +27,7 @@ from core.arrays import Array
 from core.errors import IdentificationError, reading_json
 from core.identification.runs.folds import unit_of
 from core.identification.runs.grouping import SAME_DIGITS, Value
+from core.plain import from_plain
 from core.recording import Recording
 from core.words import counted
 
@@ -74,7 +75,7 @@ class FloorRow:
     repetitions: int
     """Sets of runs."""
     runs: int
-    pairs: int
+    pairs: int = 0
     """Pairs of runs of one set that were compared, see PARTNERS; 0 in files that do not say."""
     floor: float
     """Every run counts the same."""
@@ -96,15 +97,7 @@ class FloorRow:
     @reading_json("a repeatability floor", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> FloorRow:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        return cls(
-            trajectory=str(data["trajectory"]),
-            repetitions=int(data["repetitions"]),
-            runs=int(data["runs"]),
-            pairs=int(data.get("pairs", 0)),
-            floor=float(data["floor"]),
-            difference=float(data["difference"]),
-            error=None if data["error"] is None else float(data["error"]),
-        )
+        return from_plain(cls, data)
 
 
 @dataclass(frozen=True, kw_only=True)

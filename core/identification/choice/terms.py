@@ -12,10 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from core.identification.choice.model_choice import Estimate, clustered_mean, finite_or_none, or_infinite
+from core.identification.choice.model_choice import Estimate, clustered_mean
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import unit_of
 from core.model import ServoModel
+from core.plain import OrInfinite, from_plain, plain, plain_fields
 from core.recording import Recording
 from core.terms import NEUTRAL
 from core.terms import TERMS as PHYSICAL
@@ -111,38 +112,27 @@ class TermCost:
     term: Term
     parameters: tuple[str, ...]
     """The parameters that were left out."""
-    training: float
+    training: OrInfinite
     held_out: Estimate | None
     """Paired by run, with the standard error between runs; None where no run was held out."""
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "term": self.term.name,
-            "title": self.term.title,
-            "parameters": list(self.parameters),
-            "training": finite_or_none(self.training),
-            "held_out": None if self.held_out is None else self.held_out.to_json(),
-        }
+        return {"term": self.term.name, "title": self.term.title, **plain_fields(self, besides=("term",))}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TermCost:
         """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
         known = {term.name: term for term in TERMS}
-        held_out = data["held_out"]
-        return cls(
-            term=known.get(data["term"]) or Term(name=str(data["term"]), title=str(data["title"])),
-            parameters=tuple(data["parameters"]),
-            training=or_infinite(data["training"]),
-            held_out=None if held_out is None else Estimate.from_json(held_out),
-        )
+        term = known.get(data["term"]) or Term(name=str(data["term"]), title=str(data["title"]))
+        return from_plain(cls, data, term=term)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TermCosts:
     """What every term of a model buys, the dearest first. Errors in rad."""
 
-    train_mae: float
+    train_mae: OrInfinite
     held_out_mae: float | None
     terms: tuple[TermCost, ...]
     stopped: bool = False
@@ -174,8 +164,8 @@ class TermCosts:
         """Plain data."""
         return {
             "train_mae": self.train_mae,
-            "held_out_mae": None if self.held_out_mae is None else finite_or_none(self.held_out_mae),
-            "terms": [cost.to_json() for cost in self.terms],
+            "held_out_mae": plain(self.held_out_mae),
+            "terms": plain(self.terms),
             "text": self.text,
             "stopped": self.stopped,
         }
@@ -183,13 +173,7 @@ class TermCosts:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TermCosts:
         """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
-        held_out = data["held_out_mae"]
-        return cls(
-            train_mae=or_infinite(data["train_mae"]),
-            held_out_mae=None if held_out is None else float(held_out),
-            terms=tuple(map(TermCost.from_json, data["terms"])),
-            stopped=bool(data["stopped"]),
-        )
+        return from_plain(cls, data, model=None)
 
 
 def term_costs(

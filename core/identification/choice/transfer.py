@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from core.arrays import Array
 from core.errors import IdentificationError
-from core.identification.choice.model_choice import Variant, finite_or_none, or_infinite
+from core.identification.choice.model_choice import Variant
 from core.identification.request import IdentificationRequest
 from core.identification.runs.folds import FOLD_CONDITIONS, balanced_subset, folds, runs_by_value
 from core.identification.runs.grouping import Value, named
 from core.model import ServoModel
+from core.plain import ArrayOrInfinite, from_plain, plain, plain_fields
 from core.recording import Recording
 
 
@@ -30,10 +30,10 @@ class TransferTable:
     variant: str
     """Name of the one that was fitted."""
     values: tuple[Value, ...]
-    errors: Array
-    """Mean absolute error [rad], (values, values): row fitted to, column judged on; the diagonal is a model's own."""
     runs: tuple[int, ...]
     """How many runs each value has; all of them are judged on."""
+    errors: ArrayOrInfinite
+    """Mean absolute error [rad], (values, values): row fitted to, column judged on; the diagonal is a model's own."""
     models: tuple[ServoModel, ...] = ()
     """Fitted to each value; not among the plain data."""
 
@@ -70,31 +70,18 @@ class TransferTable:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "condition": self.condition,
-            "variant": self.variant,
-            "values": list(self.values),
-            "runs": list(self.runs),
-            "errors": [[finite_or_none(float(error)) for error in row] for row in self.errors],
-            "own": finite_or_none(self.own),
-            "elsewhere": finite_or_none(self.elsewhere),
-            "text": self.text,
-        }
+        own, elsewhere = plain(self.own), plain(self.elsewhere)
+        return {**plain_fields(self, ("models",)), "own": own, "elsewhere": elsewhere, "text": self.text}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TransferTable:
         """Inverse of `to_json`; raises KeyError, TypeError and ValueError on anything else."""
         values = tuple(value if isinstance(value, str) else float(value) for value in data["values"])
-        errors = np.array([[or_infinite(error) for error in row] for row in data["errors"]])
-        if data["condition"] not in FOLD_CONDITIONS or errors.shape != (len(values), len(values)) or len(values) < 2:
+        table = from_plain(cls, data, values=values, models=())
+        shape = table.errors.shape
+        if table.condition not in FOLD_CONDITIONS or shape != (len(values), len(values)) or len(values) < 2:
             raise ValueError("no table of a condition's values")
-        return cls(
-            condition=data["condition"],
-            variant=str(data["variant"]),
-            values=values,
-            runs=tuple(int(count) for count in data["runs"]),
-            errors=errors,
-        )
+        return table
 
 
 def transfer_table(

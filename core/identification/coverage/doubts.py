@@ -10,6 +10,7 @@ from typing import Any
 from core.errors import IdentificationError, reading_json
 from core.identification.coverage.findings import Finding, named_runs
 from core.identification.coverage.suspects import Suspect
+from core.plain import OrUnknown, from_plain, plain_fields
 from core.recording import Recording
 
 TITLES = {
@@ -44,7 +45,7 @@ class HeaderDoubt:
     """Likely value over the written one; for an offset what to add [rad]; -1 for a sign."""
     begin: float = 0.0
     """Moment of a change within the run [s]; 0 for the whole run."""
-    share: float
+    share: OrUnknown
     """Of the error that the correction takes away, 0 … 1; NaN where it was told otherwise."""
     alternatives: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """Other facts, with their runs, that explain as much."""
@@ -68,17 +69,14 @@ class HeaderDoubt:
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for a share that is not a number."""
         others = [{"fact": fact, "runs": list(runs)} for fact, runs in self.alternatives]
-        share = self.share if math.isfinite(self.share) else None
-        return {**self.__dict__, "runs": list(self.runs), "alternatives": others, "share": share}
+        return {**plain_fields(self), "alternatives": others}
 
     @classmethod
     @reading_json("a doubt about a header", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> HeaderDoubt:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         others = tuple((other["fact"], tuple(other["runs"])) for other in data["alternatives"])
-        share = math.nan if data["share"] is None else float(data["share"])
-        values: dict[str, Any] = {**data, "runs": tuple(data["runs"]), "alternatives": others, "share": share}
-        return cls(**values)
+        return from_plain(cls, data, alternatives=others)
 
 
 def doubt_of(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,15 +62,6 @@ class Excitation:
     """Of the time with the torque off."""
     releases: int
     """Phases of it in which the servo moved."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return dict(self.__dict__)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Excitation:
-        """Inverse of `to_json`."""
-        return cls(**data)
 
 
 def excitation_of(recording: Recording) -> Excitation:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from core.errors import IdentificationError, reading_json
+from core.plain import from_plain
 
 Severity = Literal["error", "warning", "note"]
 SEVERITIES = get_args(Severity)
@@ -35,16 +36,11 @@ class Finding:
     def __str__(self) -> str:
         return f"{self.text}: {self.remedy}" if self.remedy else self.text
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return {**self.__dict__, "runs": list(self.runs)}
-
     @classmethod
     @reading_json("a finding", IdentificationError)
     def from_json(cls, data: Mapping[str, Any]) -> Finding:
-        """Inverse of `to_json`; raises IdentificationError on anything else."""
-        values: dict[str, Any] = {**data, "runs": tuple(str(run) for run in data["runs"])}
-        return cls(**values)
+        """Read `core.plain` data; raises IdentificationError on anything else."""
+        return from_plain(cls, data)
 
 
 def ordered(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.identification.runs.grouping import SAME_DIGITS
+from core.plain import from_plain, plain
 from core.recording import Recording
 
 CONDITIONS = ("trajectory", "mass", "length", "kp", "supply_voltage")
@@ -58,12 +59,12 @@ class ConditionGrid:
 
     def to_json(self) -> list[dict[str, Any]]:
         """Plain data."""
-        return [dict(cell.__dict__) for cell in self.cells]
+        return plain(self.cells)
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> ConditionGrid:
         """Inverse of `to_json`."""
-        return cls(cells=tuple(Cell(**cell) for cell in data))
+        return from_plain(cls, {"cells": data})
 
 
 def grid_of_conditions(recordings: Sequence[Recording]) -> ConditionGrid:

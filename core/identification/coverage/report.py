@@ -21,6 +21,7 @@ from core.identification.coverage.terms import TermVerdict, term_verdicts
 from core.identification.coverage.timing import Timing, timing_findings, timing_of
 from core.identification.runs.conditions import missing_conditions
 from core.model import ServoModel, build_model
+from core.plain import from_plain, plain_fields
 from core.recording import Recording
 from core.terms import COMMAND_PATH_TERMS, RICHEST
 
@@ -56,16 +57,7 @@ class Coverage:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for what is not known."""
-        return {
-            "grid": self.grid.to_json(),
-            "total": self.total.to_json(),
-            "excitation": [entry.to_json() for entry in self.excitation],
-            "terms": [term.to_json() for term in self.terms],
-            "timing": [timing.to_json() for timing in self.timing],
-            "repeatability": [entry.to_json() for entry in self.repeatability],
-            "rest_angles": [[run, angle] for run, angle in self.rest_angles],
-            "findings": [finding.to_json() for finding in self.findings],
-        }
+        return plain_fields(self)
 
     @classmethod
     @reading_json("a coverage", IdentificationError)
@@ -73,16 +65,7 @@ class Coverage:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
         if not is_object(data):
             raise IdentificationError("a coverage must be an object of name to value")
-        return cls(
-            grid=ConditionGrid.from_json(data["grid"]),
-            total=Excitation.from_json(data["total"]),
-            excitation=tuple(Excitation.from_json(entry) for entry in data["excitation"]),
-            terms=tuple(TermVerdict.from_json(entry) for entry in data["terms"]),
-            timing=tuple(Timing.from_json(entry) for entry in data["timing"]),
-            repeatability=tuple(FloorRow.from_json(entry) for entry in data["repeatability"]),
-            rest_angles=tuple((str(run), float(angle)) for run, angle in data["rest_angles"]),
-            findings=tuple(Finding.from_json(entry) for entry in data["findings"]),
-        )
+        return from_plain(cls, data)
 
 
 def _looked_at(run: Recording) -> tuple[Excitation, Timing]:

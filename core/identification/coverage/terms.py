@@ -6,9 +6,8 @@ parameters the runs have determined.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from core.identification.coverage.excitation import SMALL_ERROR, Excitation
 from core.identification.coverage.grid import ConditionGrid
@@ -37,15 +36,6 @@ class TermVerdict:
     """One of VERDICTS."""
     text: str
     """What there is, and what to record where that is not enough."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        return dict(self.__dict__)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> TermVerdict:
-        """Inverse of `to_json`."""
-        return cls(**data)
 
 
 @dataclass(frozen=True)

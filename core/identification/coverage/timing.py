@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from core.identification.coverage.signals import (
     signals_of,
     swapped_sign,
 )
+from core.plain import OrUnknown
 from core.recording import Recording
 
 GAP_STEPS = 3.0
@@ -58,26 +58,14 @@ class Timing:
     jitter: float
     """95th percentile of |step − median| [s]."""
     gaps: tuple[Gap, ...]
-    command_lag: float
+    command_lag: OrUnknown
     """From goal to motion [s]: delay, control loop and load together, not the delay alone; NaN where it is not seen."""
     agreement: float
     """Correlation of goal and motion at that lag, −1 … 1."""
-    velocity_lag: float
+    velocity_lag: OrUnknown
     """Of the reported velocity behind the position's derivative [s]; NaN without one."""
-    encoder_step: float
+    encoder_step: OrUnknown
     """Smallest change of the position as seen [rad]; NaN where readings are not counts."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is not known."""
-        data = {name: None if value != value else value for name, value in self.__dict__.items()}
-        return {**data, "gaps": [dict(gap.__dict__) for gap in self.gaps]}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Timing:
-        """Inverse of `to_json`."""
-        known: dict[str, Any] = {name: math.nan if value is None else value for name, value in data.items()}
-        known["gaps"] = tuple(Gap(**gap) for gap in data["gaps"])
-        return cls(**known)
 
 
 def timing_of(recording: Recording) -> Timing:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import IdentificationError, reading_json
-from core.identification.choice.model_choice import finite_or_none
 from core.identification.evidence.model import NORMAL_95, Evidence
 from core.identification.result import ModelResult
 from core.model import ServoModel
+from core.plain import OrInfinite, from_plain, plain_fields
 from core.terms import physical_limits
 
 LIMIT = NORMAL_95**2
@@ -34,7 +34,7 @@ class ProfilePoint:
     """A parameter held at a value [its unit], all others polished."""
 
     value: float
-    deviance: float
+    deviance: OrInfinite
     """Above the optimum's; negative where the runs are followed better."""
 
 
@@ -95,7 +95,7 @@ class ParameterCertainty:
     symbol: str
     unit: str
     value: float
-    half_width: float
+    half_width: OrInfinite
     """Of the linearised interval; infinite where there is none."""
     lowest: float
     """Bounds it was searched between."""
@@ -158,57 +158,25 @@ class ParameterCertainty:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for an open end and an infinite half width."""
-        profile, spread = self.profile, self.spread
-        return {
-            "name": self.name,
-            "symbol": self.symbol,
-            "unit": self.unit,
-            "value": self.value,
-            "half_width": finite_or_none(self.half_width),
-            "lowest": self.lowest,
-            "highest": self.highest,
-            "profile": None
-            if profile is None
-            else {
-                "lower": profile.lower,
-                "upper": profile.upper,
-                "points": [[point.value, finite_or_none(point.deviance)] for point in profile.points],
-            },
-            "bootstrap": None
-            if spread is None
-            else {"standard_error": spread.standard_error, "lower": spread.lower, "upper": spread.upper},
-            "remarks": list(self.remarks),
-        }
+        data = plain_fields(self)
+        profile, spread = data.pop("profile"), data.pop("spread")
+        if profile is not None:
+            del profile["name"]
+            profile["points"] = [list(point.values()) for point in profile["points"]]
+        if spread is not None:
+            del spread["name"]
+        return {**data, "profile": profile, "bootstrap": spread, "remarks": list(self.remarks)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterCertainty:
         """Inverse of `to_json`."""
         name, profile, spread = str(data["name"]), data["profile"], data["bootstrap"]
-        return cls(
-            name=name,
-            symbol=str(data["symbol"]),
-            unit=str(data["unit"]),
-            value=float(data["value"]),
-            half_width=_or_infinite(data["half_width"]),
-            lowest=float(data["lowest"]),
-            highest=float(data["highest"]),
-            profile=None
-            if profile is None
-            else Profile(
-                name=name,
-                lower=_or_none(profile["lower"]),
-                upper=_or_none(profile["upper"]),
-                points=tuple(ProfilePoint(value=float(v), deviance=_or_infinite(d)) for v, d in profile["points"]),
-            ),
-            spread=None
-            if spread is None
-            else Spread(
-                name=name,
-                standard_error=float(spread["standard_error"]),
-                lower=float(spread["lower"]),
-                upper=float(spread["upper"]),
-            ),
-        )
+        if profile is not None:
+            points = [{"value": value, "deviance": deviance} for value, deviance in profile["points"]]
+            profile = from_plain(Profile, {**profile, "name": name, "points": points})
+        if spread is not None:
+            spread = from_plain(Spread, {**spread, "name": name})
+        return from_plain(cls, data, profile=profile, spread=spread)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,31 +205,13 @@ class Certainty:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "servo": self.servo,
-            "friction": self.friction,
-            "parameters": [parameter.to_json() for parameter in self.parameters],
-            "runs": list(self.runs),
-            "draws": self.draws,
-            "seed": self.seed,
-            "stopped": self.stopped,
-            "notes": list(self.notes),
-        }
+        return plain_fields(self)
 
     @classmethod
     @reading_json("the certainty of a model", IdentificationError)
     def from_json(cls, data: Any) -> Certainty:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        return cls(
-            servo=str(data["servo"]),
-            friction=str(data["friction"]),
-            parameters=tuple(ParameterCertainty.from_json(entry) for entry in data["parameters"]),
-            runs=tuple(str(run) for run in data["runs"]),
-            draws=int(data["draws"]),
-            seed=int(data["seed"]),
-            stopped=bool(data["stopped"]),
-            notes=tuple(str(note) for note in data["notes"]),
-        )
+        return from_plain(cls, data)
 
 
 def certainty(
@@ -324,11 +274,3 @@ def parameters_named(evidence: Evidence, wanted: Sequence[str]) -> tuple[str, ..
             why = f"{name} is frozen in this model" if held else f"this model has no parameter {name!r}"
             raise IdentificationError(f"{why}; there are {', '.join(p.name for p in free)}, or {FLAGGED}, or {ALL}")
     return tuple(p.name for p in free if p.name in wanted)
-
-
-def _or_none(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _or_infinite(value: Any) -> float:
-    return math.inf if value is None else float(value)

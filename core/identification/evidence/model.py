@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.actuator import ControlLaw
 from core.errors import IdentificationError, reading_json
 from core.identification.choice.words import listed
+from core.plain import OrInfinite, from_plain, plain_fields
 from core.terms import FRICTION, NEUTRAL, physical_limits
 
 NORMAL_95 = 1.959963984540054
@@ -28,7 +29,6 @@ TOLD_ANGLE, TOLD_SUPPLY = math.radians(0.3), 0.1
 """Smaller offsets of a run are not worth a word [rad, V]."""
 MOST_APART = 0.5
 """Share of the runs that can stand apart from the others."""
-_OFFSETS = ("angle", "angle_error", "supply", "supply_error")
 
 _STRIBECK = FRICTION.keys() - NEUTRAL.keys()
 
@@ -51,7 +51,7 @@ class ParameterEvidence:
     frozen: bool
     at_bound: str
     """"lower", "upper" or empty."""
-    standard_error: float
+    standard_error: OrInfinite
     """Linearised; infinite where these runs do not determine the value, NaN for a frozen one."""
     traded_with: tuple[str, ...] = ()
     """Symbols of the parameters that can make up for a change of this one; empty where it has no effect at all."""
@@ -99,28 +99,13 @@ class ParameterEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for a standard error that is not a number or infinite."""
-        data = {**self.__dict__, "traded_with": list(self.traded_with), "determined": self.determined}
-        data["standard_error"] = self.standard_error if math.isfinite(self.standard_error) else None
-        return data
+        return {**plain_fields(self), "determined": self.determined}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ParameterEvidence:
         """Inverse of `to_json`."""
-        error = data["standard_error"]
-        unknown = math.nan if data["frozen"] else math.inf
-        return cls(
-            name=str(data["name"]),
-            symbol=str(data["symbol"]),
-            unit=str(data["unit"]),
-            value=float(data["value"]),
-            initial=float(data["initial"]),
-            lower=float(data["lower"]),
-            upper=float(data["upper"]),
-            at_bound=str(data["at_bound"]),
-            frozen=bool(data["frozen"]),
-            standard_error=unknown if error is None else float(error),
-            traded_with=tuple(str(symbol) for symbol in data["traded_with"]),
-        )
+        read = from_plain(cls, data)
+        return replace(read, standard_error=math.nan) if read.frozen else read
 
 
 @dataclass(frozen=True)
@@ -297,39 +282,18 @@ class Evidence:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {
-            "parameters": [parameter.to_json() for parameter in self.parameters],
-            "conditions": list(self.conditions),
-            "noise": self.noise,
-            "samples": self.samples,
-            "independent": self.independent,
-            "search": self.search,
-            "elsewhere": self.elsewhere,
-            "offsets": [dict(offset.__dict__) for offset in self.offsets],
-        }
+        return plain_fields(self)
 
     @classmethod
     @reading_json("the evidence of a model", IdentificationError)
     def from_json(cls, data: Any) -> Evidence:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        parameters = tuple(ParameterEvidence.from_json(entry) for entry in data["parameters"])
-        symbols = {parameter.symbol for parameter in parameters}
-        strange = {symbol for parameter in parameters for symbol in parameter.traded_with} - symbols
+        read = from_plain(cls, data)
+        symbols = {parameter.symbol for parameter in read.parameters}
+        strange = {symbol for parameter in read.parameters for symbol in parameter.traded_with} - symbols
         if strange:
             raise ValueError(f"a parameter is traded with {', '.join(sorted(strange))}, which there is none of")
-        return cls(
-            parameters=parameters,
-            conditions=tuple(str(text) for text in data["conditions"]),
-            noise=float(data["noise"]),
-            samples=int(data["samples"]),
-            independent=float(data["independent"]),
-            search=str(data.get("search", "")),
-            elsewhere=str(data.get("elsewhere", "")),
-            offsets=tuple(
-                RunOffset(id=str(o["id"]), **{name: float(o[name]) for name in _OFFSETS})
-                for o in data.get("offsets", ())
-            ),
-        )
+        return read
 
 
 def _braking(low: float, high: float) -> str:

@@ -11,7 +11,7 @@ by cluster, Liang and Zeger 1986).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -27,6 +27,7 @@ from core.identification.coverage.findings import Finding
 from core.identification.evidence.torque import TorqueResidual, torque_residual
 from core.identification.search.objective import available_threads
 from core.model import ServoModel
+from core.plain import OrUnknown, from_plain, plain_fields
 from core.recording import Recording
 from core.terms import Supply
 
@@ -59,24 +60,14 @@ class ResidualBin:
     """"speed", "load", "direction", "temperature", "trajectory", "kp", "time" or "phase"."""
     label: str
     samples: int
-    position_mean: float
-    position_spread: float
+    position_mean: OrUnknown
+    position_spread: OrUnknown
     """Simulated minus measured [rad]."""
-    friction_mean: float
-    friction_spread: float
+    friction_mean: OrUnknown
+    friction_spread: OrUnknown
     """Friction the model lacks, against the motion [N·m]; NaN where nothing moves."""
-    significance: float
+    significance: OrUnknown
     """Mean of that over its standard error, runs independent; NaN for fewer than two runs."""
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data; null for what is not known."""
-        return {name: None if value != value else value for name, value in self.__dict__.items()}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> ResidualBin:
-        """Inverse of `to_json`."""
-        known: dict[str, Any] = {name: math.nan if value is None else value for name, value in data.items()}
-        return cls(**known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,19 +84,14 @@ class ResidualDiagnosis:
     hints: tuple[Finding, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        plain = {name: getattr(self, name) for name in ("position_rms", "torque_rms", "friction")}
-        return {**plain, "bins": [b.to_json() for b in self.bins], "hints": [hint.to_json() for hint in self.hints]}
+        """Plain data; null for what is not known."""
+        return plain_fields(self)
 
     @classmethod
     @reading_json("a diagnosis of residuals", IdentificationError)
     def from_json(cls, data: Any) -> ResidualDiagnosis:
         """Inverse of `to_json`; raises IdentificationError on anything else."""
-        return cls(
-            **{name: float(data[name]) for name in ("position_rms", "torque_rms", "friction")},
-            bins=tuple(ResidualBin.from_json(entry) for entry in data["bins"]),
-            hints=tuple(Finding.from_json(entry) for entry in data["hints"]),
-        )
+        return from_plain(cls, data)
 
 
 def diagnose_residuals(

@@ -16,6 +16,7 @@ from core.errors import IdentificationError, reading_json
 from core.finite import is_object
 from core.identification.runs.grouping import CONDITIONS, Value, group_runs, named
 from core.identification.runs.split import without_equals
+from core.plain import plain_fields
 from core.recording import Recording
 from core.words import counted
 
@@ -47,7 +48,7 @@ class Fold:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
-        return {**self.__dict__, "train": list(self.train), "held_out": list(self.held_out)}
+        return plain_fields(self)
 
     @classmethod
     @reading_json("a fold", IdentificationError)

@@ -20,6 +20,7 @@ from core.friction import lift_friction, require_friction_model
 from core.identification.search.search import search
 from core.identification.search.steps import Effort, descend, normal_equations, smooth_loss
 from core.parameters import ParameterSet
+from core.plain import plain
 from core.smoothing import interpolated
 from core.studies.arm import DEFAULT_MODELS
 from core.studies.arm.dynamics import ARM_AT
@@ -113,10 +114,10 @@ class ArmFit:
         return {
             "model": self.model,
             "training": list(self.training),
-            "held_out": None if self.held_out is None else list(self.held_out),
+            "held_out": plain(self.held_out),
             "evaluations": self.evaluations,
             "at_bounds": list(self.at_bounds),
-            "links": self.links.to_json(),
+            "links": plain(self.links),
             "parameters": self.parameters.to_json(),
         }
 

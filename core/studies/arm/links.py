@@ -14,7 +14,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from core.errors import InputError
 from core.finite import is_finite
@@ -128,11 +127,6 @@ class ArmLinks:
             f"links of an arm: inertias {self.inertias} kg·m² about the joints are less than the masses "
             f"{self.masses} kg have at their centres {self.centres} m; give links that bodies can have"
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain data."""
-        numbers: dict[str, float | Pair] = asdict(self)
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in numbers.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
