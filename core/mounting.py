@@ -35,7 +35,7 @@ NARROWEST = 0.01
 TIMING = 0.01
 """Where the motion is fast the band is wider by what it does in this time [s]: two cycles at 200 Hz."""
 OUTSIDE_LIMIT = 0.3
-"""Motion outside the band for longer than this [s] is told."""
+"""Motion outside the band for longer than this [s] is reported."""
 CONVINCING = 0.5
 """A cause explains a difference when it leaves at most this share of it."""
 AS_GOOD = 1.6

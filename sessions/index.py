@@ -50,11 +50,11 @@ class RunIndex:
         self._entries: dict[str, tuple[Key, RunSummary | str]] | None = None
         self._unsaved = 0
 
-    def listing(self, told: Callable[[int, int], object] = lambda read, total: None) -> Listing:
+    def listing(self, on_progress: Callable[[int, int], object] = lambda read, total: None) -> Listing:
         """Return the runs as they are on the disk now; raises ServoBenchError if the folder cannot be read.
 
-        told: called with how many files were read and how many runs there are, after each; may raise to end it, and
-        what was read until then is kept.
+        on_progress: called after each file with how many were read and how many runs there are; may raise to end it,
+        and what was read until then is kept.
         """
         if self._entries is None:
             remove_stale(self._path.parent, INDEX_NAME)
@@ -68,7 +68,7 @@ class RunIndex:
                 if entry is None or entry[0] != key:
                     entry = (key, _read(self._runs / name))
                     read += 1
-                    told(read, len(current))
+                    on_progress(read, len(current))
                 entries[name] = entry
         finally:
             self._unsaved += read + len(known.keys() - current.keys())

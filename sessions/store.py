@@ -122,12 +122,12 @@ class Session:
         """Open the session at a path or create it if there is nothing yet; raises SessionError."""
         return cls.create(path, title) if is_creatable(Path(path)) else cls.open(path)
 
-    def runs(self, told: Callable[[int, int], object] = lambda read, total: None) -> list[RunSummary]:
+    def runs(self, on_progress: Callable[[int, int], object] = lambda read, total: None) -> list[RunSummary]:
         """Return the finished runs as they are on the disk now, by number; raises SessionError.
 
-        told: as for `RunIndex.listing`, since without an index every run's file is read.
+        on_progress: as for `RunIndex.listing`, since without an index every run's file is read.
         """
-        return list(self._refreshed(told).runs)
+        return list(self._refreshed(on_progress).runs)
 
     def forget(self) -> None:
         """Hold nothing of the runs in memory; they are read again when they are asked for."""
@@ -428,9 +428,9 @@ class Session:
     def _runs_folder(self) -> Path:
         return self.path / "runs"
 
-    def _refreshed(self, told: Callable[[int, int], object] = lambda read, total: None) -> Listing:
+    def _refreshed(self, on_progress: Callable[[int, int], object] = lambda read, total: None) -> Listing:
         if self._index is not None:
-            return self._index.listing(told)
+            return self._index.listing(on_progress)
         if self._listing is None:
             self._listing = exported_listing(self.path)
         return self._listing

@@ -152,9 +152,9 @@ class DaskExecutor:
             except queue.Empty:
                 break
             wait = 0.0
-            told = self._outcome(key, future)
-            if told is not None:
-                done.append(told)
+            outcome = self._outcome(key, future)
+            if outcome is not None:
+                done.append(outcome)
         if not done:
             self._count_threads()
             if time.monotonic() - self._staffed > PATIENCE:
@@ -212,7 +212,7 @@ class DaskExecutor:
             return None
         unit, work, _, attempt = self._tasks[key]
         try:
-            told: Done = future.result()
+            outcome: Done = future.result()
         except (CancelledError, KilledWorker, OSError, TimeoutError) as error:
             if attempt >= MOST_TRIES:
                 raise InputError(
@@ -225,7 +225,7 @@ class DaskExecutor:
             self._hand_out(key, unit, work, attempt + 1)
             return None
         del self._tasks[key]
-        return told
+        return outcome
 
     def _await_scheduler(self) -> None:
         """Give a lost scheduler time to come back; raises InputError when it does not."""

@@ -53,7 +53,7 @@ class Outlier:
     score: float
     """Distance from the others' median in standard deviations."""
     limit: float
-    """Beyond which a distance is told."""
+    """Beyond which a distance is reported."""
     text: str
     """The same in words, with the likely remedy."""
 
@@ -147,11 +147,11 @@ def _by_value(population: Population, parameter: ParameterSpread, judgements: in
         unit, value = population.units[place], float(parameter.values[place])
         others = parameter.values[chosen[chosen != place]]
         span = (float(others.min()), float(others.max()))
-        told = "" if parameter.unit == "1" else f" {parameter.unit}"
+        shown = "" if parameter.unit == "1" else f" {parameter.unit}"
         middle = float(np.median(others))
         factor = f", {value / middle:.2g} times their median" if middle > 0.0 and parameter.coordinate != LINEAR else ""
         text = (
-            f"{unit}: {parameter.symbol} = {value:.4g}{told}, the others have {span[0]:.4g} … {span[1]:.4g}{told}"
+            f"{unit}: {parameter.symbol} = {value:.4g}{shown}, the others have {span[0]:.4g} … {span[1]:.4g}{shown}"
             f"{factor}: {_remedy(population, int(place), parameter)}"
         )
         found.append(
@@ -219,8 +219,8 @@ def _by_error(
     for place in np.flatnonzero((scores > bar) & (finite > WORSE * np.median(finite))):
         unit, others = population.units[place], np.delete(finite, place)
         span = (float(others.min()), float(others.max()))
-        told = what.format(f"{1e3 * finite[place]:.3g} mrad")
-        text = f"{unit}: {told}, with the others it is {1e3 * span[0]:.3g} … {1e3 * span[1]:.3g} mrad: {remedy}"
+        error = what.format(f"{1e3 * finite[place]:.3g} mrad")
+        text = f"{unit}: {error}, with the others it is {1e3 * span[0]:.3g} … {1e3 * span[1]:.3g} mrad: {remedy}"
         found.append(
             Outlier(
                 unit=unit,

@@ -137,14 +137,14 @@ class ParameterSpread:
         if not self.known:
             return f"{self.symbol} = {self.centre:.4g}{unit}, determined in {count} only: its spread is not known"
         low, high = self.between_interval
-        told = f"{self.symbol} = {self.centre:.4g}{unit} over {count}"
+        centre = f"{self.symbol} = {self.centre:.4g}{unit} over {count}"
         own = f"values are certain to {self.in_words(self.uncertainty)}"
         if not self.differs:
-            return f"{told}: units do not differ by more than their intervals; {own}, the spread is below " + (
+            return f"{centre}: units do not differ by more than their intervals; {own}, the spread is below " + (
                 self.in_words(high)
             )
         interval = f"{self.in_words(low)} … {self.in_words(high)}"
-        return f"{told}: units differ by {self.in_words(self.between)} ({interval}), {own}"
+        return f"{centre}: units differ by {self.in_words(self.between)} ({interval}), {own}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; null for what is infinite or unknown."""

@@ -207,8 +207,8 @@ def _contenders(units: Sequence[UnitResult]) -> list[Contender]:
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
-    told = [value for value in values if value is not None]
-    return float(np.mean(told)) if told and len(told) == len(values) else None
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known and len(known) == len(values) else None
 
 
 def _mean_of_others(errors: Array) -> Array:

@@ -496,7 +496,7 @@ class _Job:
         request = self.request
         batch = Batch(model, self.train, dt=request.dt, supply=request.supply, threads=request.threads, prior=prior)
         vector, offsets = with_offsets(batch, model.parameters.vector())
-        return model.with_parameters(model.parameters.with_vector(vector)), offsets.told(batch)
+        return model.with_parameters(model.parameters.with_vector(vector)), offsets.reported(batch)
 
     def _repeat(self, fitted: ServoModel, seed: int, evaluations: int) -> Repeat:
         """A fit with its errors."""

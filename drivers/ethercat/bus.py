@@ -127,10 +127,10 @@ class Bus:
     def _exchange(self) -> bool:
         """One frame; returns whether it came back from every slave."""
         begun = time.perf_counter()
-        told = self._drive.outputs(begun)
-        data = self._master.exchange(self._outputs.pack(told))
+        sent = self._drive.outputs(begun)
+        data = self._master.exchange(self._outputs.pack(sent))
         back = time.perf_counter()
-        self._drive.take(None if data is None else self._inputs.unpack(data), 0.5 * (begun + back), told)
+        self._drive.take(None if data is None else self._inputs.unpack(data), 0.5 * (begun + back), sent)
         return data is not None
 
     def _attend(self, came: bool) -> None:

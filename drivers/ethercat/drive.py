@@ -132,7 +132,7 @@ class Drive:
         self._resets_asked = False
         self._lost_in_a_row = 0
         self._up = False
-        self._told_position = 0
+        self._sent_position = 0
         self._still_since = math.inf
         self._strong = STUCK_SHARE * scale.permille(scale.largest_current)
 
@@ -232,15 +232,15 @@ class Drive:
         """Target position [counts]: where the drive is until it follows, then towards the goal at its own speed."""
         goal = wanted.goal
         if wanted.mode != CYCLIC_POSITION or not self._up:
-            self._told_position = sample.inputs.position
+            self._sent_position = sample.inputs.position
         elif isinstance(goal, PositionGoal):
             aim = round(goal.position / self.scale.step) + self.scale.zero
             reach = round(self.scale.no_load_speed * self._cycle / self.scale.step)
-            self._told_position += min(max(aim - self._told_position, -reach), reach)
-        return self._told_position
+            self._sent_position += min(max(aim - self._sent_position, -reach), reach)
+        return self._sent_position
 
-    def take(self, inputs: Inputs | None, moment: float, told: Outputs) -> None:
-        """Take what came back, None for nothing, in a cycle at this moment [s] in which the drive was told `told`."""
+    def take(self, inputs: Inputs | None, moment: float, sent: Outputs) -> None:
+        """Take what came back, None for nothing, in a cycle at this moment [s] in which the drive was told `sent`."""
         if inputs is None or self._impossible(inputs, moment):
             self._miss("did not come back" if inputs is None else "had an impossible position in it")
             return
@@ -258,9 +258,9 @@ class Drive:
             if state is not None and state.faulty:
                 self.fail(ServoFault(f"the drive could not be switched on: {self._complaint(sample)}"))
             return
-        self._judge(sample, last, wanted, told)
+        self._judge(sample, last, wanted, sent)
 
-    def _judge(self, sample: Sample, last: Sample | None, wanted: Wanted, told: Outputs) -> None:
+    def _judge(self, sample: Sample, last: Sample | None, wanted: Wanted, sent: Outputs) -> None:
         if sample.state is not DriveState.OPERATION_ENABLED:
             self.fail(ServoFault(f"the drive switched itself off: {self._complaint(sample)}"))
         elif sample.inputs.mode not in (None, wanted.mode):
@@ -268,10 +268,10 @@ class Drive:
             self.fail(
                 ServoFault(f"the drive left the mode {MODES[wanted.mode]} for {mode}; look for another master on it")
             )
-        elif last is None or sample.inputs.position != last.inputs.position or abs(told.target_torque) < self._strong:
+        elif last is None or sample.inputs.position != last.inputs.position or abs(sent.target_torque) < self._strong:
             self._still_since = sample.moment
         elif sample.moment - self._still_since > STUCK_LIMIT:
-            amps = told.target_torque * self.scale.amps_per_permille
+            amps = sent.target_torque * self.scale.amps_per_permille
             self.fail(
                 ServoFault(
                     f"the encoder gives the same count for {1e3 * STUCK_LIMIT:.0f} ms under {amps:.1f} A; "

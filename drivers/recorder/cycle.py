@@ -33,16 +33,16 @@ class Cycle:
     """Makes cycles with a connected servo. The caller owns the servo and closes it."""
 
     def __init__(self, servo: Servo, link: Link) -> None:
-        self._servo = servo
-        self._link = link
+        self.servo = servo
+        self.link = link
         self._clock = servo.clock
         self._state = ServoState.DISCONNECTED
-        self._run = 0
+        self.run = 0
         self._phase = Phase.IDLE
-        self._held_torque = math.nan
-        self._moment = self._clock.now()
+        self.held_torque = math.nan
+        self.moment = self._clock.now()
         self._seen: Reading | None = None
-        self._restart(1.0)
+        self.restart(1.0)
         self.tell_state()
         self.written = servo.settings()
         """Settings the servo had when it was last asked; None when it cannot say."""
@@ -50,9 +50,9 @@ class Cycle:
     def let_go(self, fault: str = "") -> None:
         """Release the servo at once; a fault text keeps it in FAULT until acknowledged."""
         if fault:
-            self._servo.fault(fault)
+            self.servo.fault(fault)
         else:
-            self._servo.release()
+            self.servo.release()
         self.tell_state()
 
     def watch(self) -> None:
@@ -61,46 +61,53 @@ class Cycle:
 
     def tell_state(self) -> None:
         """Tell the servo's state if it is another one than told last, or FAULT, whose release is worth a stamp."""
-        state = self._servo.state
-        self._link.driven(self._servo.may_be_driven)
+        state = self.servo.state
+        self.link.driven(self.servo.may_be_driven)
         if state is not self._state or state is ServoState.FAULT:
             self._state = state
-            self._link.state(state)
+            self.link.state(state)
 
     def configure(self, settings: ServoSettings, limits: Limits) -> None:
         """Write gains and limits into the released servo and read the gains back."""
-        self._link.quiet_for(CONFIGURE_LIMIT)
+        self.link.quiet_for(CONFIGURE_LIMIT)
         self.written = None
         try:
-            self._servo.configure(settings, limits)
-            self.written = self._servo.settings()
+            self.servo.configure(settings, limits)
+            self.written = self.servo.settings()
         finally:
-            self._link.quiet_for(0.0)
+            self.link.quiet_for(0.0)
 
-    def _mount(self, header: RunHeader, limits: Limits) -> None:
+    def mount(self, header: RunHeader, limits: Limits) -> None:
         """Make the servo what a run or a hold says it is, and begin counting cycles at its rate."""
-        self._link.quiet_for(CONFIGURE_LIMIT)
-        self._servo.mount(header.bench)
+        self.link.quiet_for(CONFIGURE_LIMIT)
+        self.servo.mount(header.bench)
         self.configure(header.settings, limits)
-        self._restart(header.rate)
+        self.restart(header.rate)
 
-    def _cycle(self, command: Command | None, goal: float = math.nan) -> Reading:
-        """One cycle outside a run; command None leaves the servo as it is, goal is what the live row shows [rad]."""
-        self._await_due()
-        return self._act(command, goal)
+    def begin_samples(self) -> int:
+        """Let the samples' time and counts begin with the next cycle, and return its number."""
+        self.skipped = self.bus_errors = 0
+        self._missed = self._lost = 0
+        self._begin_at = self.due
+        return self._count
 
-    def _await_due(self) -> int:
+    def make(self, command: Command | None, goal: float = math.nan) -> Reading:
+        """Make one cycle outside a run; command None leaves the servo as it is, goal: what the live row shows [rad]."""
+        self.await_due()
+        return self.act(command, goal)
+
+    def await_due(self) -> int:
         """Wait for the next deadline and return the number of the cycle that is due, late ones skipped."""
-        self._clock.wait_until(self._due, self._interrupted)
-        late = self._clock.now() - self._due
+        self._clock.wait_until(self.due, self._interrupted)
+        late = self._clock.now() - self.due
         if late > self._period:
             missed = int(late / self._period)
             self._missed += missed
-            self._skipped += missed
+            self.skipped += missed
             self._count += missed
-            self._due = self._origin + self._count * self._period
+            self.due = self._origin + self._count * self._period
         self._heed()
-        if late > STALL_LIMIT * self._clock.speed and self._servo.state is ServoState.ENABLED:
+        if late > STALL_LIMIT * self._clock.speed and self.servo.state is ServoState.ENABLED:
             raise RunStopped(
                 "fail",
                 f"the computer was busy: the recorder stood still for {1e3 * late / self._clock.speed:.0f} ms; "
@@ -110,19 +117,19 @@ class Cycle:
             )
         return self._count
 
-    def _act(
+    def act(
         self, command: Command | None, goal: float, keep: Callable[[tuple[Any, ...]], None] | None = None
     ) -> Reading:
         """Command, read, hand out, check."""
-        servo, before, since = self._servo, self._seen, self._moment
+        servo, before, since = self.servo, self._seen, self.moment
         was_driven = servo.state is ServoState.ENABLED
         commanded = math.nan
         if command is not None and not (type(command) is Release and servo.state is ServoState.READY):
             if servo.state is ServoState.READY:
                 # Whoever watches has to know before the first byte that may drive it.
                 self._state = ServoState.ENABLED
-                self._link.driven(True)
-                self._link.state(ServoState.ENABLED)
+                self.link.driven(True)
+                self.link.state(ServoState.ENABLED)
             servo.command(command)
             commanded = self._clock.now()
             self.tell_state()
@@ -132,30 +139,30 @@ class Cycle:
         except NoAnswer as lost:
             reading = self._bridge(lost)
         self._count += 1
-        self._due = self._origin + self._count * self._period
+        self.due = self._origin + self._count * self._period
         driven = servo.state is ServoState.ENABLED
         violation = servo.limits.check(reading, driven=driven)
         if violation is None and driven and was_driven and before is not None:
-            violation = servo.limits.check_jump(before, reading, self._moment - since)
+            violation = servo.limits.check_jump(before, reading, self.moment - since)
         if violation is not None:
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
         return reading
 
     def _bridge(self, lost: NoAnswer) -> Reading:
         """What to go on with when an answer was lost: the last reading. Raises what was lost if that is too old."""
-        if self._seen is None or self._clock.now() - self._moment > BLIND_LIMIT * self._clock.speed:
+        if self._seen is None or self._clock.now() - self.moment > BLIND_LIMIT * self._clock.speed:
             raise lost
         self._lost += 1
         self._missed += 1
-        self._skipped += 1
+        self.skipped += 1
         return self._seen
 
     def _count_errors(self) -> None:
         """Bring what failed on the bus since the last sample into this one's."""
-        repeats = self._servo.repeats
+        repeats = self.servo.repeats
         self._lost += repeats - self._repeats
         self._repeats = repeats
-        self._bus_errors += self._lost
+        self.bus_errors += self._lost
 
     def _observe(
         self, goal: float, commanded: float = math.nan, keep: Callable[[tuple[Any, ...]], None] | None = None
@@ -166,16 +173,16 @@ class Cycle:
         """
         clock = self._clock
         before = clock.now()
-        reading = self._servo.read()
+        reading = self.servo.read()
         after = clock.now()
         self._count_errors()
-        moment = self._moment = reading.moment if math.isfinite(reading.moment) else 0.5 * (before + after)
+        moment = self.moment = reading.moment if math.isfinite(reading.moment) else 0.5 * (before + after)
         begin = math.nan if keep is None else self._begin_at
         sample = Sample(
             time=moment - begin,
             # Where nothing is commanded the goal is where the servo is, so that every row is a finite one.
             goal_position=reading.position if math.isnan(goal) else goal,
-            torque_enable=self._servo.state is ServoState.ENABLED,
+            torque_enable=self.servo.state is ServoState.ENABLED,
             position=reading.position,
             velocity=reading.velocity,
             current=reading.current,
@@ -188,37 +195,38 @@ class Cycle:
             bus_errors=self._lost,
         )
         self._missed = self._lost = 0
-        self._link.publish((*sample, moment, self._run, self._phase, self._held_torque))
+        self.link.publish((*sample, moment, self.run, self._phase, self.held_torque))
         if keep is not None:
             keep(sample)
         return reading
 
     def _interrupted(self) -> bool:
-        return self._link.pending() is not None
+        return self.link.pending() is not None
 
     def _heed(self) -> None:
-        stop = self._link.pending()
+        stop = self.link.pending()
         if stop is not None:
             raise stop
 
-    def _enter(self, phase: Phase) -> None:
+    def enter(self, phase: Phase) -> None:
+        """Begin a phase; rows and whoever watches say so."""
         self._phase = phase
-        self._link.phase(phase)
+        self.link.phase(phase)
 
-    def _restart(self, rate: float) -> None:
+    def restart(self, rate: float) -> None:
         """Begin counting cycles anew, the first one due now."""
         self._period = 1.0 / rate
-        self._origin = self._due = self._begin_at = self._clock.now()
+        self._origin = self.due = self._begin_at = self._clock.now()
         self._count = 0
         self._seen = None
         # Cycles without a sample, and what failed on the bus: since the last sample, and in all.
         self._missed = self._lost = 0
-        self._skipped = self._bus_errors = 0
-        self._repeats = self._servo.repeats
+        self.skipped = self.bus_errors = 0
+        self._repeats = self.servo.repeats
 
-    def _is_fault(self, error: Exception) -> bool:
+    def is_fault(self, error: Exception) -> bool:
         """Whether an error concerns the servo, so that a person has to look at it, or only what was asked."""
-        if self._servo.state is ServoState.ENABLED:
+        if self.servo.state is ServoState.ENABLED:
             return True
         return isinstance(error, DriverError) and not isinstance(error, (CommandError, NotReady))
 

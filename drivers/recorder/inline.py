@@ -13,6 +13,7 @@ from typing import Self
 from core.recording import RunHeader, SinkDescription
 from core.trajectories import Trajectory
 from drivers.errors import CommandError, DriverError, NotReady
+from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import Unlinked
 from drivers.recorder.loop import HoldJob, Loop, RunJob
 from drivers.recorder.run import HeldSample, HoldResult, RunPlan, RunResult, check_rate
@@ -39,7 +40,7 @@ def record_inline(
         header = replace(header, rate=rate)
     plan = RunPlan.sample(trajectory, header.rate)
     plan.check(servo.limits)
-    loop = Loop(servo, Unlinked(), Immediately())
+    loop = Loop(Cycle(servo, Unlinked()), Immediately())
     return loop.perform(RunJob(run=1, plan=plan, header=header, sink=sink, limits=servo.limits))
 
 
@@ -63,7 +64,7 @@ class InlineHold:
         check_rate(header.rate)
         job = HoldJob(header=header, limits=servo.limits)
         job.check()
-        self._holding = Loop(servo, Unlinked(), Immediately()).hold(job)
+        self._holding = Loop(Cycle(servo, Unlinked()), Immediately()).hold(job)
         self._begun = False
         self.result: HoldResult | None = None
         """How the hold ended; None while it goes on."""

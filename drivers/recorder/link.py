@@ -40,75 +40,39 @@ class RunStopped(Exception):
 
 
 class Link(Protocol):
-    """The loop's view of the world outside it."""
+    """The loop's view of the world outside it; what is not overridden does nothing."""
 
     def pending(self) -> RunStopped | None:
         """Return why the run has to stop, or None; called every cycle and every few milliseconds between."""
-        ...
-
-    def abort_heeded(self) -> None:
-        """Note that every abort so far was heeded; a later one counts again."""
-        ...
-
-    def quiet_for(self, seconds: float) -> None:
-        """Announce that the next sign of life may take this long [s], the servo being released."""
-        ...
-
-    def state(self, state: ServoState) -> None:
-        """Tell the servo's state; called after each change, on a release once the servo has confirmed it."""
-        ...
-
-    def driven(self, may_be: bool) -> None:
-        """Tell whether the motor may be driven; False only once the servo has confirmed that it is off."""
-        ...
-
-    def phase(self, phase: Phase) -> None:
-        """Tell what the loop is doing."""
-        ...
-
-    def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
-        """Tell how far the run is, in cycles."""
-        ...
-
-    def held(self, torque: float) -> None:
-        """Tell which torque is held [N·m]; NaN: none."""
-        ...
-
-    def publish(self, row: tuple[Any, ...]) -> None:
-        """Hand out a live row of LIVE_DTYPE."""
-        ...
-
-
-class Unlinked:
-    """Nobody outside: a run in the caller's own process."""
-
-    def pending(self) -> RunStopped | None:
-        """Nothing ever is."""
         return None
 
     def abort_heeded(self) -> None:
-        """There never is one."""
+        """Note that every abort so far was heeded; a later one counts again."""
 
     def quiet_for(self, seconds: float) -> None:
-        """Nobody listens."""
+        """Announce that the next sign of life may take this long [s], the servo being released."""
 
     def state(self, state: ServoState) -> None:
-        """Nobody watches."""
+        """Tell the servo's state; called after each change, on a release once the servo has confirmed it."""
 
     def driven(self, may_be: bool) -> None:
-        """Nobody watches."""
+        """Tell whether the motor may be driven; False only once the servo has confirmed that it is off."""
 
     def phase(self, phase: Phase) -> None:
-        """Nobody watches."""
+        """Tell what the loop is doing."""
 
     def progress(self, done: int, length: int, skipped_cycles: int, bus_errors: int) -> None:
-        """Nobody watches."""
+        """Tell how far the run is, in cycles."""
 
     def held(self, torque: float) -> None:
-        """Nobody watches."""
+        """Tell which torque is held [N·m]; NaN: none."""
 
     def publish(self, row: tuple[Any, ...]) -> None:
-        """Nobody watches."""
+        """Hand out a live row of LIVE_DTYPE."""
+
+
+class Unlinked(Link):
+    """Nobody outside: a run in the caller's own process."""
 
 
 class SharedLink:

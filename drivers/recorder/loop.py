@@ -16,10 +16,10 @@ from core.recording import RunHeader, SinkDescription
 from drivers.errors import CommandError
 from drivers.limits import Limits
 from drivers.recorder.cycle import Cycle, describe
-from drivers.recorder.link import EMERGENCY, Link, RunStopped
+from drivers.recorder.link import EMERGENCY, RunStopped
 from drivers.recorder.run import HeldSample, HoldResult, Phase, RunPlan, RunResult
 from drivers.recorder.storage import Sealed, Storage, Submits
-from drivers.servo import Command, PositionGoal, Release, Servo, ServoState, TorqueGoal
+from drivers.servo import Command, PositionGoal, Release, ServoState, TorqueGoal
 
 MOVE_SPEED = 1.0
 """Highest speed of the goal on the way to a run's start and back from its end [rad/s]."""
@@ -66,21 +66,23 @@ class HoldJob:
             raise CommandError("cannot hold a torque without a torque limit; set the limit first")
 
 
-class Loop(Cycle):
-    """Drives a connected servo through runs and holds. The caller owns the servo and closes it."""
+class Loop:
+    """Drives a connected servo through runs and holds, cycle by cycle."""
 
-    def __init__(self, servo: Servo, link: Link, worker: Submits) -> None:
-        super().__init__(servo, link)
+    def __init__(self, cycle: Cycle, worker: Submits) -> None:
+        self._cycle = cycle
+        self._servo = cycle.servo
+        self._link = cycle.link
         self._worker = worker
-        self._band = max(REST_BAND, 2.5 * servo.identity.position_step)
+        self._band = max(REST_BAND, 2.5 * cycle.servo.identity.position_step)
 
     def perform(self, job: RunJob) -> RunResult:
         """Make one run and bring the servo back; returns how it went. The servo is released in every case.
 
         Nothing is raised but what is no Exception (a KeyboardInterrupt in the caller's own process).
         """
-        self._run = job.run
-        self._restart(job.header.rate)
+        self._cycle.run = job.run
+        self._cycle.restart(job.header.rate)
         storage = Storage(job.sink, self._signed(job.header), self._worker)
         status, reason, gentle, fault, busy = "success", "", True, False, False
         try:
@@ -90,19 +92,19 @@ class Loop(Cycle):
             status, reason, gentle = stop.exit_status, stop.reason, stop.gentle
             fault, busy = stop.fault, stop.busy
         except Exception as error:
-            status, reason, gentle, fault = "fail", describe(error), False, self._is_fault(error)
+            status, reason, gentle, fault = "fail", describe(error), False, self._cycle.is_fault(error)
         except BaseException as error:
             status, reason, gentle = "abort", type(error).__name__, False
             raise
         finally:
             if not gentle:
-                self.let_go(reason if fault else "")
-            skipped, bus_errors = self._skipped, self._bus_errors
+                self._cycle.let_go(reason if fault else "")
+            skipped, bus_errors = self._cycle.skipped, self._cycle.bus_errors
             sealed = storage.finish(status, reason)
         if gentle:
             self._link.abort_heeded()
             self._bring_back()
-        self._enter(Phase.IDLE)
+        self._cycle.enter(Phase.IDLE)
         stored, problem = self._await(sealed)
         return RunResult(
             run=job.run,
@@ -121,14 +123,14 @@ class Loop(Cycle):
         Each value sent in is the torque wanted in the next cycle [N·m], NaN to end; the first cycles hold none.
         Closing the generator releases at once.
         """
-        self._restart(job.header.rate)
+        self._cycle.restart(job.header.rate)
         status, reason, fault = "success", "", False
-        self._enter(Phase.HOLD)
+        self._cycle.enter(Phase.HOLD)
         try:
             job.check()
-            self._mount(job.header, job.limits)
+            self._cycle.mount(job.header, job.limits)
             step = HOLD_RAMP * job.limits.torque / job.header.rate
-            self._held_torque = 0.0
+            self._cycle.held_torque = 0.0
             try:
                 sample = self._hold_torque(0.0)
                 wanted = yield sample
@@ -145,18 +147,18 @@ class Loop(Cycle):
                     raise
                 status, reason = stop.exit_status, stop.reason
                 self._link.abort_heeded()
-            while self._held_torque:
+            while self._cycle.held_torque:
                 # A pendulum that nobody holds any more may fall.
                 self._hold_torque(self._towards(0.0, step), guided=False)
         except RunStopped as stop:
             status, reason, fault = stop.exit_status, stop.reason, stop.fault
         except Exception as error:
-            status, reason, fault = "fail", describe(error), self._is_fault(error)
+            status, reason, fault = "fail", describe(error), self._cycle.is_fault(error)
         finally:
-            self.let_go(reason if fault else "")
-            self._held_torque = math.nan
+            self._cycle.let_go(reason if fault else "")
+            self._cycle.held_torque = math.nan
             self._link.held(math.nan)
-            self._enter(Phase.IDLE)
+            self._cycle.enter(Phase.IDLE)
         return HoldResult(exit_status=status, reason=reason)
 
     def _signed(self, header: RunHeader) -> RunHeader:
@@ -177,26 +179,26 @@ class Loop(Cycle):
 
     def _hold_torque(self, torque: float, guided: bool = True) -> HeldSample:
         """One cycle with a motor torque [N·m]; guided: a hand has the pendulum, which is then slow."""
-        self._await_due()
-        self._held_torque = torque
+        self._cycle.await_due()
+        self._cycle.held_torque = torque
         self._link.held(torque)
-        reading = self._act(TorqueGoal(torque), math.nan)
+        reading = self._cycle.act(TorqueGoal(torque), math.nan)
         violation = self._servo.limits.check_hold(reading) if guided else None
         if violation is not None:
             raise RunStopped("fail", f"limit tripped: {violation}", fault=True)
-        return HeldSample(clock=self._moment, reading=reading, torque=torque)
+        return HeldSample(clock=self._cycle.moment, reading=reading, torque=torque)
 
     def _towards(self, wanted: float, step: float) -> float:
         """The held torque of the next cycle, at most a step [N·m] from that of the last one."""
-        return self._held_torque + min(max(wanted - self._held_torque, -step), step)
+        return self._cycle.held_torque + min(max(wanted - self._cycle.held_torque, -step), step)
 
     def _prepare(self, job: RunJob, storage: Storage) -> None:
         """Everything up to the run's first sample; the store stands ready before the servo moves."""
-        self._enter(Phase.APPROACH)
+        self._cycle.enter(Phase.APPROACH)
         job.plan.check(job.limits)
-        self._mount(job.header, job.limits)
+        self._cycle.mount(job.header, job.limits)
         while not storage.opened():
-            self._cycle(None)
+            self._cycle.make(None)
         goal = float(job.plan.goal[0])
         if job.plan.torque_enable[0]:
             self._move(goal)
@@ -206,60 +208,57 @@ class Loop(Cycle):
 
     def _follow(self, plan: RunPlan, storage: Storage) -> None:
         goals, enables = plan.goal.tolist(), plan.torque_enable.tolist()
-        self._enter(Phase.RUN)
-        self._skipped = self._bus_errors = 0
-        self._missed = self._lost = 0
-        self._begin_at = self._due
-        first = self._count
+        self._cycle.enter(Phase.RUN)
+        first = self._cycle.begin_samples()
         length = len(plan)
-        while (k := self._await_due() - first) < length:
+        while (k := self._cycle.await_due() - first) < length:
             command = PositionGoal(goals[k]) if enables[k] else Release()
-            self._act(command, goals[k], storage.put)
-            self._link.progress(k + 1, length, self._skipped, self._bus_errors)
+            self._cycle.act(command, goals[k], storage.put)
+            self._link.progress(k + 1, length, self._cycle.skipped, self._cycle.bus_errors)
         # Whoever comes late at the end also skips cycles that are no longer the run's.
-        self._skipped -= k - length
+        self._cycle.skipped -= k - length
 
     def _bring_back(self) -> None:
         """Hang out if released, go slowly to 0 rad, release. What goes wrong here does not spoil the run."""
-        self._enter(Phase.RETURN)
+        self._cycle.enter(Phase.RETURN)
         fault = ""
         try:
             if self._servo.state is not ServoState.ENABLED:
                 self._rest(Release(), math.nan, HANG_LIMIT)
-            if abs(self._cycle(None).position) > NEAR:
+            if abs(self._cycle.make(None).position) > NEAR:
                 self._move(0.0)
-                self._cycle(PositionGoal(0.0), 0.0)
+                self._cycle.make(PositionGoal(0.0), 0.0)
         except RunStopped as stop:
             fault = stop.reason if stop.fault else ""
         except Exception as error:
             fault = describe(error)
         finally:
-            self.let_go(f"after the run: {fault}" if fault else "")
+            self._cycle.let_go(f"after the run: {fault}" if fault else "")
 
     def _move(self, target: float) -> None:
         """Drive the goal to target [rad] along a smooth curve no faster than MOVE_SPEED."""
-        start = self._cycle(None).position
+        start = self._cycle.make(None).position
         distance = target - start
         if abs(distance) <= NEAR:
             return
         # 3x² − 2x³ is at most 1.5 times as fast as a straight line.
         duration = 1.5 * abs(distance) / MOVE_SPEED
-        begin = self._due
-        while (x := (self._due - begin) / duration) < 1.0:
+        begin = self._cycle.due
+        while (x := (self._cycle.due - begin) / duration) < 1.0:
             goal = start + distance * (3.0 - 2.0 * x) * x * x
-            self._cycle(PositionGoal(goal), goal)
+            self._cycle.make(PositionGoal(goal), goal)
 
     def _rest(self, command: Command, goal: float, limit: float) -> None:
         """Hold a command until the servo rests; RunStopped when it does not within limit [s]."""
-        begin = window = self._due
+        begin = window = self._cycle.due
         lowest, highest = math.inf, -math.inf
-        while self._due - begin <= limit:
-            position = self._cycle(command, goal).position
+        while self._cycle.due - begin <= limit:
+            position = self._cycle.make(command, goal).position
             lowest, highest = min(lowest, position), max(highest, position)
-            if self._due - window >= REST_WINDOW:
+            if self._cycle.due - window >= REST_WINDOW:
                 if highest - lowest <= self._band:
                     return
-                window, lowest, highest = self._due, math.inf, -math.inf
+                window, lowest, highest = self._cycle.due, math.inf, -math.inf
         raise RunStopped(
             "fail",
             f"the servo did not come to rest within {limit:g} s, its position still varies by "
@@ -271,6 +270,6 @@ class Loop(Cycle):
         while not sealed.done():
             stop = self._link.pending()
             if stop is not None and stop.reason == EMERGENCY and self._servo.state is not ServoState.FAULT:
-                self.let_go(EMERGENCY)
+                self._cycle.let_go(EMERGENCY)
             wait([sealed], timeout=0.01)
         return sealed.result()

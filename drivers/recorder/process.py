@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from drivers.errors import NoAnswer
 from drivers.priority import raise_priority
 from drivers.recorder.control import Control
-from drivers.recorder.cycle import CONFIGURE_LIMIT, describe
+from drivers.recorder.cycle import CONFIGURE_LIMIT, Cycle, describe
 from drivers.recorder.link import EMERGENCY, SharedLink
 from drivers.recorder.loop import HoldJob, Loop
 from drivers.recorder.messages import (
@@ -92,10 +92,10 @@ def serve(job: ServeJob, pipe: Connection) -> None:
             priority, worker = raise_priority(FIFO_PRIORITY), ThreadPoolExecutor(1, "store")
         gc.freeze()
         gc.disable()
-        loop = Loop(servo, link, worker)
+        cycle = Cycle(servo, link)
         link.quiet_for(0.0)
         link.phase(Phase.IDLE)
-        pipe.send(Connected(identity, servo.limits, priority, loop.written, servo.ratings))
+        pipe.send(Connected(identity, servo.limits, priority, cycle.written, servo.ratings))
     except Exception as error:
         if servo is not None:
             servo.close()
@@ -103,7 +103,7 @@ def serve(job: ServeJob, pipe: Connection) -> None:
         _tell(pipe, ConnectFailed(describe(error)))
         return
     try:
-        Service(servo, link, loop, pipe).run()
+        Service(cycle, link, Loop(cycle, worker), pipe).run()
     finally:
         if not servo.release():
             _tell(pipe, Faulted(servo.fault_reason))
@@ -116,13 +116,14 @@ def serve(job: ServeJob, pipe: Connection) -> None:
 class Service:
     """Answers requests and watches the released servo between runs."""
 
-    def __init__(self, servo: Servo, link: SharedLink, loop: Loop, pipe: Connection) -> None:
-        self._servo = servo
+    def __init__(self, cycle: Cycle, link: SharedLink, loop: Loop, pipe: Connection) -> None:
+        self._cycle = cycle
+        self._servo = cycle.servo
         self._link = link
         self._loop = loop
         self._pipe = pipe
         self._silent_reads = 0
-        self._told_fault = ""
+        self._reported_fault = ""
         self._insisted_at = 0.0
 
     def run(self) -> None:
@@ -145,12 +146,12 @@ class Service:
             self._link.begin_run(request.job.run, request.aborts_seen)
             result = self._loop.perform(request.job)
             self._tidy()
-            self._pipe.send(RunFinished(result, self._loop.written))
+            self._pipe.send(RunFinished(result, self._cycle.written))
         elif isinstance(request, HoldRequest):
             self._link.begin_hold(request.aborts_seen, request.ends_seen)
             held = self._hold(request.job)
             self._tidy()
-            self._pipe.send(HoldEnded(held.exit_status, held.reason, self._loop.written))
+            self._pipe.send(HoldEnded(held.exit_status, held.reason, self._cycle.written))
         elif isinstance(request, ConfigureRequest):
             self._configure(request)
         elif isinstance(request, AcknowledgeRequest):
@@ -174,18 +175,18 @@ class Service:
 
     def _configure(self, request: ConfigureRequest) -> None:
         try:
-            self._loop.configure(request.settings, request.limits)
+            self._cycle.configure(request.settings, request.limits)
         except Exception as error:
             self._pipe.send(ConfigureFailed(describe(error)))
         else:
-            self._pipe.send(Configured(self._loop.written, request.limits))
+            self._pipe.send(Configured(self._cycle.written, request.limits))
 
     def _stop(self) -> None:
         """Release for an emergency stop, whatever state the servo is in."""
         if self._servo.state is ServoState.FAULT:
-            self._loop.let_go(self._servo.fault_reason)
+            self._cycle.let_go(self._servo.fault_reason)
         else:
-            self._loop.let_go(EMERGENCY)
+            self._cycle.let_go(EMERGENCY)
         self._link.stop_handled()
 
     def _acknowledge(self, stops_seen: int) -> None:
@@ -200,9 +201,9 @@ class Service:
         except Exception as error:
             self._servo.fault(describe(error))
         self._link.quiet_for(0.0)
-        self._loop.tell_state()
+        self._cycle.tell_state()
         if self._servo.state is ServoState.READY:
-            self._told_fault = ""
+            self._reported_fault = ""
             self._silent_reads = 0
             self._pipe.send(Acknowledged())
 
@@ -213,24 +214,24 @@ class Service:
             self._insisted_at = now
             self._link.quiet_for(CONFIGURE_LIMIT)
             self._servo.release()
-            self._loop.tell_state()
+            self._cycle.tell_state()
             self._link.quiet_for(0.0)
 
     def _watch(self) -> None:
         self._insist()
         try:
-            self._loop.watch()
+            self._cycle.watch()
             self._silent_reads = 0
         except Exception as error:
             self._silent_reads += 1
             patient = isinstance(error, NoAnswer) and self._silent_reads < SILENT_READS
             if self._servo.state is not ServoState.FAULT and not patient:
-                self._loop.let_go(describe(error))
+                self._cycle.let_go(describe(error))
 
     def _tell_fault(self) -> None:
         reason = self._servo.fault_reason
-        if reason and reason != self._told_fault:
-            self._told_fault = reason
+        if reason and reason != self._reported_fault:
+            self._reported_fault = reason
             self._pipe.send(Faulted(reason))
 
 

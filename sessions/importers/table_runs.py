@@ -67,10 +67,10 @@ class TableImport:
             if used.count(column) > 1:
                 return f"column {shown(column)} is chosen twice"
         try:
-            told = facts_from_name(stem(path), self.name_pattern) if path else _FIELD.findall(self.name_pattern)
+            named = facts_from_name(stem(path), self.name_pattern) if path else _FIELD.findall(self.name_pattern)
         except InputError as error:
             return str(error)
-        missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in told]
+        missing = [fact for fact in REQUIRED_FACTS if fact not in self.facts and fact not in named]
         return f"missing: {', '.join(missing)}" if missing else ""
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.errors import IdentificationError
 from core.identification.defaults import DRAWS, PROFILED
-from sessions.results.folder import CERTAINTY, Stops, Told, read_file, working_on, write_file
+from sessions.results.folder import CERTAINTY, OnProgress, Stops, read_file, working_on, write_file
 from sessions.results.identification import load_identification
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class CertaintyQuestion:
 def run_certainty(
     question: CertaintyQuestion,
     *,
-    told: Told = lambda share, text: None,
+    on_progress: OnProgress = lambda share, text: None,
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
 ) -> Certainty:
@@ -64,7 +64,7 @@ def run_certainty(
         )
     with working_on(question.folder):
         stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
-        made = _computed(question, found, result, names, told, stops)
+        made = _computed(question, found, result, names, on_progress, stops)
         write_file(question.folder, CERTAINTY, made.to_json())
     return made
 
@@ -99,7 +99,7 @@ def _computed(
     found: Identification,
     result: ModelResult,
     names: tuple[str, ...],
-    told: Told,
+    on_progress: OnProgress,
     stops: Stops,
 ) -> Certainty:
     """Return profiles and bootstrap as far as they are complete; raises IdentificationError."""
@@ -118,11 +118,11 @@ def _computed(
     }
     name = result.model.friction.upper()
     whole = max(1, PROFILE_WEIGHT * len(names) + question.draws)
-    told(0.0, f"{name}: polishing")
+    on_progress(0.0, f"{name}: polishing")
     optimum = Optimum.near(result.model, recordings, **options, should_yield=stops["should_yield"])
 
     def profiling(place: int, symbol: str) -> None:
-        told(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
+        on_progress(PROFILE_WEIGHT * place / whole, f"{name}: profile of {symbol} ({place + 1} of {len(names)})")
 
     profiles = _profiles(optimum, result, names, profiling, stops)
     drawn: Bootstrap | None = None
@@ -135,7 +135,7 @@ def _computed(
             question.seed,
             **options,
             **stops,
-            on_draw=lambda done: told((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
+            on_draw=lambda done: on_progress((before + done) / whole, f"{name}: draw {done} of {question.draws}"),
         )
     if not profiles and drawn is None:
         raise IdentificationError("stopped before anything was complete, nothing was kept; start it again")

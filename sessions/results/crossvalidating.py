@@ -19,8 +19,8 @@ from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_REQUEST,
     FOLDER,
+    OnProgress,
     Stops,
-    Told,
     new_result_folder,
     read_file,
     result_folders,
@@ -124,7 +124,7 @@ def run_crossvalidation(
     folder: Path | None,
     *,
     selection: Selection | None = None,
-    told: Told = lambda share, text: None,
+    on_progress: OnProgress = lambda share, text: None,
     should_stop: Callable[[], bool] = lambda: False,
     should_yield: Callable[[], bool] = lambda: False,
 ) -> CrossValidated:
@@ -140,7 +140,7 @@ def run_crossvalidation(
             kept = _kept(question, folder)
             write_file(folder, CROSSVALIDATION_REQUEST, question.searches())
         stops: Stops = {"should_stop": should_stop, "should_yield": should_yield}
-        made = _cross_validate(question, recordings, folder, kept, told, stops)
+        made = _cross_validate(question, recordings, folder, kept, on_progress, stops)
         made = replace(made, folder=folder, selection=None if selection is None else selection.to_json())
         if folder is not None:
             write_file(folder, CROSSVALIDATION, made.to_json())
@@ -172,7 +172,7 @@ def _cross_validate(
     recordings: Sequence[Recording],
     folder: Path | None,
     kept: CrossValidated | None,
-    told: Told,
+    on_progress: OnProgress,
     stops: Stops,
 ) -> CrossValidated:
     """kept: see `_kept`."""
@@ -186,7 +186,7 @@ def _cross_validate(
         best = 1e3 * at.step.generation.overall_best_value
         path = " + command path" if at.command_path else ""
         fold = f"without {at.fold.label} ({at.number} of {at.folds})"
-        told(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
+        on_progress(at.done, f"{fold}, {at.step.model.upper()}{path} {best:.2f} mrad")
 
     found = cross_validate(
         request,
@@ -204,8 +204,8 @@ def _cross_validate(
     repeated, errors = repeatability(recordings, request.dt), found.errors(chosen)
     return CrossValidated(
         found=found,
-        transfers=_transfers(question, recordings, found, kept, told, stops),
-        terms=_terms(question, recordings, found, kept, told, stops),
+        transfers=_transfers(question, recordings, found, kept, on_progress, stops),
+        terms=_terms(question, recordings, found, kept, on_progress, stops),
         floors=repeated.table(errors),
         floors_text=repeated.text(errors),
     )
@@ -216,7 +216,7 @@ def _transfers(
     recordings: Sequence[Recording],
     found: CrossValidation,
     kept: CrossValidated | None,
-    told: Told,
+    on_progress: OnProgress,
     stops: Stops,
 ) -> tuple[TransferTable, ...]:
     """Return the kept transfer tables and, if asked, one for each other condition until told to stop."""
@@ -236,7 +236,7 @@ def _transfers(
                 found.choice.chosen,
                 most_training_runs=question.most_training_runs,
                 **stops,
-                on_progress=lambda label, done: told(done, f"transfer: fitted to {label}"),
+                on_progress=lambda label, done: on_progress(done, f"transfer: fitted to {label}"),
             )
         except IdentificationError:
             # What was cross-validated before it was stopped is kept.
@@ -251,7 +251,7 @@ def _terms(
     recordings: Sequence[Recording],
     found: CrossValidation,
     kept: CrossValidated | None,
-    told: Told,
+    on_progress: OnProgress,
     stops: Stops,
 ) -> TermCosts | None:
     """Return the kept cost of each term of the chosen model or, if asked, what is missing of it."""
@@ -268,7 +268,7 @@ def _terms(
         [recording for recording in recordings if recording.id in set(fit.trained_on)],
         [recording for recording in recordings if recording.id in set(fold.held_out)],
         **stops,
-        on_progress=lambda term, done: told(done, f"without {term.title}"),
+        on_progress=lambda term, done: on_progress(done, f"without {term.title}"),
     )
 
 

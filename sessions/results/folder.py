@@ -24,7 +24,7 @@ CROSSVALIDATION_REQUEST = "crossvalidation_request.json"
 CERTAINTY = "certainty.json"
 LOCK = ".identifying"
 
-Told = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]
 """Called with the share that is done, 0 … 1, and what is going on."""
 
 

@@ -16,7 +16,7 @@ from drivers.clock import RealClock, VirtualClock
 from drivers.errors import CommandError, DriverError, NotReady
 from drivers.limits import HOLD_SPEED_SHARE, Limits
 from drivers.recorder import InlineHold
-from drivers.recorder.cycle import BLIND_LIMIT
+from drivers.recorder.cycle import BLIND_LIMIT, Cycle
 from drivers.recorder.link import RunStopped, Unlinked
 from drivers.recorder.loop import HOLD_RAMP, UNATTENDED, HoldJob, Loop
 from drivers.recorder.run import Phase
@@ -79,7 +79,7 @@ class Recorded(Unlinked):
 
 def linked(servo):
     link = Recorded()
-    holding = Loop(servo, link, Immediately()).hold(HoldJob(header=HEADER, limits=servo.limits))
+    holding = Loop(Cycle(servo, link), Immediately()).hold(HoldJob(header=HEADER, limits=servo.limits))
     next(holding)
     return link, holding
 
@@ -239,8 +239,7 @@ def test_the_rows_say_which_torque_is_held_and_only_while_it_is():
     held = [row[-1] for row in link.rows]
     assert held == torques(servo)
     assert all(row[-2] == Phase.HOLD and math.isnan(row[0]) for row in link.rows)
-    loop = Loop(servo, link, Immediately())
-    loop.watch()
+    Cycle(servo, link).watch()
     assert math.isnan(link.rows[-1][-1])
 
 

@@ -14,6 +14,7 @@ from drivers.limits import Limits
 from drivers.recorder import guardian
 from drivers.recorder.child import SILENCE_LIMIT
 from drivers.recorder.control import Control
+from drivers.recorder.cycle import Cycle
 from drivers.recorder.guardian import GUARD_LIMIT, LOOK_PERIOD, GuardJob, guard
 from drivers.recorder.link import HEARTBEAT_LIMIT, SharedLink
 from drivers.recorder.loop import HoldJob, Loop, RunJob
@@ -50,7 +51,7 @@ class Program:
         self.servo.limits = Limits(speed=1000.0, torque=2.0)
         self.servo.connect()
         link = SharedLink(self.view, RingWriter(Ring(CONTEXT, LIVE_DTYPE, 16)), os.getppid(), HEARTBEAT)
-        self.loop = Loop(self.servo, link, Immediately())
+        self.loop = Loop(Cycle(self.servo, link), Immediately())
         self.silent_from = math.inf
         self.acts = []
         self.acted_at = math.nan

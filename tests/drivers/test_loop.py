@@ -19,6 +19,7 @@ from drivers.errors import CommandError, NotReady
 from drivers.reading import Reading
 from drivers.recorder import MemorySink, record_inline
 from drivers.recorder.control import Control
+from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import SharedLink, Unlinked
 from drivers.recorder.loop import MOVE_SPEED, Loop, RunJob
 from drivers.recorder.run import LIVE_DTYPE, Phase, RunPlan
@@ -226,7 +227,7 @@ def test_repeats_on_the_bus_and_lost_answers_are_counted_once_each():
     servo.connect()
     plan = RunPlan.sample(STEPS, RATE)
     job = RunJob(run=1, plan=plan, header=HEADER, sink=sink, limits=servo.limits)
-    result = Loop(servo, link, Immediately()).perform(job)
+    result = Loop(Cycle(servo, link), Immediately()).perform(job)
     assert (result.exit_status, result.skipped_cycles, result.bus_errors) == ("success", 2, 5)
     rows = sink.rows
     assert rows["bus_errors"][rows["bus_errors"] > 0].tolist() == [2, 2, 1]

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
     with Interrupt() as interrupt:
         made = run_certainty(
             question,
-            told=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
+            on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
             should_stop=lambda: interrupt.asked,
         )
     bar.clear()

@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
             recordings,
             folder,
             selection=selection,
-            told=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
+            on_progress=lambda share, text: bar.show(share, f"{text} (Ctrl+C keeps what is complete)"),
             should_stop=lambda: interrupt.asked,
         )
     bar.clear()

@@ -144,7 +144,7 @@ def write_spread(
     targets: Sequence[str],
     folder: Path,
     options: RandomisationOptions,
-    told: Callable[[float, str], None] = lambda share, text: None,
+    on_progress: Callable[[float, str], None] = lambda share, text: None,
     *,
     force: bool = False,
 ) -> tuple[list[Path], list[Randomisation]]:
@@ -169,4 +169,4 @@ def write_spread(
             raise ExportError(f"{folder}: cannot write: {error.strerror or error}") from None
         files.append(folder / FILE)
     engines = [target for target in targets if target != JSON]
-    return files, write_randomisation(spread, engines, folder, options, told, force=force) if engines else []
+    return files, write_randomisation(spread, engines, folder, options, on_progress, force=force) if engines else []

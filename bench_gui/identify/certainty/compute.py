@@ -24,7 +24,7 @@ def certify(job: CertaintyJob, line: Line) -> Path:
     """Profile and bootstrap, and return the folder that keeps the result."""
     run_certainty(
         job.question,
-        told=lambda done, text: line.tell(Share(done, text)),
+        on_progress=lambda done, text: line.tell(Share(done, text)),
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )

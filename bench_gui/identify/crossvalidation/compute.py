@@ -46,7 +46,7 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
     folder = folder_for(question, job.results, job.beside)
     next_time = 0.0
 
-    def told(done: float, text: str) -> None:
+    def on_progress(done: float, text: str) -> None:
         nonlocal next_time
         now = time.monotonic()
         if now >= next_time:
@@ -58,7 +58,7 @@ def crossvalidate(job: CrossValidateJob, line: Line) -> Path:
         recordings,
         folder,
         selection=session.selection(recordings),
-        told=told,
+        on_progress=on_progress,
         should_stop=line.stop_asked,
         should_yield=line.courtesy_asked,
     )

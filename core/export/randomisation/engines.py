@@ -19,9 +19,9 @@ from core.export.randomisation.files import (
     Engine,
     Native,
     Nearest,
+    OnProgress,
     Randomisation,
     RandomisationOptions,
-    Told,
     prepare,
     write_for,
 )
@@ -41,7 +41,7 @@ def write_randomisation(
     targets: list[str],
     folder: Path,
     options: RandomisationOptions | None = None,
-    told: Told = lambda share, text: None,
+    on_progress: OnProgress = lambda share, text: None,
     *,
     force: bool = False,
 ) -> list[Randomisation]:
@@ -49,13 +49,13 @@ def write_randomisation(
 
     force: replace existing files that differ.
 
-    A few seconds for each unit and engine, which `told` reports as a share of one engine's work and words.
+    A few seconds for each unit and engine, which `on_progress` reports as a share of one engine's work and words.
     """
     unknown = [target for target in targets if target not in ENGINES]
     if unknown:
         raise ExportError(f"no randomisation for {', '.join(unknown)}; there are {', '.join(ENGINES)}")
     prepared = prepare(spread, options or RandomisationOptions())
-    return [write_for(prepared, ENGINES[target], folder / target, told, force=force) for target in targets]
+    return [write_for(prepared, ENGINES[target], folder / target, on_progress, force=force) for target in targets]
 
 
 def _kept(model: ServoModel, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """A fleet's spread as files for domain randomisation: each specimen in full, and ranges of what an engine itself has.
 
     prepared = prepare(spread, RandomisationOptions(draws=1000))
-    result = write_for(prepared, engine, folder, told)
+    result = write_for(prepared, engine, folder, on_progress)
 
 Beside the ordinary export of the model at the centre, a folder gets the fleet's file, which `servobench_fleet` reads:
 rows of the servo numbers that differ between specimens, and rows and ranges of the engine's own quantities. The latter
@@ -45,7 +45,7 @@ COMPARED = 200
 """Draws whose motions are held against the units'."""
 NORMAL_95 = 1.959963984540054
 
-Told = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]
 Native = Mapping[str, float]
 
 
@@ -174,12 +174,12 @@ def prepare(spread: Spread, options: RandomisationOptions) -> Preparation:
     )
 
 
-def native_spread(prepared: Preparation, engine: Engine, told: Told) -> NativeSpread:
+def native_spread(prepared: Preparation, engine: Engine, on_progress: OnProgress) -> NativeSpread:
     """Every unit's model as the engine's own joint and actuator, and their distribution."""
     models = prepared.spread.units()
     found: list[Mapping[str, float]] = []
     for place, model in enumerate(models):
-        told(place / len(models), f"{engine.title}: {prepared.spread.population.units[place]}")
+        on_progress(place / len(models), f"{engine.title}: {prepared.spread.population.units[place]}")
         found.append(engine.native(model, prepared.bench, prepared.settings, prepared.nearest))
     nominal = engine.native(prepared.spread.model, prepared.bench, prepared.settings, prepared.nearest)
     names = tuple(found[0])
@@ -236,12 +236,14 @@ def fleet_text(prepared: Preparation, native: NativeSpread) -> str:
     return json.dumps(data, allow_nan=False) + "\n"
 
 
-def write_for(prepared: Preparation, engine: Engine, folder: Path, told: Told, *, force: bool = False) -> Randomisation:
+def write_for(
+    prepared: Preparation, engine: Engine, folder: Path, on_progress: OnProgress, *, force: bool = False
+) -> Randomisation:
     """Write the centre's export, the fleet's file and the programs into a folder; raises ExportError.
 
     force: replace existing files that differ.
     """
-    native = native_spread(prepared, engine, told)
+    native = native_spread(prepared, engine, on_progress)
     exported = engine.export(prepared.spread.model, folder, prepared.options, force)
     model = named(prepared.spread.model, prepared.settings)
     file = f"{slug(model.title)}.{engine.target}.fleet.json"

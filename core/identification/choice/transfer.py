@@ -109,7 +109,7 @@ def transfer_table(
     groups = runs_by_value(recordings, condition)
     by_id = {recording.id: recording for recording in recordings}
     asked = replace(request, models=(variant.friction,), command_path=variant.command_path, validation="none")
-    told = [by_id[run] for runs in groups.values() for run in runs]
+    judged = [by_id[run] for runs in groups.values() for run in runs]
     models: list[ServoModel] = []
     rows: list[list[float]] = []
     for place, (value, runs) in enumerate(groups.items()):
@@ -120,7 +120,7 @@ def transfer_table(
         if found.stopped:
             raise IdentificationError("stopped before every fit of the transfer table was done; start it again")
         models.append(found.results[0].model)
-        scores = evaluate(models[-1], told, dt=request.dt, supply=request.supply, threads=request.threads)
+        scores = evaluate(models[-1], judged, dt=request.dt, supply=request.supply, threads=request.threads)
         error = {run.id: run.mae if math.isfinite(run.mae) else math.inf for run in scores.runs}
         rows.append([float(np.mean([error[run] for run in judged])) for judged in groups.values()])
     return TransferTable(

@@ -25,7 +25,7 @@ OPEN, SHORTED, PARTLY, UNKNOWN = "open", "shorted", "partly braking", "not deter
 
 BRAKING_MARGIN = 0.05
 """A 95 % interval of β that comes this close to 0 or 1 speaks for open or shorted."""
-TOLD_ANGLE, TOLD_SUPPLY = math.radians(0.3), 0.1
+REPORTED_ANGLE, REPORTED_SUPPLY = math.radians(0.3), 0.1
 """Smaller offsets of a run are not worth a word [rad, V]."""
 MOST_APART = 0.5
 """Share of the runs that can stand apart from the others."""
@@ -136,9 +136,9 @@ class RunOffset:
     def text(self) -> str:
         """What is clearly different, with the remedy; empty where nothing is."""
         found: list[str] = []
-        if abs(self.angle) > max(NORMAL_95 * self.angle_error, TOLD_ANGLE):
+        if abs(self.angle) > max(NORMAL_95 * self.angle_error, REPORTED_ANGLE):
             found.append(f"its load hangs {math.degrees(self.angle):+.1f}° off (set the zero anew)")
-        if abs(self.supply) > max(NORMAL_95 * self.supply_error, TOLD_SUPPLY):
+        if abs(self.supply) > max(NORMAL_95 * self.supply_error, REPORTED_SUPPLY):
             found.append(f"its supply was {self.supply:+.2g} V off (measure it)")
         return f"run {self.id}: {' and '.join(found)}" if found else ""
 

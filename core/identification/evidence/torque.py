@@ -69,14 +69,16 @@ def torque_residual(
     n = model.steps_between(step)
     h = step / n
     row = model.bound_row(run.bench, run.settings, h)
-    told = held_commands(recording, run, step, n, supply)
-    nothing, out = np.zeros(len(told.goal)), np.empty((1, len(OUTPUTS)))
+    given = held_commands(recording, run, step, n, supply)
+    nothing, out = np.zeros(len(given.goal)), np.empty((1, len(OUTPUTS)))
     kernel = rollout_kernel(model.control.kernel_law, model.kernel_contact, model.leapfrog)
     state = initial_state(float(measured[0]), float(velocity[0]))
     predicted, motor = np.empty(len(measured)), np.empty(len(measured))
     for k in range(len(measured)):
         state[0], state[1] = measured[k], velocity[k]
-        kernel(row, state, told.goal, told.lasts, told.enable, told.supply, nothing, nothing, nothing, k * n, h, n, out)
+        kernel(
+            row, state, given.goal, given.lasts, given.enable, given.supply, nothing, nothing, nothing, k * n, h, n, out
+        )
         predicted[k], motor[k] = (state[1] - velocity[k]) / step, out[0, 2]
     inertia = run.bench.inertia + model.values["armature"]
     # Both accelerations through the same filter.

@@ -50,7 +50,7 @@ class Narrowing:
         return max(1.0, self.before / self.after) if self.after > 0.0 else math.inf
 
     @property
-    def told(self) -> bool:
+    def newly_determined(self) -> bool:
         """Whether nothing but the catalogue bounds it before, and something does after."""
         return self.before >= STILL_OPEN * self.widest and self.factor >= HALVED
 
@@ -79,8 +79,8 @@ class Proposal:
         """The parameters to name: those open so far, then those whose intervals shrink most; empty when none does."""
         shrunk = [n for n in self.narrowings if n.factor >= SMALL_SHRINKING]
         enough = max((math.sqrt(n.factor) for n in shrunk), default=1.0)
-        named = [n for n in shrunk if n.told or n.factor >= enough]
-        return tuple(sorted(named, key=lambda n: (not n.told, -n.factor))[:MOST_NAMED])
+        named = [n for n in shrunk if n.newly_determined or n.factor >= enough]
+        return tuple(sorted(named, key=lambda n: (not n.newly_determined, -n.factor))[:MOST_NAMED])
 
     @property
     def words(self) -> str:
@@ -88,10 +88,10 @@ class Proposal:
         found = self.foremost
         if not found:
             return "hardly narrows any interval"
-        told = [n for n in self.narrowings if n.told]
-        if len(told) > MOST_NAMED:
+        determined = [n for n in self.narrowings if n.newly_determined]
+        if len(determined) > MOST_NAMED:
             most = listed([n.symbol for n in found])
-            return f"pins down {len(told)} of {len(self.narrowings)} parameters, open so far, most of all {most}"
+            return f"pins down {len(determined)} of {len(self.narrowings)} parameters, open so far, most of all {most}"
         groups: dict[str, list[str]] = {}
         for narrowing in found:
             groups.setdefault(_verb(narrowing), []).append(narrowing.symbol)
@@ -119,7 +119,7 @@ def candidate_cells(plan: GridPlan, recordings: Sequence[Recording] = ()) -> tup
 
 
 def _verb(narrowing: Narrowing) -> str:
-    if narrowing.told:
+    if narrowing.newly_determined:
         return "pins down {}, open so far"
     factor = narrowing.factor
     if factor < HALVED:

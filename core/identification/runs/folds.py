@@ -104,8 +104,8 @@ def folds(recordings: Sequence[Recording], by: Sequence[str]) -> Folds:
 def runs_by_value(recordings: Sequence[Recording], condition: str) -> dict[Value, tuple[str, ...]]:
     """Ids of the runs with each value of a condition, values rising; runs that do not tell their unit are left out."""
     if condition == UNIT:
-        told = [(unit, recording.id) for recording in recordings if (unit := unit_of(recording))]
-        return {unit: tuple(i for other, i in told if other == unit) for unit in sorted({unit for unit, _ in told})}
+        known = [(unit, recording.id) for recording in recordings if (unit := unit_of(recording))]
+        return {unit: tuple(i for other, i in known if other == unit) for unit in sorted({unit for unit, _ in known})}
     groups = group_runs({recording.id: recording.conditions() for recording in recordings}, (condition,))
     return {group.values[0]: group.runs for group in groups}
 

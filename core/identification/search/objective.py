@@ -129,8 +129,8 @@ class Batch:
             substeps.append(n)
             setups.append(setup_row(model.control, run.bench, run.settings, step / n))
             commands = held_commands(recording, run, step, n, supply)
-            told = (commands.goal, commands.lasts, commands.enable, commands.supply)
-            parts.append((*told, run.position, measured_velocity(run)))
+            inputs = (commands.goal, commands.lasts, commands.enable, commands.supply)
+            parts.append((*inputs, run.position, measured_velocity(run)))
         goals, lasts, enables, supplies, positions, velocities = (list(part) for part in zip(*parts, strict=True))
         del parts
         self.samples = np.array([len(position) for position in positions])

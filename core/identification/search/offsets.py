@@ -2,7 +2,7 @@
 
 An angle and a voltage of its own for every run are fitted in turn with the values that all runs share (block
 coordinate descent), each under a normal prior about what the headers say. The shared values then no longer make up for
-single runs; the offsets themselves tell which runs were made otherwise. Errors of a model are told without them.
+single runs; the offsets themselves tell which runs were made otherwise. Reported errors of a model exclude them.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Offsets:
     values: Array
     errors: Array
 
-    def told(self, batch: Batch) -> tuple[RunOffset, ...]:
+    def reported(self, batch: Batch) -> tuple[RunOffset, ...]:
         """By run."""
         return tuple(
             RunOffset(id=identity, angle=v[0], angle_error=e[0], supply=v[1], supply_error=e[1])

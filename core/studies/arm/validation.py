@@ -183,19 +183,19 @@ def validate_arm(
     gains: Sequence[str] = tuple(GAINS),
     period: float = PERIOD,
     timestep: float = TIMESTEP,
-    told: Callable[[float, str], None] = lambda share, text: None,
+    on_progress: Callable[[float, str], None] = lambda share, text: None,
 ) -> ArmValidation:
     """Simulate every path with every gain, the truth and each candidate; about a second a case.
 
-    period: once around a path [s]; timestep [s]: a whole part of the time between commands; told: progress as a share
-    and a text. Raises InputError, ModelError or ExportError.
+    period: once around a path [s]; timestep [s]: a whole part of the time between commands; on_progress: told a share and
+    a text. Raises InputError, ModelError or ExportError.
     """
     cases: list[ArmCase] = []
     for path in paths:
         way = arm_path(path, links, period, COMMAND_STEP)
         for gain in gains:
             kp = gains_of(truth, gain)
-            told(len(cases) / (len(paths) * len(gains)), f"{PATHS[path]}, {gain}")
+            on_progress(len(cases) / (len(paths) * len(gains)), f"{PATHS[path]}, {gain}")
             real = simulate_arm(links, arm_servos(truth, kp), way.goals, timestep=timestep / FINER)
             motions = {
                 c.name: simulate_arm(links, arm_servos(c.models, kp), way.goals, timestep=timestep) for c in candidates

@@ -52,9 +52,9 @@ POLISH = Effort(steps=4, enough=1e-4, dampings=(1e-6, 1e-3, 1e-1, 1e1), shares=(
 DIFFERENCE = 1e-3
 """Step of the Jacobian's differences, of a logarithm: dry friction makes smaller ones noisy."""
 UNEXPLAINED_STEPS = 2.0
-"""Of the encoder: a fit that leaves more is told."""
+"""Of the encoder: a fit that leaves more is reported."""
 WORSE_HELD_OUT = 3.0
-"""Runs held out that are so many times as far off as those fitted to are told."""
+"""Runs held out that are so many times as far off as those fitted to are reported."""
 RIGID_MODEL = "m1"
 RIGID_TRIALS = 2000
 

@@ -252,9 +252,9 @@ def learn(
     arm: CompliantArm,
     reference: Reference,
     law: LearningLaw | None = None,
-    told: Callable[[Iteration], object] = lambda iteration: None,
+    on_iteration: Callable[[Iteration], object] = lambda iteration: None,
 ) -> Learned:
-    """Learn to follow a reference of two joints; `told` hears of each iteration as soon as it is known.
+    """Learn to follow a reference of two joints; `on_iteration` hears of each iteration as soon as it is known.
 
     Raises InputError for a reference that is not of two joints, ModelError when the arm cannot be simulated.
     """
@@ -280,7 +280,7 @@ def learn(
                 error=wanted - motion.position,
             )
         )
-        told(found[-1])
+        on_iteration(found[-1])
         if not law.tolerance < found[-1].worst.max() < LOST:
             break
     return Learned(law=law, reference=reference, iterations=tuple(found))

@@ -61,7 +61,7 @@ class SimulatedRobot:
         self.basic_time_step, self.duration = int(basic_time_step), duration
         self._log = TraceLog(self.servos)
         self._steps = 0
-        self._told = False
+        self._end_reported = False
 
     @property
     def time(self) -> float:
@@ -96,9 +96,9 @@ class SimulatedRobot:
                 f"{self.basic_time_step} ms; ask for such a step or choose another basic time step"
             )
         if self.time >= self.duration - 0.5 * MILLISECOND:
-            if self._told:
+            if self._end_reported:
                 raise SimulationOver
-            self._told = True
+            self._end_reported = True
             return -1
         for _ in range(int(count)):
             self._log.begin(self.time)

@@ -102,9 +102,9 @@ class SyncManager:
             self._set_full(write)
         elif write:
             self._memory[self._base + 5] |= _WRITTEN_ONCE
-        told = self.on_written if write else self.on_read if self.is_mailbox else None
-        if told is not None:
-            told()
+        listener = self.on_written if write else self.on_read if self.is_mailbox else None
+        if listener is not None:
+            listener()
 
     # The slave's side of a mailbox.
 

@@ -12,6 +12,7 @@ from core.recording import RunHeader
 from core.trajectories import make_trajectory
 from drivers.emulators.process import EmulatorProcess
 from drivers.recorder import MemorySink, Phase, Recorder
+from drivers.recorder.cycle import Cycle
 from drivers.recorder.link import RunStopped, Unlinked
 from drivers.recorder.loop import HoldJob, Loop, RunJob
 from drivers.recorder.run import RunPlan
@@ -67,7 +68,7 @@ def test_lift_and_drop(bus, servo):
     assert servo.identity.watchdog in (0.0, pytest.approx(0.1))
     sink = MemorySink()
     plan = make_trajectory("lift_and_drop", 2.0, lift_time=1.0)
-    result = Loop(servo, Unlinked(), Immediately()).perform(job(servo, plan, sink))
+    result = Loop(Cycle(servo, Unlinked()), Immediately()).perform(job(servo, plan, sink))
     rows = sink.rows
     assert (result.exit_status, result.reason, result.bus_errors) == ("success", "", 0)
     assert len(rows) + result.skipped_cycles == 2.0 * RATE
@@ -85,7 +86,7 @@ def test_lift_and_drop(bus, servo):
 def test_a_held_torque_and_its_end(bus, servo):
     name, emulator = bus
     emulator.say("hand angle 10")
-    holding = Loop(servo, Unlinked(), Immediately()).hold(HoldJob(header=header(name), limits=servo.limits))
+    holding = Loop(Cycle(servo, Unlinked()), Immediately()).hold(HoldJob(header=header(name), limits=servo.limits))
     torque = 0.05 * servo.limits.torque
     next(holding)
     for _ in range(100):
@@ -103,11 +104,11 @@ def test_an_emergency_stop_in_a_run(clock, bus, servo, seconds):
     """At the start of a cycle, or in the middle of one."""
     _, emulator = bus
     link = Stopping(clock, seconds)
-    loop = Loop(servo, link, Immediately())
+    cycle = Cycle(servo, link)
     released = []
-    let_go = loop.let_go
-    loop.let_go = lambda fault="": (let_go(fault), released.append(clock.now()))
-    result = loop.perform(job(servo, make_trajectory("sin_sin", 30.0), None))
+    let_go = cycle.let_go
+    cycle.let_go = lambda fault="": (let_go(fault), released.append(clock.now()))
+    result = Loop(cycle, Immediately()).perform(job(servo, make_trajectory("sin_sin", 30.0), None))
     assert (result.exit_status, result.reason) == ("abort", "emergency stop")
     assert servo.state is ServoState.FAULT
     assert not driven(emulator)

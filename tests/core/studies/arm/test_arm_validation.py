@@ -189,7 +189,7 @@ class TestValidation:
         told = []
         found = validate_arm(
             DYNAMIXEL.links, (servo, servo), candidates, ["triangular_wave"], ["low"], 2.0,
-            told=lambda share, text: told.append((share, text)),
+            on_progress=lambda share, text: told.append((share, text)),
         )  # fmt: skip
         assert found.ratios(FITTED_M1, "m6").min() > 2.0
         assert found.ratios("m1 published", "m6").min() > 2.0
