@@ -1,6 +1,6 @@
 """What a look at a machine found, with the remedy: what `bench doctor` is made of.
 
-A family's package may offer `examine() -> list[Finding]`: whether its buses can be used here.
+A family's package may offer `examine() -> list[MachineCheck]`: whether its buses can be used here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Finding:
+class MachineCheck:
     """One thing that was looked at; status is "ok", "note" or "error"."""
 
     subject: str

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 from bench_gui.headless.places import HOME_VARIABLE, as_person_writes, home
 from core.catalogue import broken_servos, own_folder, servos
 from core.errors import ServoBenchError
-from drivers.finding import Finding
+from drivers.finding import MachineCheck
 from drivers.priority import raise_priority
 from drivers.registry import FAMILIES, check_buses, family_module
 
@@ -32,7 +32,7 @@ SMALLEST_FREE_SPACE = 1e9
 """[bytes]"""
 
 
-def examine() -> list[Finding]:
+def examine() -> list[MachineCheck]:
     """Look at everything, in the order a person would mend it."""
     return [
         _installation(),
@@ -49,16 +49,16 @@ def examine() -> list[Finding]:
     ]
 
 
-def _buses() -> list[Finding]:
+def _buses() -> list[MachineCheck]:
     modules = (family_module(name) for name in FAMILIES)
     return [finding for module in modules if hasattr(module, "examine") for finding in module.examine()]
 
 
-def _own_servos() -> list[Finding]:
+def _own_servos() -> list[MachineCheck]:
     subject = "own servos"
     known = [spec for spec in servos().values() if spec.file]
     names = ", ".join(spec.name for spec in known) or "none"
-    findings = [Finding(subject, "ok", f"{names}; kept in {as_person_writes(own_folder())}")]
+    findings = [MachineCheck(subject, "ok", f"{names}; kept in {as_person_writes(own_folder())}")]
     problems = list(broken_servos().values())
     for spec in known:
         try:
@@ -66,7 +66,7 @@ def _own_servos() -> list[Finding]:
         except ServoBenchError as error:
             problems.append(str(error))
     remedy = "mend or remove the file; bench models --new my.toml writes a sound one"
-    return findings + [Finding(subject, "note", problem, remedy) for problem in problems]
+    return findings + [MachineCheck(subject, "note", problem, remedy) for problem in problems]
 
 
 def is_bundle() -> bool:
@@ -74,49 +74,51 @@ def is_bundle() -> bool:
     return bool(getattr(sys, "frozen", False))
 
 
-def _installation() -> Finding:
+def _installation() -> MachineCheck:
     subject = "servobench"
     try:
         this = Distribution.from_name("servobench")
     except PackageNotFoundError:
-        return Finding(subject, "error", "not installed", "run `make run` again, or pip install servobench")
+        return MachineCheck(subject, "error", "not installed", "run `make run` again, or pip install servobench")
     if is_bundle():
-        return Finding(subject, "ok", f"{this.version}, bundle in {Path(sys.executable).parent}")
+        return MachineCheck(subject, "ok", f"{this.version}, bundle in {Path(sys.executable).parent}")
     origin = json.loads(this.read_text("direct_url.json") or "{}")
     if origin.get("dir_info", {}).get("editable"):
-        return Finding(subject, "ok", f"{this.version}, checkout in {unquote(urlsplit(origin['url']).path)}")
-    return Finding(subject, "ok", f"{this.version}, wheel in {this.locate_file('')}")
+        return MachineCheck(subject, "ok", f"{this.version}, checkout in {unquote(urlsplit(origin['url']).path)}")
+    return MachineCheck(subject, "ok", f"{this.version}, wheel in {this.locate_file('')}")
 
 
-def _python() -> Finding:
+def _python() -> MachineCheck:
     text = f"{platform.python_version()} on {platform.system()} {platform.machine()}"
-    return Finding("Python", "ok", text)
+    return MachineCheck("Python", "ok", text)
 
 
-def _packages() -> list[Finding]:
+def _packages() -> list[MachineCheck]:
     findings = []
     for name in PACKAGES:
         try:
-            findings.append(Finding(name, "ok", version(name)))
+            findings.append(MachineCheck(name, "ok", version(name)))
         except PackageNotFoundError:
-            findings.append(Finding(name, "error", "not installed", "run `make run` again, or pip install servobench"))
+            findings.append(
+                MachineCheck(name, "error", "not installed", "run `make run` again, or pip install servobench")
+            )
     for name, (extra, use) in EXTRAS.items():
         try:
-            findings.append(Finding(name, "ok", version(name)))
+            findings.append(MachineCheck(name, "ok", version(name)))
         except PackageNotFoundError:
             how = "not in the bundle; a wheel with" if is_bundle() else "pip install"
-            findings.append(Finding(name, "note", "not installed", f"{how} 'servobench[{extra}]' {use}"))
+            findings.append(MachineCheck(name, "note", "not installed", f"{how} 'servobench[{extra}]' {use}"))
     return findings
 
 
-def _processors() -> Finding:
+def _processors() -> MachineCheck:
     from core.identification.search.objective import available_threads
 
     count = available_threads()
-    return Finding("processors", "ok", f"{count} for simulation and identification")
+    return MachineCheck("processors", "ok", f"{count} for simulation and identification")
 
 
-def _compiler() -> list[Finding]:
+def _compiler() -> list[MachineCheck]:
     from core.benchmark import time_compilation
     from core.kernel.compilation import cache_folder
 
@@ -124,21 +126,23 @@ def _compiler() -> list[Finding]:
     folder = cache_folder()
     if folder is None:
         text = f"ready after {seconds:.1f} s, anew by every process: nowhere to keep compiled code"
-        return [Finding("simulation kernel", "note", text, f"set {CACHE_VARIABLE} to a folder that can be written")]
+        return [
+            MachineCheck("simulation kernel", "note", text, f"set {CACHE_VARIABLE} to a folder that can be written")
+        ]
     warm = "from the cache" if seconds < 0.5 else "compiled now, cached for the next start"
     return [
-        Finding("simulation kernel", "ok", f"ready after {seconds:.1f} s, {warm}"),
-        Finding("compiled code", "ok", f"kept in {as_person_writes(folder)}"),
+        MachineCheck("simulation kernel", "ok", f"ready after {seconds:.1f} s, {warm}"),
+        MachineCheck("compiled code", "ok", f"kept in {as_person_writes(folder)}"),
     ]
 
 
-def _priority() -> Finding:
+def _priority() -> MachineCheck:
     subject = "real-time priority"
     if not hasattr(os, "sched_setscheduler"):
-        return Finding(subject, "note", "not offered by this system; recording uses normal priority")
+        return MachineCheck(subject, "note", "not offered by this system; recording uses normal priority")
     if _real_time_allowed():
-        return Finding(subject, "ok", "allowed; recording runs with it")
-    return Finding(
+        return MachineCheck(subject, "ok", "allowed; recording runs with it")
+    return MachineCheck(
         subject,
         "note",
         "not allowed; recording skips a few cycles more on a busy machine",
@@ -159,32 +163,32 @@ def _real_time_allowed() -> bool:
     return allowed == [True]
 
 
-def _display() -> Finding:
+def _display() -> MachineCheck:
     here = bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")) or platform.system() != "Linux"
     if here:
-        return Finding("display", "ok", "found; `bench` opens the window")
-    return Finding("display", "note", "none; every task works headless", "start from a desktop to see the window")
+        return MachineCheck("display", "ok", "found; `bench` opens the window")
+    return MachineCheck("display", "note", "none; every task works headless", "start from a desktop to see the window")
 
 
-def _space() -> Finding:
+def _space() -> MachineCheck:
     free = shutil.disk_usage(os.getcwd()).free
     text = f"{free / 1e9:.1f} GB free here"
     if free < SMALLEST_FREE_SPACE:
-        return Finding("disk", "error", text, "make room: a session of 100 runs takes about 10 MB, studies more")
-    return Finding("disk", "ok", text)
+        return MachineCheck("disk", "error", text, "make room: a session of 100 runs takes about 10 MB, studies more")
+    return MachineCheck("disk", "ok", text)
 
 
-def _home() -> Finding:
+def _home() -> MachineCheck:
     """Whether sessions and settings can be kept."""
     folder = home()
     there = next(place for place in (folder, *folder.parents) if place.exists())
     try:
         tempfile.TemporaryFile(dir=there).close()
     except OSError as error:
-        return Finding(
+        return MachineCheck(
             "sessions and settings",
             "note",
             f"{as_person_writes(folder)} cannot be written ({error.strerror}); nothing is remembered",
             f"set {HOME_VARIABLE} to a folder that can be written",
         )
-    return Finding("sessions and settings", "ok", f"kept in {as_person_writes(folder)}")
+    return MachineCheck("sessions and settings", "ok", f"kept in {as_person_writes(folder)}")

@@ -24,7 +24,7 @@ from core.arrays import Array
 from core.errors import ExportError
 from core.export.contract import Check, ServoOptions, settings_of
 from core.export.drives.envelope import EnvelopeDrive
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.references import GridRun, converged_positions, default_bench, loaded
 from core.model import ServoModel
 from core.recording import ServoSettings
@@ -33,7 +33,7 @@ from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
 Rollout = Callable[[Sequence[GridRun], float], Iterable[Array]]
 """The runs and the step [s] to the positions of the exported pendulum before each step [rad], an array each run."""
 Options = TypeVar("Options", bound=ServoOptions)
-AnyDrive = TypeVar("AnyDrive", Drive, EnvelopeDrive)
+AnyDrive = TypeVar("AnyDrive", PlainDrive, EnvelopeDrive)
 
 CONDITIONS: Mapping[str, tuple[float, float]] = {
     "": (1.0, 1.0),

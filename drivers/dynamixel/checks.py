@@ -6,27 +6,27 @@ import os
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from drivers.finding import Finding
+from drivers.finding import MachineCheck
 from drivers.serial_port import BEST_LATENCY, latency_file, serial_ports
 
 
-def examine() -> list[Finding]:
+def examine() -> list[MachineCheck]:
     """Look at the library and at every serial port."""
     return [_library("dynamixel-sdk"), _library("pyserial"), *_ports()]
 
 
-def _library(name: str) -> Finding:
+def _library(name: str) -> MachineCheck:
     try:
-        return Finding(name, "ok", version(name))
+        return MachineCheck(name, "ok", version(name))
     except PackageNotFoundError:
-        return Finding(name, "error", "not installed", f"pip install {name}")
+        return MachineCheck(name, "error", "not installed", f"pip install {name}")
 
 
-def _ports() -> list[Finding]:
+def _ports() -> list[MachineCheck]:
     ports = serial_ports()
     if not ports:
         return [
-            Finding(
+            MachineCheck(
                 "serial ports",
                 "note",
                 "none found",
@@ -36,10 +36,10 @@ def _ports() -> list[Finding]:
     return [_port(path, title) for path, title in ports]
 
 
-def _port(path: str, title: str) -> Finding:
+def _port(path: str, title: str) -> MachineCheck:
     subject = f"serial port {path}"
     if not os.access(path, os.R_OK | os.W_OK):
-        return Finding(
+        return MachineCheck(
             subject,
             "note",
             f"{title}: you may not use it",
@@ -48,8 +48,8 @@ def _port(path: str, title: str) -> Finding:
     file = latency_file(path)
     latency = _number(file) if file is not None else None
     if latency is None or latency == BEST_LATENCY:
-        return Finding(subject, "ok", title if latency is None else f"{title}: answers are delivered at once")
-    return Finding(
+        return MachineCheck(subject, "ok", title if latency is None else f"{title}: answers are delivered at once")
+    return MachineCheck(
         subject,
         "note",
         f"{title}: answers are held back for {latency} ms, which leaves about {1000 // (2 * latency)} cycles a second",

@@ -3,8 +3,8 @@
 A drive wants its frames also while nobody records, while settings are written and while a run is stored; its watchdog
 ends them otherwise. So the frames have a thread of their own, next to the one the servo is used by. The two do not
 disturb each other: the servo's thread waits on `BusClock` for the cycle that came back, works for some 0.1 ms and waits
-again, while this one sleeps. A servo's thread that hangs is noticed by `Drive`, a process that hangs or is gone by the
-drive's own watchdog.
+again, while this one sleeps. A servo's thread that hangs is noticed by `CyclicDrive`, a process that hangs or is gone
+by the drive's own watchdog.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat.dc import BusClock, PhaseLock
-from drivers.ethercat.drive import Drive
+from drivers.ethercat.drive import CyclicDrive
 from drivers.ethercat.master import OP, AlState, Master
 from drivers.ethercat.pdo import Image
 from drivers.priority import raise_priority
@@ -43,7 +43,7 @@ class Bus:
     """Cycles of one master with one drive."""
 
     def __init__(
-        self, master: Master, drive: Drive, clock: BusClock, outputs: Image, inputs: Image, *, pulses: bool
+        self, master: Master, drive: CyclicDrive, clock: BusClock, outputs: Image, inputs: Image, *, pulses: bool
     ) -> None:
         """pulses: whether the drive runs by SYNC0, so that frames have to keep in step with it."""
         self.lock = PhaseLock(clock.cycle) if pulses else None

@@ -6,29 +6,29 @@ import socket
 from importlib.metadata import PackageNotFoundError, version
 
 from drivers.ethercat.nic import ETHERTYPE, interfaces
-from drivers.finding import Finding
+from drivers.finding import MachineCheck
 
 
-def examine() -> list[Finding]:
+def examine() -> list[MachineCheck]:
     """Look at the library, the right to send raw frames, and the interfaces."""
     return [_library(), _rights(), _interfaces()]
 
 
-def _library() -> Finding:
+def _library() -> MachineCheck:
     try:
-        return Finding("pysoem", "ok", version("pysoem"))
+        return MachineCheck("pysoem", "ok", version("pysoem"))
     except PackageNotFoundError:
-        return Finding("pysoem", "note", "not installed; EtherCAT drives cannot be used", "pip install pysoem")
+        return MachineCheck("pysoem", "note", "not installed; EtherCAT drives cannot be used", "pip install pysoem")
 
 
-def _rights() -> Finding:
+def _rights() -> MachineCheck:
     subject = "raw network sockets"
     if not hasattr(socket, "AF_PACKET"):
-        return Finding(subject, "note", "not offered by this system; EtherCAT drives need Linux")
+        return MachineCheck(subject, "note", "not offered by this system; EtherCAT drives need Linux")
     try:
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETHERTYPE)).close()
     except PermissionError:
-        return Finding(
+        return MachineCheck(
             subject,
             "note",
             "not allowed; EtherCAT drives cannot be reached",
@@ -36,14 +36,14 @@ def _rights() -> Finding:
             "for emulated drives: unshare -Urn bench",
         )
     except OSError as error:
-        return Finding(subject, "note", f"not usable: {error.strerror}", "run outside of the container or sandbox")
-    return Finding(subject, "ok", "allowed; EtherCAT drives can be reached")
+        return MachineCheck(subject, "note", f"not usable: {error.strerror}", "run outside of the container or sandbox")
+    return MachineCheck(subject, "ok", "allowed; EtherCAT drives can be reached")
 
 
-def _interfaces() -> Finding:
+def _interfaces() -> MachineCheck:
     found = interfaces()
     if found:
-        return Finding("network interfaces", "ok", f"{', '.join(found)}; a drive needs one of its own")
-    return Finding(
+        return MachineCheck("network interfaces", "ok", f"{', '.join(found)}; a drive needs one of its own")
+    return MachineCheck(
         "network interfaces", "note", "none for EtherCAT", "plug in an adapter; `bench emulate ethercat` makes its own"
     )

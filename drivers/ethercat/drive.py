@@ -100,7 +100,7 @@ class Wanted:
     """None: no torque, whatever the mode."""
 
 
-class Drive:
+class CyclicDrive:
     """State of one drive. `outputs` and `take` belong to the bus's thread, everything else to the servo's."""
 
     def __init__(

@@ -21,7 +21,7 @@ import pysoem
 
 from drivers.errors import BusError, NoAnswer
 from drivers.ethercat import nic
-from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, Entry, Image
+from drivers.ethercat.pdo import INPUTS, OPTIONAL_INPUTS, Image, ImageEntry
 
 INIT, PREOP, SAFEOP, OP = pysoem.INIT_STATE, pysoem.PREOP_STATE, pysoem.SAFEOP_STATE, pysoem.OP_STATE
 _NAMES = {0: "no state it tells", INIT: "INIT", PREOP: "PREOP", pysoem.BOOT_STATE: "BOOT", SAFEOP: "SAFEOP", OP: "OP"}
@@ -169,7 +169,7 @@ class Master:
         reason = getattr(problem, "desc", "") or getattr(problem, "message", "") or type(problem).__name__
         raise BusError(f"slave {self.number}: {act} failed: {reason}; check cable and power")
 
-    def map_images(self, outputs: tuple[Entry, ...]) -> tuple[Image, Image]:
+    def map_images(self, outputs: tuple[ImageEntry, ...]) -> tuple[Image, Image]:
         """Map the process data; optional inputs the drive does not have are left out. Raises BusError."""
         if not self._map(0x1C12, 0x1600, outputs):
             raise BusError("the drive does not take target torque and mode as cyclic data; it cannot be used here")
@@ -181,7 +181,7 @@ class Master:
             raise BusError("the drive does not give position, velocity and torque as cyclic data; it is of no use here")
         return Image(outputs), Image(inputs)
 
-    def _map(self, assign: int, mapping: int, entries: tuple[Entry, ...]) -> bool:
+    def _map(self, assign: int, mapping: int, entries: tuple[ImageEntry, ...]) -> bool:
         """Map one direction; returns whether the drive takes every entry.
 
         assign: 0x1C12 or 0x1C13; mapping: the object that lists the entries, 0x1600 or 0x1A00.

@@ -14,7 +14,7 @@ _CODES = {(8, True): "b", (16, False): "H", (16, True): "h", (32, False): "I", (
 
 
 @dataclass(frozen=True)
-class Entry:
+class ImageEntry:
     """One object in an image."""
 
     name: str
@@ -29,20 +29,20 @@ class Entry:
         return struct.pack("<BBH", self.bits, 0, self.index)
 
 
-PAD = Entry("", 0, 8)
+PAD = ImageEntry("", 0, 8)
 
-CONTROL_WORD = Entry("control_word", 0x6040, 16, signed=False)
-TARGET_TORQUE = Entry("target_torque", 0x6071, 16)
-TARGET_POSITION = Entry("target_position", 0x607A, 32)
-MODE = Entry("mode", 0x6060, 8)
+CONTROL_WORD = ImageEntry("control_word", 0x6040, 16, signed=False)
+TARGET_TORQUE = ImageEntry("target_torque", 0x6071, 16)
+TARGET_POSITION = ImageEntry("target_position", 0x607A, 32)
+MODE = ImageEntry("mode", 0x6060, 8)
 
-STATUS_WORD = Entry("status_word", 0x6041, 16, signed=False)
-POSITION = Entry("position", 0x6064, 32)
-VELOCITY = Entry("velocity", 0x606C, 32)
-TORQUE = Entry("torque", 0x6077, 16)
-MODE_DISPLAY = Entry("mode", 0x6061, 8)
-ERROR_CODE = Entry("error_code", 0x603F, 16, signed=False)
-SUPPLY = Entry("supply", 0x6079, 32, signed=False)
+STATUS_WORD = ImageEntry("status_word", 0x6041, 16, signed=False)
+POSITION = ImageEntry("position", 0x6064, 32)
+VELOCITY = ImageEntry("velocity", 0x606C, 32)
+TORQUE = ImageEntry("torque", 0x6077, 16)
+MODE_DISPLAY = ImageEntry("mode", 0x6061, 8)
+ERROR_CODE = ImageEntry("error_code", 0x603F, 16, signed=False)
+SUPPLY = ImageEntry("supply", 0x6079, 32, signed=False)
 
 TORQUE_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, MODE, PAD)
 POSITION_OUTPUTS = (CONTROL_WORD, TARGET_TORQUE, TARGET_POSITION, MODE, PAD)
@@ -84,7 +84,7 @@ class Inputs:
 class Image:
     """One direction of the process data."""
 
-    def __init__(self, entries: Sequence[Entry]) -> None:
+    def __init__(self, entries: Sequence[ImageEntry]) -> None:
         self.entries = tuple(entries)
         self.names = tuple(entry.name for entry in entries if entry is not PAD)
         codes = ("x" if entry is PAD else _CODES[entry.bits, entry.signed] for entry in entries)

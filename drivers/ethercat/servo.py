@@ -12,7 +12,7 @@ from drivers.errors import BusError, CommandError, DriverError, NoAnswer, ServoF
 from drivers.ethercat import nic
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE, DriveState, error_text
 from drivers.ethercat.dc import BusClock
-from drivers.ethercat.drive import Drive, Sample
+from drivers.ethercat.drive import CyclicDrive, Sample
 from drivers.ethercat.identity import Nameplate, choose, read_nameplate
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import POSITION_OUTPUTS, TORQUE_OUTPUTS
@@ -61,7 +61,7 @@ class EthercatServo(Servo):
         self._applied: ServoSettings | None = None
         self._master: Master | None = None
         self._made_bus: Bus | None = None
-        self._made_drive: Drive | None = None
+        self._made_drive: CyclicDrive | None = None
         self._plate: Nameplate | None = None
         self._watchdog = 0.0
         self._warnings: list[str] = []
@@ -98,7 +98,7 @@ class EthercatServo(Servo):
         law = PositionLaw.of(plate.spec.control, settings)
         clock = self._bus_clock
         clock.cycle = self._cycle = wanted.cycle or plate.profile.cycle
-        drive = self._made_drive = Drive(
+        drive = self._made_drive = CyclicDrive(
             plate.scale, law, self._cycle, lambda: clock.waited_at, plate.profile.harmless_emergencies
         )
         self._read_number = 0
@@ -119,7 +119,7 @@ class EthercatServo(Servo):
         }
         return read_nameplate(master, spec, profile, self._wanted.zero, warnings, said)
 
-    def _start_bus(self, master: Master, drive: Drive, plate: Nameplate) -> None:
+    def _start_bus(self, master: Master, drive: CyclicDrive, plate: Nameplate) -> None:
         from drivers.ethercat.bus import Bus
 
         cycle = self._cycle
@@ -163,7 +163,7 @@ class EthercatServo(Servo):
                 )
             time.sleep(LOOK_PERIOD)
 
-    def _leave_fault(self, drive: Drive) -> None:
+    def _leave_fault(self, drive: CyclicDrive) -> None:
         """Reset a fault of a released drive. Raises ServoFault when it stays."""
         sample = drive.newest
         if sample is None or sample.state is None or not sample.state.faulty:
@@ -325,7 +325,7 @@ class EthercatServo(Servo):
             raise BusError("the drive was not asked yet who it is; connect the servo first")
         return self._plate
 
-    def _drive(self) -> Drive:
+    def _drive(self) -> CyclicDrive:
         if self._made_drive is None:
             raise BusError("the bus is closed; disconnect the servo and connect it again")
         return self._made_drive
@@ -335,7 +335,7 @@ class EthercatServo(Servo):
             raise BusError("the bus is closed; disconnect the servo and connect it again")
         return self._made_bus
 
-    def _complain(self, drive: Drive) -> None:
+    def _complain(self, drive: CyclicDrive) -> None:
         trouble = drive.trouble
         if trouble is not None:
             # Anew each time: an exception raised twice collects the tracebacks of both.

@@ -22,7 +22,7 @@ from sessions.store import Session
 
 
 @dataclass(frozen=True, eq=False)
-class Finding:
+class KeptIdentification:
     """What came of it."""
 
     identification: Identification
@@ -52,7 +52,7 @@ def run_identification(
     selection: Selection | None = None,
     resume: bool = False,
     storage: str = "",
-) -> Finding:
+) -> KeptIdentification:
     """Identify from recordings and keep everything in a folder.
 
     request: with the hash of the recordings' data; selection: kept in the provenance of every model; resume: go on
@@ -88,8 +88,8 @@ def run_identification(
             files = tuple(save_identification(found, folder))
             record.ended("stopped" if found.stopped else "finished")
         except ServoBenchError as error:
-            return Finding(found, (), str(error))
-    return Finding(found, files)
+            return KeptIdentification(found, (), str(error))
+    return KeptIdentification(found, files)
 
 
 def with_provenance(found: Identification, more: dict[str, Any]) -> Identification:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from core.bench import Bench
 from core.errors import ExportError
 from core.export.approximation import Approximation, Form, approximate
-from core.export.drives.plain import Drive, drive_of
+from core.export.drives.plain import PlainDrive, drive_of
 from core.export.notes import fit_notes, missing_terms
 from core.kernel.layout import Slot
 from core.model import ServoModel
@@ -24,7 +24,7 @@ class DriveFit:
     """What an engine with a plain drive is given."""
 
     approximation: Approximation
-    drive: Drive
+    drive: PlainDrive
     notes: tuple[str, ...]
 
     @property

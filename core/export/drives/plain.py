@@ -24,7 +24,7 @@ from core.recording import ServoSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drive:
+class PlainDrive:
     """Numbers of a drive and its joint, at the joint."""
 
     stiffness: float
@@ -59,13 +59,13 @@ class Drive:
             raise ExportError(f"a drive with {', '.join(wrong)} is not possible")
 
 
-def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) -> Drive:
+def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) -> PlainDrive:
     """The drive that `written` is, the model in the form of a plain drive; settings: the model's own."""
     own = settings_in_form(written, model, Form(plain_drive=True), settings)
     row = written.bound_row(Bench(mass=0.0, length=0.0), own, written.dt)
     values = written.values
     limit = row[Slot.OUTPUT_LIMIT] if model.control.law == "voltage" else 1.0
-    return Drive(
+    return PlainDrive(
         stiffness=float(values["kt"] * row[Slot.KP]),
         damping=float(values["kt"] * row[Slot.KV]),
         torque_limit=float(values["kt"] * row[Slot.OUTPUT_LIMIT]),
@@ -80,7 +80,7 @@ def drive_of(written: ServoModel, model: ServoModel, settings: ServoSettings) ->
     )
 
 
-def as_model(drive: Drive, servo: str) -> tuple[ServoModel, ServoSettings]:
+def as_model(drive: PlainDrive, servo: str) -> tuple[ServoModel, ServoSettings]:
     """The model that an engine with this drive simulates, and its settings; servo: a catalogue name.
 
     Raises ExportError for a drive without torque or stiffness.

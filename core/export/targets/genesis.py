@@ -36,7 +36,7 @@ from core.export.contract import Check, Exporter, ExportResult, ServoOptions, ex
 from core.export.drives.envelope import EnvelopeDrive, envelope_drive_of
 from core.export.drives.envelope import as_model as envelope_as_model
 from core.export.drives.fit import fit_drive
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.drives.plain import as_model as drive_as_model
 from core.export.files import printable, slug
 from core.export.notes import fidelity, fit_notes, lead_note, missing_terms, settings_note, zero_number
@@ -125,7 +125,7 @@ def _plain(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[di
     return drive_numbers(servo, servo.largest_torque, servo.resistance), error, notes
 
 
-def drive_numbers(servo: Drive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
+def drive_numbers(servo: PlainDrive | EnvelopeDrive, limit: float, back_emf: float) -> dict[str, float]:
     """DRIVE_NUMBERS of a drive; limit: its largest torque [N·m]; back_emf: damping of a driven joint [N·m·s/rad]."""
     return {
         "kp": servo.stiffness,
@@ -177,7 +177,7 @@ def as_model(numbers: Mapping[str, float], servo: str) -> tuple[ServoModel, Serv
             armature=armature,
         )
         return envelope_as_model(drive, servo)
-    drive = Drive(
+    drive = PlainDrive(
         stiffness=numbers["kp"],
         damping=numbers["kv"],
         torque_limit=numbers["torque_limit"],

@@ -22,7 +22,7 @@ from core.bench import Bench
 from core.export.approximation import Form, approximate, in_form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drives.fit import require_gains, torque_law
-from core.export.drives.plain import Drive, as_model
+from core.export.drives.plain import PlainDrive, as_model
 from core.export.files import readme_section, require_written, slug, write_files
 from core.export.notes import fit_notes, lead_note, missing_terms, settings_note, zero_comment
 from core.export.protocol import at_gain, measured, tilted
@@ -85,10 +85,10 @@ def model_name(model: ServoModel) -> str:
     return f"servo_{slug(model.title).replace('-', '_')}"
 
 
-def gz_drive(written: ServoModel, settings: ServoSettings) -> Drive:
+def gz_drive(written: ServoModel, settings: ServoSettings) -> PlainDrive:
     """A servo with friction M1 in gz-sim's terms: all that the speed takes away is `viscous`."""
     law, values = torque_law(written, settings), written.values
-    return Drive(
+    return PlainDrive(
         stiffness=law.stiffness,
         damping=0.0,
         torque_limit=law.limit,
@@ -99,7 +99,7 @@ def gz_drive(written: ServoModel, settings: ServoSettings) -> Drive:
     )
 
 
-def simulate_gz(gz: Drive, servo: str, run: GridRun, step: float) -> Array:
+def simulate_gz(gz: PlainDrive, servo: str, run: GridRun, step: float) -> Array:
     """Positions by gz-sim's rules on a run, one before each step [s]; servo: a catalogue name.
 
     A released servo is a controller whose force is 0.
@@ -109,7 +109,7 @@ def simulate_gz(gz: Drive, servo: str, run: GridRun, step: float) -> Array:
     return simulate_trajectory(replace(model, integrator="algorithm1"), path, run.bench, settings, step).position
 
 
-def world_element(model: ServoModel, gz: Drive, bench: Bench, step: float) -> ET.Element:
+def world_element(model: ServoModel, gz: PlainDrive, bench: Bench, step: float) -> ET.Element:
     """The world with the pendulum; angle 0 hangs along −z, the joint turns about −y."""
     root = ET.Element("sdf", version=VERSION)
     world = ET.SubElement(root, "world", name="servo_bench_world")
@@ -170,7 +170,7 @@ def _written(model: ServoModel, bench: Bench, settings: ServoSettings) -> tuple[
     return approximation.model, fit_notes(model, approximation, "gz-sim", missing)
 
 
-def _errors(model: ServoModel, gz: Drive, runs: list[GridRun], kp: float, step: float) -> Array:
+def _errors(model: ServoModel, gz: PlainDrive, runs: list[GridRun], kp: float, step: float) -> Array:
     """Mean absolute position error of each run [rad]."""
     errors = np.empty(len(runs))
     for i, run in enumerate(runs):
@@ -185,7 +185,7 @@ def _never_released(run: GridRun) -> bool:
     return bool(trajectory.torque_enable(np.linspace(0.0, trajectory.duration, 1000)).all())
 
 
-def _pendulum_link(model: ServoModel, gz: Drive, bench: Bench) -> ET.Element:
+def _pendulum_link(model: ServoModel, gz: PlainDrive, bench: Bench) -> ET.Element:
     mass, distance, inertia = pendulum_inertial(bench)
     offset = bench.angle_offset + model.values.get("q_offset", 0.0)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
@@ -203,14 +203,14 @@ def _pendulum_link(model: ServoModel, gz: Drive, bench: Bench) -> ET.Element:
     return link
 
 
-def _limit(gz: Drive, lower: float, upper: float) -> ET.Element:
+def _limit(gz: PlainDrive, lower: float, upper: float) -> ET.Element:
     limit = ET.Element("limit")
     for name, value in (("lower", lower), ("upper", upper), ("effort", gz.torque_limit)):
         ET.SubElement(limit, name).text = numbers(value)
     return limit
 
 
-def _dynamics(gz: Drive) -> ET.Element:
+def _dynamics(gz: PlainDrive) -> ET.Element:
     dynamics = ET.Element("dynamics")
     for name, value in (
         ("damping", gz.viscous),
@@ -222,7 +222,7 @@ def _dynamics(gz: Drive) -> ET.Element:
     return dynamics
 
 
-def _plugin(gz: Drive, joint: str) -> ET.Element:
+def _plugin(gz: PlainDrive, joint: str) -> ET.Element:
     plugin = ET.Element("plugin", filename=CONTROLLER[0], name=CONTROLLER[1])
     ET.SubElement(plugin, "joint_name").text = joint
     for name, value in (
@@ -236,7 +236,7 @@ def _plugin(gz: Drive, joint: str) -> ET.Element:
     return plugin
 
 
-def _usage(world: str, name: str, gz: Drive) -> str:
+def _usage(world: str, name: str, gz: PlainDrive) -> str:
     parts = [_limit(gz, -math.pi, math.pi), _dynamics(gz), _plugin(gz, "elbow")]
     for part in parts:
         ET.indent(part)

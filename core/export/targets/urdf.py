@@ -26,7 +26,7 @@ from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, settings_of
 from core.export.drives.fit import fit_drive
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.files import readme_section, slug, write_files
 from core.export.notes import lead_note, settings_note, zero_comment, zero_number
 from core.export.programs import mujoco_engine
@@ -86,7 +86,7 @@ def write_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Export
     return ExportResult(files=tuple(files), notes=tuple(notes), error_mrad=fit.error_mrad)
 
 
-def robot_element(name: str, drive: Drive | None, bench: Bench, offset: float) -> ET.Element:
+def robot_element(name: str, drive: PlainDrive | None, bench: Bench, offset: float) -> ET.Element:
     """The pendulum as a robot whose joint turns about −y, free of friction and limits if it has no drive.
 
     offset: what gravity adds to the joint's angle [rad].
@@ -122,14 +122,14 @@ def robot_element(name: str, drive: Drive | None, bench: Bench, offset: float) -
     return root
 
 
-def drive_text(drive: Drive, model: ServoModel) -> str:
+def drive_text(drive: PlainDrive, model: ServoModel) -> str:
     """The drive as JSON, every number to its last bit and with its unit."""
     values = {name: {"value": float(getattr(drive, name)), "unit": unit} for name, unit in DRIVE_UNITS.items()}
     values |= {name: {"value": value, "unit": "rad"} for name, value in zero_number(model).items()}
     return json.dumps({"format": DRIVE_FORMAT, "version": 1, **values}, indent=1, ensure_ascii=False) + "\n"
 
 
-def controller_text(drive: Drive, timestep: float) -> str:
+def controller_text(drive: PlainDrive, timestep: float) -> str:
     """ros2_control parameters: a `pid_controller` on the effort interface; timestep of its updates [s]."""
     # To YAML 1.1, Python's 5e-05 is a text.
     gains = {JOINT: {"p": float(drive.stiffness), "i": 0.0, "d": float(drive.damping)}}
@@ -154,7 +154,7 @@ def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     try:
         written = (folder / f"{name}.pendulum.urdf").read_text("utf-8")
         numbers = json.loads((folder / f"{name}.drive.json").read_text("utf-8"))
-        drive = Drive(**{field: numbers[field]["value"] for field in DRIVE_UNITS})
+        drive = PlainDrive(**{field: numbers[field]["value"] for field in DRIVE_UNITS})
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ExportError(f"{folder}: holds no URDF export of {name}: {error}") from None
     own, bench = settings_of(model, options, "urdf"), options.bench or default_bench(model)
@@ -172,7 +172,7 @@ def check_urdf(model: ServoModel, folder: Path, options: ServoOptions) -> Check:
     )
 
 
-def simulate_urdf(robot: str, drive: Drive, trajectory: str, gravity: float, step: float) -> NDArray[np.float64]:
+def simulate_urdf(robot: str, drive: PlainDrive, trajectory: str, gravity: float, step: float) -> NDArray[np.float64]:
     """Positions of the pendulum in MuJoCo on a trajectory, one before each step [rad]; robot: text of its file."""
     mujoco = mujoco_engine()
     try:
@@ -198,7 +198,7 @@ def simulate_urdf(robot: str, drive: Drive, trajectory: str, gravity: float, ste
     return positions
 
 
-def _joint_numbers(joint: ET.Element, drive: Drive) -> None:
+def _joint_numbers(joint: ET.Element, drive: PlainDrive) -> None:
     ET.SubElement(
         joint,
         "limit",
@@ -210,7 +210,7 @@ def _joint_numbers(joint: ET.Element, drive: Drive) -> None:
     ET.SubElement(joint, "dynamics", damping=numbers(drive.viscous), friction=numbers(drive.friction))
 
 
-def _usage(drive: Drive) -> str:
+def _usage(drive: PlainDrive) -> str:
     joint = ET.Element("joint", name="elbow", type="revolute")
     _joint_numbers(joint, drive)
     inside = "\n".join(ET.tostring(child, encoding="unicode") for child in joint)

@@ -187,8 +187,8 @@ def validate_arm(
 ) -> ArmValidation:
     """Simulate every path with every gain, the truth and each candidate; about a second a case.
 
-    period: once around a path [s]; timestep [s]: a whole part of the time between commands; on_progress: told a share and
-    a text. Raises InputError, ModelError or ExportError.
+    period: once around a path [s]; timestep [s]: a whole part of the time between commands; on_progress: gets a share
+    and a text. Raises InputError, ModelError or ExportError.
     """
     cases: list[ArmCase] = []
     for path in paths:

@@ -15,8 +15,8 @@ import numpy as np
 from core.contact.laws import FrictionLaw, Stribeck
 from core.errors import ModelError
 from core.studies.stiction.joint import (
-    Drive,
     Elastoplastic,
+    JointDrive,
     JointFriction,
     JointMotion,
     Karnopp,
@@ -29,8 +29,8 @@ from core.studies.stiction.published import DAMPING, INERTIA, STEP, STIFFNESS
 
 GOAL = math.pi / 2.0
 """[rad]"""
-PLAIN = Drive(kp=20.0, kv=2.0, goal=GOAL)
-INTEGRAL = Drive(kp=50.0, kv=14.0, goal=GOAL, integral=1.0)
+PLAIN = JointDrive(kp=20.0, kv=2.0, goal=GOAL)
+INTEGRAL = JointDrive(kp=50.0, kv=14.0, goal=GOAL, integral=1.0)
 PLAIN_DURATION, INTEGRAL_DURATION = 6.0, 60.0
 """[s]"""
 RESTING_SPEED = 1e-3
@@ -54,7 +54,7 @@ class StepResponse:
     """The joint's step to 90° and what is read off it."""
 
     law: FrictionLaw
-    drive: Drive
+    drive: JointDrive
     motion: JointMotion
 
     @property
@@ -139,7 +139,7 @@ def alternatives(
 
 
 def step_response(
-    friction: JointFriction, drive: Drive, duration: float, *, inertia: float = INERTIA, step: float = STEP
+    friction: JointFriction, drive: JointDrive, duration: float, *, inertia: float = INERTIA, step: float = STEP
 ) -> StepResponse:
     """Section V-B: the joint from 0 towards its goal. Raises ModelError as `simulate_joint`."""
     motion = simulate_joint(friction, drive, inertia=inertia, duration=duration, step=step)
@@ -150,7 +150,7 @@ def holding(
     friction: JointFriction, torque: float, *, duration: float = 10.0, inertia: float = INERTIA, step: float = STEP
 ) -> tuple[Holding, JointMotion]:
     """A torque [N·m] that begins at once; measured over the second half. Raises ModelError as `simulate_joint`."""
-    motion = simulate_joint(friction, Drive(torque=torque), inertia=inertia, duration=duration, step=step)
+    motion = simulate_joint(friction, JointDrive(torque=torque), inertia=inertia, duration=duration, step=step)
     half = len(motion.time) // 2
     velocity, position = motion.velocity[half:], motion.position[half:]
     lasted = (len(velocity) - 1) * step
@@ -172,7 +172,7 @@ def hold_for(
     """
     if abs(torque) >= friction.law.static:
         raise ModelError(f"{torque:g} N·m is not held by F_S = {friction.law.static:g} N·m: ask for a smaller torque")
-    drive = Drive(torque=torque)
+    drive = JointDrive(torque=torque)
     low, high = excursion(friction, drive, inertia=inertia, settling=SETTLING, duration=duration, step=step)
     return 0.5 * (low + high), high - low
 
@@ -186,7 +186,7 @@ def pulled(
     those of the seed at every step: B alone is more than (F_S − F_C)/v_S − D, so that (14) holds however small T is,
     and K·T² + 2·B·T < 4·M up to 2 ms. Raises ModelError as `simulate_joint`.
     """
-    drive = Drive(kp=SPRING / inertia, goal_velocity=PULL_SPEED)
+    drive = JointDrive(kp=SPRING / inertia, goal_velocity=PULL_SPEED)
     motion = simulate_joint(friction, drive, inertia=inertia, duration=duration, step=step)
     late = motion.velocity[len(motion.velocity) // 4 :]
     faster = late > PULL_SPEED

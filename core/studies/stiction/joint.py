@@ -81,7 +81,7 @@ JointFriction = Elastoplastic | NaiveSign | SmoothSign | Karnopp
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drive:
+class JointDrive:
     """What turns the joint; see the module."""
 
     torque: float = 0.0
@@ -125,7 +125,7 @@ class JointMotion:
 
 
 def simulate_joint(
-    friction: JointFriction, drive: Drive, *, inertia: float, duration: float, step: float
+    friction: JointFriction, drive: JointDrive, *, inertia: float, duration: float, step: float
 ) -> JointMotion:
     """The joint from rest at 0, for a duration [s]; inertia M [kg·m²].
 
@@ -147,7 +147,7 @@ def simulate_joint(
 
 
 def excursion(
-    friction: JointFriction, drive: Drive, *, inertia: float, settling: float, duration: float, step: float
+    friction: JointFriction, drive: JointDrive, *, inertia: float, settling: float, duration: float, step: float
 ) -> tuple[float, float]:
     """Smallest and largest position [rad] after a settling time, over a duration [s]; nothing is kept in between.
 
@@ -177,7 +177,7 @@ def _compiled_friction(friction: JointFriction, inertia: float, step: float):
     return friction.law.row, (_KARNOPP, friction.threshold, _UNUSED)
 
 
-def _compiled_drive(drive: Drive, inertia: float) -> tuple[float, ...]:
+def _compiled_drive(drive: JointDrive, inertia: float) -> tuple[float, ...]:
     return (
         drive.torque,
         drive.kp,

@@ -67,7 +67,7 @@ class Type(Enum):
 
 
 @dataclass(eq=False)
-class Entry:
+class ObjectEntry:
     """One value of the dictionary."""
 
     index: int
@@ -107,28 +107,28 @@ class Entry:
 class ObjectDictionary:
     """Entries by index and subindex."""
 
-    def __init__(self, entries: Iterable[Entry], writable_now: Callable[[], bool]) -> None:
+    def __init__(self, entries: Iterable[ObjectEntry], writable_now: Callable[[], bool]) -> None:
         """writable_now: whether the slave is in the state in which "rwp" entries can be written."""
-        self._entries: dict[tuple[int, int], Entry] = {}
+        self._entries: dict[tuple[int, int], ObjectEntry] = {}
         self._objects: set[int] = set()
         self._writable_now = writable_now
         for entry in entries:
             self._entries[entry.index, entry.sub] = entry
             self._objects.add(entry.index)
 
-    def __getitem__(self, place: tuple[int, int]) -> Entry:
+    def __getitem__(self, place: tuple[int, int]) -> ObjectEntry:
         return self._entries[place]
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[ObjectEntry, ...]:
         """All of them."""
         return tuple(self._entries.values())
 
-    def subs(self, index: int) -> list[Entry]:
+    def subs(self, index: int) -> list[ObjectEntry]:
         """Those of one object by subindex."""
         return sorted((entry for entry in self.entries if entry.index == index), key=lambda entry: entry.sub)
 
-    def find(self, index: int, sub: int) -> Entry:
+    def find(self, index: int, sub: int) -> ObjectEntry:
         """Return an entry. Raises Abort."""
         entry = self._entries.get((index, sub))
         if entry is None:

@@ -57,7 +57,7 @@ _GENERIC, _VOLTAGE_ERROR, _HEAT_ERROR, _COMMUNICATION = 0x01, 0x04, 0x08, 0x10
 """Bits of object 0x1001."""
 
 
-class Drive:
+class EmulatedDrive:
     """One drive, as after power-on: switched off, its targets where it stands.
 
     Call `step` before every frame and `act` after one that wrote process data: targets take effect when their frame

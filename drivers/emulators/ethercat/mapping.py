@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, Entry, Type
+from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry, Type
 
 MOST_ENTRIES = 10
 MOST_BYTES = 64
@@ -18,7 +18,7 @@ class ProcessImage:
     """Objects packed one after the other."""
 
     layout: struct.Struct
-    entries: tuple[Entry, ...]
+    entries: tuple[ObjectEntry, ...]
 
     def decode(self, memory: bytearray, start: int) -> None:
         """Take the objects' values out of memory."""
@@ -39,7 +39,7 @@ class PdoMapping:
         assignment: int,
         direction: str,
         default: Sequence[int],
-        find: Callable[[int, int], Entry],
+        find: Callable[[int, int], ObjectEntry],
     ) -> None:
         """default: 0xIIIISSLL; direction: "rx" or "tx"; find: returns an entry, or raises Abort."""
         self._mapping = mapping
@@ -47,8 +47,8 @@ class PdoMapping:
         self._find = find
         kind = "RxPDO" if direction == "rx" else "TxPDO"
 
-        def entry(index: int, sub: int, what: str, type: Type, value: int, check: Callable[[int], None]) -> Entry:
-            return Entry(index, sub, f"{kind} {what}", type, "rwp", value, check=check)
+        def entry(index: int, sub: int, what: str, type: Type, value: int, check: Callable[[int], None]) -> ObjectEntry:
+            return ObjectEntry(index, sub, f"{kind} {what}", type, "rwp", value, check=check)
 
         self._count = entry(mapping, 0, "mapping", Type.U8, len(default), self._check_count)
         padded = [*default, *[0] * (MOST_ENTRIES - len(default))]
@@ -60,7 +60,7 @@ class PdoMapping:
         self._assigned.high = 1
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ObjectEntry]:
         """For the dictionary."""
         return [self._count, *self._slots, self._assigned, self._choice]
 
@@ -81,7 +81,7 @@ class PdoMapping:
                 layout += f"{bits // 8}x"
         return ProcessImage(struct.Struct(layout), tuple(entries))
 
-    def _mapped(self) -> list[Entry]:
+    def _mapped(self) -> list[ObjectEntry]:
         return self._slots[: self._count.number]
 
     def _check_slot(self, value: int) -> None:

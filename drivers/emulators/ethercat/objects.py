@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from core.catalogue import ServoSpec
-from drivers.emulators.ethercat.dictionary import Abort, AbortCode, Entry, Type
+from drivers.emulators.ethercat.dictionary import Abort, AbortCode, ObjectEntry, Type
 from drivers.emulators.ethercat.sii import BufferPlan, Identity, PdoPlan
 
 IDENTITY = Identity(vendor=0x5A65726F, product=0x00029252, revision=0x00000001, serial=1, name="ZeroErr Driver")
@@ -41,7 +41,7 @@ SUPPORTED_MODES = 1 << CYCLIC_POSITION - 1 | 1 << CYCLIC_TORQUE - 1
 _LIMIT = 2**31
 
 
-def communication_objects(serial: int) -> list[Entry]:
+def communication_objects(serial: int) -> list[ObjectEntry]:
     """Who the slave is and how its mailboxes and process data are organised; 0x1C32:1 is measured by the slave."""
     ro = _reader
     return [
@@ -58,11 +58,11 @@ def communication_objects(serial: int) -> list[Entry]:
         ro(0x1C00, 0, "Sync manager type", Type.U8, len(BUFFERS)),
         *(ro(0x1C00, n, "Sync manager type", Type.U8, plan.kind) for n, plan in enumerate(BUFFERS, 1)),
         *(entry for index, what in ((0x1C32, "Output"), (0x1C33, "Input")) for entry in _synchronisation(index, what)),
-        Entry(0x2F00, 0, "Note of the owner", Type.BYTES, "rw", b"", high=LONGEST_NOTE),
+        ObjectEntry(0x2F00, 0, "Note of the owner", Type.BYTES, "rw", b"", high=LONGEST_NOTE),
     ]
 
 
-def _synchronisation(index: int, what: str) -> list[Entry]:
+def _synchronisation(index: int, what: str) -> list[ObjectEntry]:
     return [
         _reader(index, 0, f"{what} synchronisation", Type.U8, 12),
         _reader(index, 1, f"{what} synchronisation type", Type.U16, 1),
@@ -73,7 +73,7 @@ def _synchronisation(index: int, what: str) -> list[Entry]:
     ]
 
 
-def drive_objects(spec: ServoSpec, kt: float) -> list[Entry]:
+def drive_objects(spec: ServoSpec, kt: float) -> list[ObjectEntry]:
     """Those of CiA 402. kt: of the motor, at the output shaft [N·m/A]."""
     ro, rw = _reader, _writer
     rated = rated_current(spec)
@@ -122,12 +122,12 @@ def rated_current(spec: ServoSpec) -> float:
     return RATED_SHARE * spec.max_current
 
 
-def _reader(index: int, sub: int, name: str, type: Type, value: int | bytes = 0, mapping: str = "") -> Entry:
-    return Entry(index, sub, name, type, "ro", value, mapping=mapping)
+def _reader(index: int, sub: int, name: str, type: Type, value: int | bytes = 0, mapping: str = "") -> ObjectEntry:
+    return ObjectEntry(index, sub, name, type, "ro", value, mapping=mapping)
 
 
-def _writer(index: int, sub: int, name: str, type: Type, value: int = 0, **more: Any) -> Entry:
-    return Entry(index, sub, name, type, "rw", value, **more)
+def _writer(index: int, sub: int, name: str, type: Type, value: int = 0, **more: Any) -> ObjectEntry:
+    return ObjectEntry(index, sub, name, type, "rw", value, **more)
 
 
 def _counts(angle: float, spec: ServoSpec) -> int:

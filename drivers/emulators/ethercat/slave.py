@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from drivers.emulators.ethercat import objects
-from drivers.emulators.ethercat.dictionary import Entry, ObjectDictionary
-from drivers.emulators.ethercat.drive import Drive
+from drivers.emulators.ethercat.dictionary import ObjectDictionary, ObjectEntry
+from drivers.emulators.ethercat.drive import EmulatedDrive
 from drivers.emulators.ethercat.esc import Esc
 from drivers.emulators.ethercat.information import INFORMATION, SdoInformation
 from drivers.emulators.ethercat.mailbox import Mailbox, Protocol
@@ -65,7 +65,7 @@ class Slave:
         for index in (0x1C32, 0x1C33):
             self.dictionary[index, 1].measure = lambda: 2 if self.states.synchronous else 1
             self.dictionary[index, 2].measure = lambda: self.esc.clock.cycle
-        self.drive = Drive(self.dictionary, self.mechanism)
+        self.drive = EmulatedDrive(self.dictionary, self.mechanism)
         self.drive.on_fault = self.send_emergency
         self._sdo = SdoServer(self.dictionary, lambda: self.mailbox.room)
         self._information = SdoInformation(self.dictionary, lambda: self.mailbox.room)
@@ -75,7 +75,7 @@ class Slave:
         self.esc.sync_managers[2].on_written = self._received
         self._images: tuple[ProcessImage, ProcessImage] | None = None
 
-    def _find(self, index: int, sub: int) -> Entry:
+    def _find(self, index: int, sub: int) -> ObjectEntry:
         return self.dictionary.find(index, sub)
 
     def _answer(self, message: bytes) -> list[bytes]:

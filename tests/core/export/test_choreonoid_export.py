@@ -14,7 +14,7 @@ from core.contact.laws import Stribeck
 from core.errors import ExportError
 from core.export import approximation, export_model
 from core.export.contract import ServoOptions
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.files import README, slug
 from core.export.targets.choreonoid.body import (
     body_of,
@@ -37,7 +37,7 @@ from tests.core.test_export import hostile_names
 
 SEED = ChoreonoidFriction(Ts=2.5, Tc=0.2, Tv=4.5, w_brk=0.04, Kf=5000.0, Bf=50.0, dt=1e-3)
 """Constants of seed 001's figure 7."""
-DRIVE = Drive(
+DRIVE = PlainDrive(
     stiffness=20.0, damping=0.5, torque_limit=3.0, no_load_speed=6.0, friction=0.2, viscous=0.05, armature=0.01
 )
 magnitudes = st.floats(1e-3, 10.0)

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from core.errors import ExportError
 from core.export import export_model
 from core.export.contract import ServoOptions
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.files import README, slug
 from core.export.references import GridRun, default_bench
 from core.export.targets.sdformat import check_sdformat, gz_drive, simulate_gz, world_element, write_sdformat
@@ -23,7 +23,9 @@ from core.trajectories import make_trajectory
 from tests.core.conftest import PENDULUM
 from tests.core.test_export import hostile_names
 
-GZ = Drive(stiffness=20.0, damping=0.0, torque_limit=3.0, no_load_speed=6.0, friction=0.1, viscous=0.5, armature=0.01)
+GZ = PlainDrive(
+    stiffness=20.0, damping=0.0, torque_limit=3.0, no_load_speed=6.0, friction=0.1, viscous=0.5, armature=0.01
+)
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import ServoOptions
 from core.export.drives.fit import fit_drive, torque_law
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.files import README, slug
 from core.export.notes import missing_terms
 from core.export.references import default_bench
@@ -34,10 +34,10 @@ from tests.core.test_export import hostile_names
 
 needs_mujoco = pytest.mark.skipif(importlib.util.find_spec("mujoco") is None, reason="MuJoCo is not installed")
 
-DRIVE = Drive(
+DRIVE = PlainDrive(
     stiffness=20.0, damping=0.5, torque_limit=3.0, no_load_speed=6.0, friction=0.2, viscous=0.05, armature=0.01
 )
-drives = st.fixed_dictionaries({name: st.floats(1e-6, 1e6) for name in DRIVE_UNITS}).map(lambda n: Drive(**n))
+drives = st.fixed_dictionaries({name: st.floats(1e-6, 1e6) for name in DRIVE_UNITS}).map(lambda n: PlainDrive(**n))
 
 
 def in_ros(robot):
@@ -83,7 +83,7 @@ class TestNumbers:
         model, folder, result = exported
         values, kp = model.values, model.default_settings().kp
         data = json.loads((folder / f"{slug(model.title)}.drive.json").read_text("utf-8"))
-        drive = Drive(**{name: data[name]["value"] for name in DRIVE_UNITS})
+        drive = PlainDrive(**{name: data[name]["value"] for name in DRIVE_UNITS})
 
         assert drive.stiffness == pytest.approx(values["kt"] * kp * values.get("error_gain_ratio", 1.0))
         assert drive.damping == pytest.approx(values["kt"] * model.control.damping * kp**0.5)

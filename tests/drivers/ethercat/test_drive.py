@@ -11,7 +11,7 @@ from core.shipped import nominal_model
 from drivers.errors import BusError, DriverError, ServoFault
 from drivers.ethercat import drive as limits
 from drivers.ethercat.cia402 import CYCLIC_POSITION, CYCLIC_TORQUE
-from drivers.ethercat.drive import Drive, Scale
+from drivers.ethercat.drive import CyclicDrive, Scale
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import Inputs
 from drivers.servo import PositionGoal, TorqueGoal
@@ -39,7 +39,7 @@ class Wire:
     def __init__(self):
         self.now = 100.0
         self.heard = 0.0
-        self.drive = Drive(SCALE, LAW, CYCLE, lambda: self.heard, harmless=(0x730F,))
+        self.drive = CyclicDrive(SCALE, LAW, CYCLE, lambda: self.heard, harmless=(0x730F,))
         self.drive.in_service = True
         self.motor = Motor()
         self.inputs = Inputs(status_word=0, position=1000, velocity=0, torque=0)

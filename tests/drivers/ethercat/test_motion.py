@@ -14,7 +14,7 @@ from core.trajectories import make_trajectory, recorded_trajectory
 from drivers.emulators.ethercat.slave import Slave
 from drivers.emulators.mechanism import Mechanism
 from drivers.ethercat.cia402 import CYCLIC_TORQUE
-from drivers.ethercat.drive import Drive, Scale
+from drivers.ethercat.drive import CyclicDrive, Scale
 from drivers.ethercat.law import PositionLaw
 from drivers.ethercat.pdo import INPUTS, PAD, TORQUE_OUTPUTS, Inputs
 from drivers.servo import PositionGoal
@@ -42,7 +42,7 @@ class Arm:
         self.clock = clock
         self.slave = Slave(Mechanism(SPEC, SharedHand(), bench=BENCH))
         self.slave.drive.operational = True
-        self.drive = Drive(SCALE, PositionLaw.of(SPEC.control, SETTINGS), CYCLE, lambda: clock.now)
+        self.drive = CyclicDrive(SCALE, PositionLaw.of(SPEC.control, SETTINGS), CYCLE, lambda: clock.now)
         self.cycle()
         self.drive.switch_on(CYCLIC_TORQUE, clock.now)
         while not self.drive.enabled:

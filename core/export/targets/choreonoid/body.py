@@ -27,7 +27,7 @@ from core.errors import ExportError
 from core.export.approximation import Form
 from core.export.contract import Check, Exporter, ExportResult, ServoOptions, exported, settings_of
 from core.export.drives.fit import fit_drive
-from core.export.drives.plain import Drive
+from core.export.drives.plain import PlainDrive
 from core.export.files import slug
 from core.export.notes import settings_note, zero_comment
 from core.export.protocol import held_commands, measured
@@ -106,7 +106,7 @@ def write_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     )
 
 
-def _friction_on(model: ServoModel, drive: Drive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:
+def _friction_on(model: ServoModel, drive: PlainDrive, inertia: float, step: float) -> tuple[ChoreonoidFriction, str]:
     """A fitted drive's friction, with the model's own bristle where a customizer can have it; a sentence on that."""
     static, milliseconds = drive.friction + drive.extra_at_rest, f"{step * 1e3:g} ms"
     law = Stribeck(static=static, coulomb=drive.friction, breakaway_speed=drive.stribeck_speed, viscous=drive.viscous)
@@ -132,7 +132,7 @@ def _friction_on(model: ServoModel, drive: Drive, inertia: float, step: float) -
     )
 
 
-def body_of(name: str, drive: Drive, bench: Bench, offset: float) -> dict[str, Any]:
+def body_of(name: str, drive: PlainDrive, bench: Bench, offset: float) -> dict[str, Any]:
     """The pendulum as a body; offset: what gravity adds to the joint's angle [rad]."""
     mass, distance, inertia = pendulum_inertial(bench)
     direction = np.array([math.sin(offset), 0.0, -math.cos(offset)])
@@ -260,7 +260,7 @@ def check_choreonoid(model: ServoModel, folder: Path, options: ServoOptions) -> 
     return measured(model, options, "choreonoid", how, rollout, step=friction.dt)
 
 
-def _friction_of(friction: ChoreonoidFriction, drive: Drive) -> dict[str, Any]:
+def _friction_of(friction: ChoreonoidFriction, drive: PlainDrive) -> dict[str, Any]:
     return {
         "format": FRICTION_FORMAT,
         "version": 1,

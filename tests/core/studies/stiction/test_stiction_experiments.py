@@ -29,7 +29,7 @@ from core.studies.stiction.experiments import (
     stick_slip,
 )
 from core.studies.stiction.friction import ElastoplasticFriction
-from core.studies.stiction.joint import Drive, NaiveSign, simulate_joint
+from core.studies.stiction.joint import JointDrive, NaiveSign, simulate_joint
 from core.studies.stiction.published import DAMPING, INERTIA, LAWS, SEED_RESTS, SEED_STOP, STEP, STIFFNESS
 
 STICTION = ("stribeck", "rational")
@@ -49,7 +49,7 @@ def test_a_moving_goal_is_followed_without_an_error():
 
     From rest the error dies out; with the derivative of the joint alone it would stay k_v·q̇_d/k_p = 0.07 rad.
     """
-    drive = Drive(kp=20.0, kv=14.0, goal_velocity=0.1)
+    drive = JointDrive(kp=20.0, kv=14.0, goal_velocity=0.1)
     motion = simulate_joint(FREE, drive, inertia=0.2, duration=8.0, step=1e-3)
 
     assert motion.position[-1] == pytest.approx(0.1 * motion.time[-1], abs=2e-4)
@@ -58,7 +58,7 @@ def test_a_moving_goal_is_followed_without_an_error():
 class TestJoint:
     def test_the_motion_is_newtons(self):
         """Without friction a torque τ moves M by τ·t²/(2·M), exactly at every sample."""
-        motion = simulate_joint(FREE, Drive(torque=0.3), inertia=0.2, duration=1.0, step=1e-3)
+        motion = simulate_joint(FREE, JointDrive(torque=0.3), inertia=0.2, duration=1.0, step=1e-3)
         np.testing.assert_allclose(motion.position, 0.5 * 0.3 / 0.2 * motion.time**2, rtol=1e-9, atol=1e-15)
 
     def test_the_drive_is_the_seeds(self):

@@ -10,7 +10,7 @@ import pytest
 from core.catalogue import load_servo
 from core.shipped import load_model
 from drivers.emulators.ethercat.dictionary import ObjectDictionary
-from drivers.emulators.ethercat.drive import Drive, DriveState
+from drivers.emulators.ethercat.drive import DriveState, EmulatedDrive
 from drivers.emulators.ethercat.objects import communication_objects, drive_objects
 from drivers.emulators.mechanism import Mechanism
 from drivers.servo import PositionGoal, TorqueGoal
@@ -31,7 +31,7 @@ class Panel:
         self.mechanism = Mechanism(spec, SharedHand())
         kt = self.mechanism.truth.values["kt"]
         self.objects = ObjectDictionary([*communication_objects(1), *drive_objects(spec, kt)], lambda: True)
-        self.drive = Drive(self.objects, self.mechanism)
+        self.drive = EmulatedDrive(self.objects, self.mechanism)
         self.drive.operational = True
         self.faults = []
         self.drive.on_fault = lambda code, register: self.faults.append((code, register))
