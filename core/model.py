@@ -17,6 +17,7 @@ from typing import Any, get_args
 import numpy as np
 
 from core.actuator import ControlLaw, setup_row
+from core.arrays import Array
 from core.bench import Bench
 from core.catalogue import SERVO_FILE, adopt_servo, load_servo
 from core.errors import ModelError, ServoBenchError, newer
@@ -189,6 +190,14 @@ class ServoModel:
     def values(self) -> dict[str, float]:
         """Parameter name to value, SI units."""
         return self.parameters.numbers()
+
+    def with_values(self, values: Mapping[str, float]) -> ServoModel:
+        """Return the model at other values of these parameters, see `with_parameters`."""
+        return self.with_parameters(self.parameters.with_values(values))
+
+    def with_vector(self, vector: Array) -> ServoModel:
+        """Return the model at other values of its free parameters, (n_free,), see `with_parameters`."""
+        return self.with_parameters(self.parameters.with_vector(vector))
 
     def with_parameters(self, parameters: ParameterSet) -> ServoModel:
         """Return the model at other values; a bristle with too little damping for them is given what they need."""

@@ -273,7 +273,7 @@ class _Search:
                     best_error, best = float(errors.min()), origin * np.exp(asked[errors.argmin()])
                 if optimizer.should_stop():
                     break
-        return start.with_parameters(start.parameters.with_values(dict(zip(_names(model), best.tolist(), strict=True))))
+        return start.with_values(dict(zip(_names(model), best.tolist(), strict=True)))
 
 
 def _all_free(parameters: ParameterSet) -> ParameterSet:

@@ -63,7 +63,7 @@ def _unit(usual: ServoModel, number: int, seed: int, trajectories: Sequence[str]
             continue
         factor = math.exp(SPREADS.get(parameter.name, FRICTION_SPREAD) * random.normal())
         values[parameter.name] = min(max(factor * parameter.value, parameter.lower), parameter.upper)
-    truth = usual.with_parameters(usual.parameters.with_values(values))
+    truth = usual.with_values(values)
     name = f"unit-{number:03d}"
     bench = default_bench(usual)
     recordings = [

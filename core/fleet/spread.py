@@ -110,9 +110,7 @@ class Spread:
 
     def _at(self, values: Array, what: str) -> ServoModel:
         names = [p.name for p in self.population.parameters]
-        moved = self.model.with_parameters(
-            self.model.parameters.with_values(dict(zip(names, values.tolist(), strict=True)))
-        )
+        moved = self.model.with_values(dict(zip(names, values.tolist(), strict=True)))
         return replace(moved, name=f"{self.model.servo} {self.model.friction.upper()} {what}", provenance={})
 
     def to_json(self) -> dict[str, Any]:
@@ -183,7 +181,7 @@ def fleet_spread(result: FleetResult, friction: str, load: LoadUnit | None = Non
 def mean_model(found: Population, units: Sequence[UnitResult]) -> ServoModel:
     """The model at the population's centre, its provenance the units and their spreads."""
     template = next(unit for unit in units if unit.facts.name == found.units[0]).results[found.friction].model
-    model = template.with_parameters(template.parameters.with_values({p.name: p.centre for p in found.parameters}))
+    model = template.with_values({p.name: p.centre for p in found.parameters})
     provenance = {
         "source": f"mean of a fleet of {len(found.units)} units",
         "units": list(found.units),

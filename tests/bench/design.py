@@ -116,7 +116,7 @@ def draw(number: int, offered: Callable[[GridPlan], GridPlan] = ends_of) -> Tria
         terms = COMMAND_PATH_TERMS if randomness.random() < 0.5 else ()
         template = build_model(name, friction, command_path=terms)
         vector = randomness.uniform(*template.parameters.bounds().T)
-        truth = template.with_parameters(template.parameters.with_vector(vector))
+        truth = template.with_vector(vector)
         trial = Trial(number, truth, offered(suggested_plan(load_servo(name))))
         if any(_moves(trial, kp) for kp in trial.plan.kps):
             return trial
@@ -172,7 +172,7 @@ def refitted(model: ServoModel, start: ServoModel, recordings: Sequence[Recordin
     found = search(
         lambda matrix: batch.scores(matrix).combined("rmse"), model.parameters.bounds(), starts, budget, len(recordings)
     )
-    return model.with_parameters(model.parameters.with_vector(found.best))
+    return model.with_vector(found.best)
 
 
 CHOICES: dict[str, Choice] = {

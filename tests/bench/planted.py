@@ -89,7 +89,7 @@ def servo(name: str, seed: int, friction: str = "m4") -> ServoModel:
         "error_gain_ratio": math.exp(0.02 * random.normal()),
         "release_braking": random.uniform(0.0, 0.6),
     }
-    return model.with_parameters(model.parameters.with_values(values))
+    return model.with_values(values)
 
 
 def plan(name: str, trajectories: Sequence[str] = TRAJECTORIES) -> list[Run]:

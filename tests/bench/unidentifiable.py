@@ -212,7 +212,7 @@ class Case:
 
     def _seen(self, values: Values) -> float:
         """Σ(Δθ/σ)² over all samples."""
-        changed = self.truth.with_parameters(self.truth.parameters.with_values(values))
+        changed = self.truth.with_values(values)
         moved = [
             simulate_recording(changed, r).position - simulate_recording(self.truth, r).position
             for r in self.recordings

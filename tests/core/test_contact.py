@@ -276,7 +276,7 @@ def test_candidates_of_a_search_have_a_law_wherever_they_are():
     low, high = model.parameters.bounds().T
     matrix = np.random.default_rng(3).uniform(low, high, (64, len(low)))
     for row, vector in zip(model.rows(matrix), matrix, strict=True):
-        moved = model.with_parameters(model.parameters.with_vector(vector))
+        moved = model.with_vector(vector)
         assert moved.rows()[0] == pytest.approx(row, rel=1e-12)
 
 
@@ -327,7 +327,7 @@ def test_a_planted_bristle_is_identified():
     published = load_model("mx106", "m2")
     truth = with_contact(replace(published, integrator="leapfrog", dt=0.0025), "elastoplastic")
     planted = {"bristle_stiffness": 90.0, "bristle_damping": 2.0, "alpha": 1.3}
-    truth = truth.with_parameters(truth.parameters.with_values(planted))
+    truth = truth.with_values(planted)
     runs = recordings(truth)
     held = ("kt", "R", "armature", "q_offset")
     request = IdentificationRequest(

@@ -140,7 +140,7 @@ def models(draw):
     # Never quite without friction, whose static area is empty; quadratic terms up to fifty times their usual bound.
     low = np.where([name == "friction_base" for name in base.parameters], 0.01 * high, low)
     high = np.where([name.endswith("_quad") for name in base.parameters], 50 * high, high)
-    return base.with_parameters(base.parameters.with_vector(low + np.array(draw(shares(friction))) * (high - low)))
+    return base.with_vector(low + np.array(draw(shares(friction))) * (high - low))
 
 
 torque = st.floats(-20.0, 20.0).filter(lambda t: abs(t) > 1e-6)

@@ -459,7 +459,7 @@ class TestMujoco:
         assert result.error_mrad is not None
         assert result.error_mrad > 0.0
         assert "dead band, pwm lag, supply sag" in result.notes[0]
-        off = model.with_parameters(model.parameters.with_values(dict.fromkeys(lost, 0.0)))
+        off = model.with_values(dict.fromkeys(lost, 0.0))
         assert missing_terms(off, form) == []
 
     def test_a_coasting_bridge_is_approximated(self, tmp_path):

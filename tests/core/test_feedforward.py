@@ -50,9 +50,7 @@ def any_model(random, friction, gate="larger_torque", **options):
     drawn = {p.name: random.uniform(p.lower, p.upper) for p in model.parameters.values()}
     drawn |= {name: 0.45 * drawn[name] for name in drawn if name.startswith("load_friction")}
     drawn |= {"kt": 4.0, "R": 1.0, "armature": 0.02, "q_offset": 0.0}
-    return model.with_parameters(
-        model.parameters.with_values({k: v for k, v in drawn.items() if k in model.parameters})
-    )
+    return model.with_values({k: v for k, v in drawn.items() if k in model.parameters})
 
 
 def asked(model, velocity, acceleration, external, **options):
@@ -85,7 +83,7 @@ class TestEquation:
         model = catalogue_model("mx106", "m6", quadratic_gate=gate)
         values = dict.fromkeys((n for n in model.values if "friction" in n), 0.0)
         values |= {"friction_base": 0.05, "load_friction_motor_quad": 0.03, "dtheta_stribeck": 4.7, "alpha": 10.0}
-        model = model.with_parameters(model.parameters.with_values(values))
+        model = model.with_values(values)
 
         found = asked(model, 0.1, np.array([-0.16, -0.06, -0.04]) / model.values["armature"], -2.0, preview=0.0)
 
@@ -95,7 +93,7 @@ class TestEquation:
     def test_m1_is_the_textbook(self):
         """M1 does not depend on load: τ_m = J·q̈ − τ_e + σ·(K_c + K_v·|q̇|)."""
         model = load_model("mx106", "m1")
-        model = model.with_parameters(model.parameters.with_values({"q_offset": 0.11}))
+        model = model.with_values({"q_offset": 0.11})
         p, bench = model.values, replace(PENDULUM, angle_offset=0.07)
         found = feedforward(model, bench, model.default_settings(), wanted(0.3, -1.5, 2.0))
         inertia = PENDULUM.inertia + p["armature"]
@@ -179,7 +177,7 @@ class TestLimits:
         """K_m + K_m^s ≥ 1: more torque brings more friction, there is no answer within or beyond the range."""
         model = any_model(np.random.default_rng(1), "m5")
         values = {"load_friction_motor": 0.9, "load_friction_motor_stribeck": 0.3, "friction_base": 0.2}
-        model = model.with_parameters(model.parameters.with_values(values))
+        model = model.with_values(values)
         peak = model.values["kt"] / model.values["R"] * model.control.output_limit * model.supply_voltage
 
         found = asked(model, 0.0, 100.0, 0.0)

@@ -128,7 +128,7 @@ def test_kernel_agrees_with_the_formulas(friction, gate, random):
     velocity[:20], external[20:40], motor[40:60] = 0.0, motor[20:40], 0.0
     external[60:80] = -motor[60:80]
     for _ in range(20):
-        model = base.with_parameters(base.parameters.with_vector(random.uniform(low, high)))
+        model = base.with_vector(random.uniform(low, high))
         expected = friction_budget(friction, model.values, motor, external, velocity, gate)
         states = zip(motor, external, velocity, strict=True)
         actual = np.array([kernel_budget_of(model, tm, te, v) for tm, te, v in states])

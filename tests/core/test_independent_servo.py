@@ -28,7 +28,7 @@ def planned(servo, gain=3.0):
 def test_the_kernel_converges_to_the_independent_motion(friction):
     servo = PLANTED[friction]
     start = build_model(servo.servo, friction, substeps=FINE)
-    model = start.with_parameters(start.parameters.with_values(dict(servo.values)))
+    model = start.with_values(dict(servo.values))
     differences = [
         np.abs(simulate_recording(model, run).position - servo.recorded(run).position).mean() for run in planned(servo)
     ]

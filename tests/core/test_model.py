@@ -43,7 +43,7 @@ def models(draw):
     )
     low, high = base.parameters.bounds().T
     share = np.array(draw(st.lists(st.floats(0, 1), min_size=len(low), max_size=len(low))))
-    return base.with_parameters(base.parameters.with_vector(low + share * (high - low)))
+    return base.with_vector(low + share * (high - low))
 
 
 @given(models())
@@ -152,7 +152,7 @@ def test_impossible_values_are_refused():
     model = build_model("mx106", "m1")
     for values in ({"kt": 0.0}, {"R": -1.0}, {"armature": 0.0}, {"friction_base": -0.1}):
         with pytest.raises(ModelError):
-            model.with_parameters(model.parameters.with_values(values))
+            model.with_values(values)
     with pytest.raises(ModelError, match="missing"):
         replace(model, friction="m6")
 
@@ -233,7 +233,7 @@ def test_candidates_fill_the_free_parameters(random):
     rows = frozen.rows(matrix)
 
     for row, vector in zip(rows, matrix, strict=True):
-        alone = frozen.with_parameters(frozen.parameters.with_vector(vector)).rows()[0]
+        alone = frozen.with_vector(vector).rows()[0]
         np.testing.assert_array_equal(row, alone)
     assert (rows[:, Slot.RESISTANCE] == 3.3).all()
 

@@ -258,7 +258,7 @@ def test_the_boundaries_are_those_of_the_diagram():
 def test_points_at_the_expected_angles_lie_on_the_boundaries(motor_torque, offset):
     """Whichever way the motor lifts, and however the arm and the model's zero are mounted."""
     model = load_model("mx106", "m6")
-    tilted = model.with_parameters(model.parameters.with_values({"q_offset": 0.05}))
+    tilted = model.with_values({"q_offset": 0.05})
     bench = replace(BENCH, angle_offset=offset)
     low, high = expected_angles(tilted, bench, motor_torque)
     placed = [

@@ -96,7 +96,7 @@ def truth(beta: float) -> ServoModel:
     """M3, where load-dependent friction tells back-EMF from viscous friction: in M1 and M2 β can be made up for."""
     published = replace(load_model("mx106", "m3"), integrator="algorithm1", quadratic_gate="larger_torque")
     template = build_model("mx106", "m3", command_path=("release_braking",))
-    return template.with_parameters(template.parameters.with_values({**published.values, "release_braking": beta}))
+    return template.with_values({**published.values, "release_braking": beta})
 
 
 def recorded(model: ServoModel, names: Sequence[str]) -> list[Recording]:

@@ -89,9 +89,7 @@ def test_a_command_delay_shifts_the_commands():
 
 
 INERTIA = BENCH.inertia + MODEL.values["armature"]
-WITHOUT_LOSSES = MODEL.with_parameters(
-    MODEL.parameters.with_values({p.name: 0.0 for p in MODEL.parameters.values() if "friction" in p.name})
-)
+WITHOUT_LOSSES = MODEL.with_values({p.name: 0.0 for p in MODEL.parameters.values() if "friction" in p.name})
 
 
 def speed_at(moment, *commands, delay=0.0):

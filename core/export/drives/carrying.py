@@ -92,7 +92,7 @@ def _carried_over(start: ServoModel, names: Sequence[str], errors: Errors) -> Se
 
     def moved(shift: Array) -> ServoModel:
         values = dict(zip(names, (origin * np.exp(shift)).tolist(), strict=True))
-        return start.with_parameters(start.parameters.with_values(values))
+        return start.with_values(values)
 
     def residuals(shift: Array) -> Array:
         return np.concatenate([*errors(moved(shift)), PRIOR * shift])

@@ -228,7 +228,7 @@ class Problem:
 
     def fitted(self, point: Point) -> ServoModel:
         """The model at a point's parameters."""
-        return self.model.with_parameters(self.model.parameters.with_vector(point.scaled * self._widths))
+        return self.model.with_vector(point.scaled * self._widths)
 
     def at(self, scaled: Array, facts: Sequence[Fact] = (), values: Array | None = None) -> Point:
         """Residuals and cost at given parameters and facts."""

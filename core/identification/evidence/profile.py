@@ -76,7 +76,7 @@ class Optimum:
         given = model.parameters.vector()
         vector = _polished(batch, given)
         at = copy.copy(batch)
-        at.model = model.with_parameters(model.parameters.with_vector(vector))
+        at.model = model.with_vector(vector)
         before, loss = smooth_losses(batch, np.array([given, vector])).tolist()
         residuals = batch.residuals(vector[None], lambda _, found: found[:, 0].copy())
         # The loss counts every run alike, so that long ones are worth less than their samples (Kish 1965).

@@ -158,7 +158,7 @@ def judge(
     here = model.parameters.vector()
     errors = alone
     for other in others:
-        moved = sensitivity(model.with_parameters(model.parameters.with_vector(other)), recordings, **options)
+        moved = sensitivity(model.with_vector(other), recordings, **options)
         excess = _excess(found, moved, model.spec.encoder_step) * samples / (seen * alike)
         if excess < NORMAL_95**2:
             theirs, _ = standard_errors(moved, variance_of_mean)

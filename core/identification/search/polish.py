@@ -21,6 +21,14 @@ WIDE, FINE = 1e-3, 1e-4
 """Differences on the way down, of pieces and of whole runs, as a share of the catalogue's bounds."""
 AT_BOUND = 1e-9
 """A value this close to a bound, as a share of the catalogue's, lies at it."""
+POLISHED = 4
+"""Of all ends of the searches, those with the least smooth loss, from which the final one is sought."""
+APART = 1e-2
+"""Ends whose parameters differ by less, as a share of the bounds, are the same."""
+NEAR = 2e-3
+"""Of them, those whose loss comes this near to the least are polished to the end."""
+ALIKE = 1.02
+"""Mean absolute error a richer model may have over a simpler one's: the smooth loss decides, which is never larger."""
 _DAMPINGS = (1e-3, 1e-2, 1e-1, 1.0, 1e1, 1e2, 1e3, 1e4)
 _SHARES = (1.0, 0.5)
 """With the dampings as many candidates as the kernel simulates together."""
@@ -79,3 +87,36 @@ def polish(batch: Batch, vector: Array, *, rough: bool = False, difference: floa
     found = at * widths
     found = np.where(found - low < AT_BOUND * widths, low, np.where(high - found < AT_BOUND * widths, high, found))
     return found, candidates
+
+
+def best_end(batch: Batch, best: Array, ends: list[Array], lifted: list[Array]) -> tuple[Array, list[Array]]:
+    """Polish where searches ended: the end with the least smooth loss, and other polished ones; values (n,).
+
+    best: the search's best; ends: where its descents ended; lifted: optima of simpler models, than all of which the end
+    is not worse.
+    """
+    found = np.array([best, *ends, *lifted])
+    polished: list[Array] = []
+    nearest = _distinct(found[np.argsort(smooth_losses(batch, found))], batch.model.parameters.bounds())[:POLISHED]
+    rough = np.array([polish(batch, vector, rough=True, difference=FINE)[0] for vector in nearest])
+    losses = smooth_losses(batch, rough)
+    for smoothest in rough[losses <= (1.0 + NEAR) * losses.min()]:
+        for difference in (WIDE, FINE, DIFFERENCE):
+            smoothest, _ = polish(batch, smoothest, difference=difference)
+        polished.append(smoothest)
+    found = np.array([*found, *polished])
+    losses, maes = smooth_losses(batch, found), batch.scores(found).combined("mae")
+    simpler = maes[1 + len(ends) : 1 + len(ends) + len(lifted)]
+    allowed = ALIKE * simpler.min() if len(simpler) else np.inf
+    chosen = int(np.argmin(np.where(maes <= allowed, losses, np.inf)))
+    return found[chosen], [vector for vector in polished if not np.array_equal(vector, found[chosen])]
+
+
+def _distinct(vectors: Array, bounds: Array) -> Array:
+    """Drop vectors that lie near an earlier one, see `APART`. vectors: (m, n)."""
+    width = np.where(bounds[:, 1] > bounds[:, 0], bounds[:, 1] - bounds[:, 0], 1.0)
+    kept: list[Array] = []
+    for vector in vectors:
+        if all(np.abs((vector - other) / width).max() > APART for other in kept):
+            kept.append(vector)
+    return np.array(kept)

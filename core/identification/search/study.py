@@ -22,6 +22,7 @@ from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.trial import TrialState
 
+from core.arrays import Array
 from core.errors import IdentificationError
 from core.identification.request import IdentificationRequest, search_template
 from core.model import ServoModel
@@ -117,6 +118,50 @@ def generations(study: optuna.Study) -> list[optuna.trial.FrozenTrial]:
         if SEAL in attributes and (is_broken(attributes) or not whole):
             raise IdentificationError(f"generation {trial.number} of {study.study_name} is damaged")
     return trials
+
+
+def study_place(folder: Path, storage: str, search: str) -> tuple[str, str]:
+    """Address of the storage that keeps a search's study, and the study's name there; raises IdentificationError.
+
+    storage: empty for a journal in the folder, which is made; in another one the folder's name begins the study's.
+    """
+    if storage:
+        return storage, f"{folder.name}/{search}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IdentificationError(f"{folder}: no study can be kept there ({error.strerror or error})") from None
+    return f"{JOURNAL_SCHEME}{folder / JOURNAL}", search
+
+
+def search_settings(
+    request: IdentificationRequest,
+    template: ServoModel,
+    recordings: Sequence[str],
+    budget: int,
+    starts: Sequence[Array],
+) -> dict[str, Any]:
+    """What the values on record depend on; where a search begins depends on the simpler models before it."""
+    return {
+        "servo": template.servo,
+        "friction": template.friction,
+        "parameters": {p.name: [p.lower, p.upper] for p in template.parameters.free},
+        "frozen": dict(request.frozen),
+        "starts": [start.tolist() for start in starts],
+        "metric": request.metric,
+        "quadratic_gate": request.quadratic_gate,
+        "integrator": request.integrator,
+        "substeps": template.substeps,
+        "dt": request.dt,
+        "supply": request.supply,
+        "seed": request.seed,
+        "trials": budget,
+        "recordings": list(recordings),
+        "data_hash": request.data_hash,
+        **({"contact": request.contact} if request.contact != "rigid" else {}),
+        **({"prior": request.prior} if request.prior else {}),
+        **({"points": [point.uid for point in request.points]} if request.points else {}),
+    }
 
 
 class StudyRecord:
@@ -248,7 +293,7 @@ class StudyObjective:
 
     def model_of(self, values: Mapping[str, float]) -> ServoModel:
         """The model of a trial's parameters, e.g. of `study.best_params`."""
-        return self._template.with_parameters(self._template.parameters.with_values(dict(values)))
+        return self._template.with_values(dict(values))
 
 
 def _first_line(error: Exception) -> str:

@@ -74,7 +74,7 @@ def fewest_parts(
     |θ(h/2) − θ(h/4)|. The lesser counts in each run: where a shaft comes to rest a moment earlier or later, and from
     there on somewhere else, one of the two is large however short the step.
     """
-    found = model.with_parameters(model.parameters.with_vector(vector))
+    found = model.with_vector(vector)
 
     @cache
     def motions(count: int) -> list[Array]:

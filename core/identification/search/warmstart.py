@@ -93,4 +93,4 @@ def search_on(
             seed_of_half,
             should_stop=should_stop,
         ).best
-    return model.with_parameters(model.parameters.with_vector(space.full(best)))
+    return model.with_vector(space.full(best))

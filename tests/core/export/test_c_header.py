@@ -139,7 +139,7 @@ def drawn_model(random, friction="m6", gate="larger_torque", **options):
     model = catalogue_model(**{"servo": "mx106", **options}, friction=friction, quadratic_gate=gate)
     drawn = {p.name: random.uniform(p.lower, p.upper) for p in model.parameters.values() if "friction" in p.name}
     drawn |= {p.name: random.uniform(0.3, 1.0) * p.upper for p in model.parameters.values() if "stribeck" in p.name}
-    return model.with_parameters(model.parameters.with_values(drawn))
+    return model.with_values(drawn)
 
 
 class TestHeader:
@@ -302,7 +302,7 @@ class TestParity:
             **LAW_MODELS[law],
         )
         tame = {name: 0.4 * value for name, value in model.values.items() if name.startswith("load_friction")}
-        model = model.with_parameters(model.parameters.with_values(tame))
+        model = model.with_values(tame)
         config, peak = model.default_settings(), model.values["kt"] * 2.0
         v, a, external = rounded(code, *random.normal(0.0, 1.0, (3, STATES)) * [[0.5], [10.0], [0.3 * peak]])
         v[::5] *= 0.01

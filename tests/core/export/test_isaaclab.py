@@ -327,7 +327,7 @@ def test_what_the_engines_motor_loses_is_said(tmp_path, monkeypatch):
 def test_the_check_runs_the_exported_servo_and_refuses_another(tmp_path):
     model = load_model("mx106", "m1")
     # A load that is mounted at another angle pulls at rest, too.
-    model = model.with_parameters(model.parameters.with_values({"q_offset": 0.15}))
+    model = model.with_values({"q_offset": 0.15})
     EXPORTER.write(model, tmp_path, ServoOptions())
     assert EXPORTER.check
 

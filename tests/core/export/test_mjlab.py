@@ -147,7 +147,7 @@ def test_the_load_on_a_floating_base_is_that_on_a_fixed_one():
 def test_what_sticks_gives_by_its_load_and_rests():
     """An elastoplastic contact: K·e is gravity's torque, and two seconds later it still is, in either world."""
     template = build_model("mx106", "m1", contact="elastoplastic")
-    worlds = Worlds(template.with_parameters(template.parameters.with_values({"friction_base": 1.0})))
+    worlds = Worlds(template.with_values({"friction_base": 1.0}))
     worlds.servo.torque_enable[:] = 0.0
     worlds.robot.write_joint_state_to_sim(worlds.torch.tensor([[0.0, 0.5]] * 2), worlds.torch.zeros(2, 2))
 

@@ -56,7 +56,7 @@ def random_values(law, friction, random):
     model = model_of(law, friction, COMMAND_PATH_TERMS)
     free = {p.name: random.uniform(p.lower, p.upper) for p in model.parameters.values()}
     gate = ("larger_torque", "opposing")[int(random.integers(2))]
-    return replace(model.with_parameters(model.parameters.with_values(free)), quadratic_gate=gate)
+    return replace(model.with_values(free), quadratic_gate=gate)
 
 
 class RandomStates:

@@ -15,7 +15,7 @@ from core.shipped import load_model
 def unit(name, values=None, errors=None, *, friction="m1", mae=3e-3, held=None):
     """One unit with a model of an MX-106: values by parameter, standard errors likewise (1 % where not given)."""
     model = load_model("mx106", friction)
-    model = replace(model.with_parameters(model.parameters.with_values(values or {})), provenance={})
+    model = replace(model.with_values(values or {}), provenance={})
     told = errors or {}
     evidence = Evidence(
         parameters=tuple(

@@ -203,7 +203,7 @@ def test_the_transfer_matrix_judges_models_on_every_units_runs_with_the_units_ow
         own = evaluate(model, load(unit.facts)).mean_mae
         assert transfer.errors[place, place] == pytest.approx(own, rel=1e-9)
         other = result.units[1 - place].results[transfer.friction].model
-        mixed = other.with_parameters(other.parameters.with_values({"q_offset": model.values["q_offset"]}))
+        mixed = other.with_values({"q_offset": model.values["q_offset"]})
         assert transfer.errors[1 - place, place] == pytest.approx(evaluate(mixed, load(unit.facts)).mean_mae, rel=1e-9)
     assert (transfer.received > transfer.own).all()
 

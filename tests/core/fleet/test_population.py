@@ -283,7 +283,7 @@ def fitted():
         units = simulated.simulated_units("mx106", 12, friction="m1", trajectories=trajectories)
     usual = units[5].truth
     more = {"friction_viscous": 2.0 * usual.values["friction_viscous"]}
-    worn = usual.with_parameters(usual.parameters.with_values(more))
+    worn = usual.with_values(more)
     runs = tuple(
         replace(run, channels={**run.channels, "position": simulate_recording(worn, run).position})
         for run in units[5].recordings

@@ -121,7 +121,7 @@ def test_the_mean_is_held_against_own_other_and_best_models_on_the_recordings():
     for column, judged in enumerate(units):
         own = judged.results["m1"].model
         for row, model in enumerate((mean, *(u.results["m1"].model for u in units))):
-            moved = model.with_parameters(model.parameters.with_values({"q_offset": own.values["q_offset"]}))
+            moved = model.with_values({"q_offset": own.values["q_offset"]})
             table[row, column] = evaluate(moved, by[judged.facts.name]).mean_mae
     np.testing.assert_allclose(errors.mean, table[0], rtol=1e-6)
     np.testing.assert_allclose(errors.own, np.diag(table[1:]), rtol=1e-6)

@@ -65,7 +65,7 @@ def record(model: ServoModel, name: str, *, mass: float = 1.0, kp: float = 16.0,
 def truth(*terms: str) -> ServoModel:
     """M1 of the MX-106 at the catalogue's values, with command path terms at their start."""
     template = build_model(SERVO, "m1", command_path=terms)
-    return template.with_parameters(template.parameters.with_values(load_model(SERVO, "m1").values))
+    return template.with_values(load_model(SERVO, "m1").values)
 
 
 @functools.cache
@@ -187,7 +187,7 @@ def test_a_better_optimum_on_the_way_is_told() -> None:
 
 def test_a_model_away_from_the_minimum_is_polished_first() -> None:
     model = fitted()[0].batch.model
-    moved = model.with_parameters(model.parameters.with_values({"friction_base": 1.01 * model.values["friction_base"]}))
+    moved = model.with_values({"friction_base": 1.01 * model.values["friction_base"]})
     optimum = Optimum.near(moved, grid(), threads=1)
     assert optimum.moved > 10.0
     assert optimum.loss == pytest.approx(fitted()[0].loss, rel=1e-4)

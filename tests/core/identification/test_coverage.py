@@ -232,7 +232,7 @@ def near_truth(name: str) -> ServoModel:
     """The truth, 2 % off in everything: as a fit with sound headers would have it."""
     model = servo(name, 0, "m1")
     values = {p.name: p.value * (1.02 if i % 2 else 0.98) for i, p in enumerate(model.parameters.values())}
-    return replace(model.with_parameters(model.parameters.with_values(values)), substeps=1)
+    return replace(model.with_values(values), substeps=1)
 
 
 def accused(fault: str, name: str, model: ServoModel | None = None) -> tuple[tuple[HeaderDoubt, ...], tuple[str, ...]]:

@@ -40,7 +40,7 @@ SMALL = replace(GRID, lengths=(0.2,), trajectories=("sin_sin", "lift_and_drop"))
 def servo(friction: str = "m1", *terms: str) -> ServoModel:
     """A model of the MX-106 at the catalogue's values, with command path terms at their start."""
     template = build_model(SERVO, friction, command_path=terms)
-    return template.with_parameters(template.parameters.with_values(load_model(SERVO, friction).values))
+    return template.with_values(load_model(SERVO, friction).values)
 
 
 def record(cell: Cell, model: ServoModel | None = None, noise: float = 1e-3) -> Recording:
@@ -62,7 +62,7 @@ def jacobian(model: ServoModel, cell: Cell) -> np.ndarray:
     columns = []
     for p in model.parameters.free:
         step = 1e-6 * (p.upper - p.lower)
-        moved = [model.with_parameters(model.parameters.with_values({p.name: p.value + s})) for s in (step, -step)]
+        moved = [model.with_values({p.name: p.value + s}) for s in (step, -step)]
         high, low = (simulate_recording(m, planned).position for m in moved)
         columns.append((high - low) / 2e-6)
     return np.transpose(columns)

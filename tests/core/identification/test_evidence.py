@@ -58,7 +58,7 @@ def truth(*terms: str) -> ServoModel:
     """M1 of the MX-106 at the published values, with command path terms at their start."""
     published = replace(load_model(SERVO, "m1"), integrator="algorithm1", quadratic_gate="larger_torque")
     template = build_model(SERVO, "m1", command_path=terms)
-    return template.with_parameters(template.parameters.with_values(published.values))
+    return template.with_values(published.values)
 
 
 @functools.cache
@@ -110,7 +110,7 @@ def test_intervals_agree_with_the_covariance_of_white_noise() -> None:
     columns = []
     for p in model.parameters.free:
         step = 1e-4 * (p.upper - p.lower)
-        moved = [model.with_parameters(model.parameters.with_values({p.name: p.value + s})) for s in (step, -step)]
+        moved = [model.with_values({p.name: p.value + s}) for s in (step, -step)]
         high, low = (np.concatenate([simulate_recording(m, r).position for r in grid()]) for m in moved)
         columns.append((high - low) / (2.0 * step))
     jacobian = np.transpose(columns)

@@ -31,7 +31,7 @@ def known_model() -> ServoModel:
     """An M1 with a gain ratio: while the duty cycle does not saturate, (ρ, k_t, R) moves like (a·ρ, a·k_t, a²·R)."""
     model = build_model("mx106", "m1", command_path=("error_gain_ratio",))
     values = {**load_model("mx106", "m1").values, "error_gain_ratio": 1.0}
-    return replace(model.with_parameters(model.parameters.with_values(values)), dt=0.005)
+    return replace(model.with_values(values), dt=0.005)
 
 
 def traded(model: ServoModel, a: float) -> np.ndarray:

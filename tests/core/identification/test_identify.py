@@ -18,9 +18,10 @@ from core.bench import Bench
 from core.catalogue import load_servo
 from core.errors import IdentificationError
 from core.identification.evaluate import discretisation_error, evaluate
-from core.identification.identify import ALIKE, IdentificationRequest, identify
+from core.identification.identify import IdentificationRequest, identify
 from core.identification.next.design import commands
 from core.identification.result import Identification
+from core.identification.search.polish import ALIKE
 from core.identification.search.study import JOURNAL
 from core.identification.search.timestep import INTERVAL_SHARE, SEARCH_SHARE, final_share
 from core.model import ServoModel, build_model
@@ -73,7 +74,7 @@ def relative_uncertainty(model: ServoModel, recordings: tuple[Recording, ...], n
     for p in model.parameters.free:
         step = 1e-4 * max(abs(p.value), 1e-3 * (p.upper - p.lower))
         around = (p.value + step, max(p.value - step, p.lower))
-        moved = [model.with_parameters(model.parameters.with_values({p.name: value})) for value in around]
+        moved = [model.with_values({p.name: value}) for value in around]
         high, low = (np.concatenate([simulate_recording(m, r).position for r in recordings]) for m in moved)
         columns.append((high - low) / (around[0] - around[1]))
     covariance = noise**2 * np.linalg.pinv(np.transpose(columns).T @ np.transpose(columns))
@@ -109,7 +110,7 @@ def test_command_path_is_recovered() -> None:
     plain = truth("m1")
     template = build_model(SERVO, "m1", command_path=("command_delay", "error_gain_ratio", "goal_slew"))
     wanted = {"command_delay": 0.0175, "error_gain_ratio": 0.9, "goal_slew": 2.0}
-    model = template.with_parameters(template.parameters.with_values({**plain.values, **wanted}))
+    model = template.with_values({**plain.values, **wanted})
     recordings = [record(model, Bench(mass=1.0, length=0.15), 32.0, t, t) for t in PAPER_TRAJECTORIES]
     request = IdentificationRequest(
         servo=SERVO,
@@ -130,7 +131,7 @@ def test_command_path_is_recovered() -> None:
 def delayed(delay: float) -> list[Recording]:
     """Eight noisy recordings of an M1 whose goals arrive late [s]."""
     template = build_model(SERVO, "m1", command_path=("command_delay",))
-    model = template.with_parameters(template.parameters.with_values({**truth("m1").values, "command_delay": delay}))
+    model = template.with_values({**truth("m1").values, "command_delay": delay})
     runs = [
         record(model, Bench(mass=1.0, length=0.15), kp, trajectory, f"{trajectory}_{kp}")
         for kp in (8.0, 32.0)
@@ -318,7 +319,7 @@ def test_a_step_that_costs_little_stays() -> None:
 
 
 def test_a_search_whose_step_proves_too_long_is_repeated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr("core.identification.identify.chosen_parts", lambda *_: 1)
+    monkeypatch.setattr("core.identification.fitting.chosen_parts", lambda *_: 1)
     request = IdentificationRequest(servo=SERVO, models=("m1",), trials=1500, validation="none")
     found = identify(request, at_50_hz(), folder=tmp_path).results[0]
     names = optuna.get_all_study_names(JournalStorage(JournalFileBackend(str(tmp_path / JOURNAL))))

@@ -57,7 +57,7 @@ def test_residuals_are_those_of_simulations_one_by_one(threads: int) -> None:
     assert [run for run, _ in found] == [0, 1, 2]
     for (_, residuals), run in zip(found, runs, strict=True):
         for place in (0, 18):
-            moved = model.with_parameters(model.parameters.with_vector(matrix[place]))
+            moved = model.with_vector(matrix[place])
             expected = simulate_recording(moved, run).position - run.position
             np.testing.assert_allclose(residuals[:, place], expected, atol=1e-9)
 

@@ -27,7 +27,7 @@ TURNED, SAGGING = 0.03, -0.6
 @functools.cache
 def truth() -> ServoModel:
     model = build_model(SERVO, "m1")
-    return model.with_parameters(model.parameters.with_values({"friction_base": 0.12, "armature": 0.02}))
+    return model.with_values({"friction_base": 0.12, "armature": 0.02})
 
 
 def record(bench: Bench, supply: float, trajectory: str, name: str) -> Recording:

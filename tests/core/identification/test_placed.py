@@ -64,7 +64,7 @@ def recordings():
 def test_the_model_behind_the_points_has_no_error(with_current):
     residuals = PlacedResiduals(points(with_current=with_current))
     np.testing.assert_allclose(residuals.of(TRUTH), 0.0, atol=1e-12)
-    more = TRUTH.with_parameters(TRUTH.parameters.with_values({"friction_base": TRUTH.values["friction_base"] + 0.1}))
+    more = TRUTH.with_values({"friction_base": TRUTH.values["friction_base"] + 0.1})
     found = residuals.of(more)
     drive = np.array([point.side == "drive" for point in points()])
     # More friction: the motor lifts less (it holds more than the servo did), the load needs more to move it.
@@ -76,7 +76,7 @@ def test_the_model_behind_the_points_has_no_error(with_current):
 
 def test_the_torque_is_the_models_own_where_the_current_is_known():
     """A torque constant twice as large makes the same current twice the torque."""
-    stronger = TRUTH.with_parameters(TRUTH.parameters.with_values({"kt": 2.0 * TRUTH.values["kt"]}))
+    stronger = TRUTH.with_values({"kt": 2.0 * TRUTH.values["kt"]})
     assert np.abs(PlacedResiduals(points()).of(stronger)).min() > 0.05
     np.testing.assert_allclose(PlacedResiduals(points(with_current=False)).of(stronger), 0.0, atol=1e-12)
 

@@ -22,7 +22,7 @@ SERVO = "xl330"
 
 def truth() -> ServoModel:
     model = build_model(SERVO, "m1")
-    return model.with_parameters(model.parameters.with_values({"friction_base": 0.02, "armature": 0.002}))
+    return model.with_values({"friction_base": 0.02, "armature": 0.002})
 
 
 def recordings() -> list[Recording]:

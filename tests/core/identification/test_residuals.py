@@ -32,7 +32,7 @@ def sound(name: str = NAME) -> tuple[Recording, ...]:
 
 
 def without(model: ServoModel, *terms: str) -> ServoModel:
-    return model.with_parameters(model.parameters.with_values(dict.fromkeys(terms, 0.0)))
+    return model.with_values(dict.fromkeys(terms, 0.0))
 
 
 def hints(model: ServoModel, recordings: tuple[Recording, ...] | list[Recording]) -> set[str]:

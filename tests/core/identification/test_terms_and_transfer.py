@@ -52,7 +52,7 @@ def delayed() -> ServoModel:
     """Published M4 behind a delay, with a dead band it does not have."""
     template = build_model(SERVO, "m4", command_path=("command_delay", "dead_band"))
     values = {**load_model(SERVO, "m4").values, "command_delay": DELAY, "dead_band": 0.0}
-    return template.with_parameters(template.parameters.with_values(values))
+    return template.with_values(values)
 
 
 def term(name: str):
@@ -81,9 +81,9 @@ def test_a_term_left_out_is_the_model_without_it(delayed) -> None:
     run = record(delayed, "sin_sin", 1.0)
     space = term("command_delay").without(delayed)
     full = space.full(space.reduced(delayed.parameters.vector()))
-    off = delayed.with_parameters(delayed.parameters.with_vector(full))
+    off = delayed.with_vector(full)
     never = build_model(SERVO, "m4", command_path=("dead_band",))
-    never = never.with_parameters(never.parameters.with_values({n: off.values[n] for n in never.parameters}))
+    never = never.with_values({n: off.values[n] for n in never.parameters})
     np.testing.assert_array_equal(simulate_recording(off, run).position, simulate_recording(never, run).position)
     assert NEUTRAL["command_delay"] == off.values["command_delay"]
 
@@ -111,7 +111,7 @@ def test_tied_parameters_move_together() -> None:
 def test_searching_on_never_ends_worse(delayed) -> None:
     runs = [record(delayed, "sin_sin", 1.0)]
     batch = Batch(delayed, runs, threads=1)
-    moved = delayed.with_parameters(delayed.parameters.with_values({"command_delay": 0.02, "friction_base": 0.1}))
+    moved = delayed.with_values({"command_delay": 0.02, "friction_base": 0.1})
     found = search_on(moved, batch, 100, 0)
     before, after = (batch.scores(m.parameters.vector()[None]).mae.mean() for m in (moved, found))
     assert after < 0.9 * before

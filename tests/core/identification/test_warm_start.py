@@ -33,7 +33,7 @@ PARTS = 2
 def earlier(friction: str) -> ServoModel:
     """An earlier unit, with the catalogue's values and the integrator, step and equations of a request's models."""
     template = build_model(SERVO, friction)
-    return template.with_parameters(template.parameters.with_values(load_model(SERVO, friction).values))
+    return template.with_values(load_model(SERVO, friction).values)
 
 
 def start_of(model: ServoModel) -> tuple[tuple[str, float], ...]:
@@ -80,7 +80,7 @@ def test_a_nested_model_moves_as_it_did(source: str, target: str) -> None:
 def test_a_release_delayed_with_the_goal_stays_so() -> None:
     """A model without t_r delays switching the torque by t_d: so does what it is lifted into."""
     known = build_model(SERVO, "m1", command_path=("command_delay",))
-    known = known.with_parameters(known.parameters.with_values({**earlier("m1").values, "command_delay": 0.02}))
+    known = known.with_values({**earlier("m1").values, "command_delay": 0.02})
     request = asked(command_path=("command_delay", "release_delay"), start=start_of(known))
     lifted = search_template(request, "m1")
     assert lifted.values["release_delay"] == 0.02
@@ -160,7 +160,7 @@ def test_a_bad_start_does_not_lose_the_catalogue_s_values() -> None:
     """With no budget but for the starts themselves, the better of the two is kept."""
     catalogue = search_template(asked(), "m1")
     worse = {p.name: p.upper for p in catalogue.parameters.free if p.name.startswith("friction")}
-    bad = catalogue.with_parameters(catalogue.parameters.with_values(worse))
+    bad = catalogue.with_values(worse)
     known, poor = (evaluate(model, recordings(), threads=1).mean_mae for model in (catalogue, bad))
     assert known < poor
     assert catalogue.step == pytest.approx(SAMPLING / PARTS)

@@ -151,9 +151,7 @@ def test_a_population_is_summed_up_with_its_outliers():
     units = specimens(12, {"kt": 0.05})
     odd = units[3]
     first = odd.results["m1"]
-    model = first.model.with_parameters(
-        first.model.parameters.with_values({"friction_viscous": 3.0 * first.model.values["friction_viscous"]})
-    )
+    model = first.model.with_values({"friction_viscous": 3.0 * first.model.values["friction_viscous"]})
     units[3] = replace(odd, results={"m1": replace(first, model=model)})
     result = replace(assembled(small.plan_of(1), {}), units=tuple(units))
     seen = summarise(result, Path("/lab")).models["m1"]

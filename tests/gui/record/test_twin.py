@@ -182,7 +182,7 @@ SLOW = {"speed": 1.5, "load": [0.7, 1.5], "kp": [4.0, 8.0], "released": False}
 def slow(model):
     """A model with another armature and another back-EMF, which slow motion leaves open: that it follows well."""
     values = {"armature": 6.0 * model.values["armature"], **{n: 1.5 * model.values[n] for n in ("kt", "R")}}
-    wrong = model.with_parameters(model.parameters.with_values(values))
+    wrong = model.with_values(values)
     bench = Bench(mass=1.0, length=0.15)
     apart = moved(wrong, "up_and_down", bench)[1] - moved(model, "up_and_down", bench)[1]
     assert np.abs(apart).mean() < 0.02

@@ -1,0 +1,502 @@
+"""The fits of one identification: for each model its searches, the polish of where they ended, and the evidence."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from core.arrays import Array
+from core.errors import ModelError
+from core.friction import lift_friction
+from core.identification.evaluate import Evaluation, discretisation_error, evaluate
+from core.identification.evidence.extrapolation import REACH, disagreement, reach_of, saturated_share
+from core.identification.evidence.model import Evidence, RunOffset
+from core.identification.evidence.sensitivity import judge
+from core.identification.request import TRIALS_PER_PARAMETER, IdentificationRequest, search_template
+from core.identification.result import ModelResult, Repeat
+from core.identification.runs.conditions import (
+    DivergingError,
+    UnusableRuns,
+    suited,
+    unused_channels,
+)
+from core.identification.runs.split import Split
+from core.identification.search.objective import Batch
+from core.identification.search.offsets import with_offsets
+from core.identification.search.placed import PlacedResiduals
+from core.identification.search.polish import FINE, WIDE, best_end, polish, smooth_losses
+from core.identification.search.prior import Prior
+from core.identification.search.search import End, Generation, SearchResult, Surrogate, confirmed, search
+from core.identification.search.study import StudyRecord, search_settings, study_place
+from core.identification.search.timestep import (
+    MOST_FINAL,
+    PARTS,
+    SEARCH_SHARE,
+    Simulated,
+    chosen_parts,
+    expected_error,
+    fewest_parts,
+    final_share,
+)
+from core.model import ServoModel
+from core.parameters import ParameterSet
+from core.recording import Recording
+from core.simulation import sampling_interval
+from core.words import counted
+
+MOST_TRIALS = 3
+"""Times the default budget a search may take while its best is not confirmed; repeats confirm each other instead."""
+PIECE = 1.0
+"""Motion from measured state to measured state that leads a search [s]."""
+MOST_LEADING_SAMPLES, MOST_SEARCHED_SAMPLES = 20_000, 30_000
+"""Of a session with more, a random selection of runs leads a search, and another one is searched with; the ends are
+polished with all runs."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a running identification stands."""
+
+    model: str
+    trial: str
+    """Trial before the models are fitted, e.g. "with the command path"; empty while they are."""
+    repeat: int
+    models: tuple[str, ...]
+    repeats: int
+    generation: Generation
+    candidate: ServoModel | None
+    """The best model so far, given whenever it has improved."""
+    trials: int
+    """Budget of this search."""
+    done: float
+    """Share of the whole identification that is done, 0 … 1."""
+    remaining: float
+    """Estimated time to the end [s]; searches that converge early end sooner."""
+
+
+def _lifted_starts(template: ServoModel, simpler: Sequence[ModelResult]) -> list[Array]:
+    """The optima of simpler models, expressed in this one: the same motion, exactly."""
+    starts: list[Array] = []
+    for result in simpler:
+        values = result.model.values
+        try:
+            friction = lift_friction(values, result.model.friction, template.friction)
+        except ModelError:
+            continue
+        shared = {name: value for name, value in values.items() if name in template.parameters}
+        start = template.parameters.with_values({**shared, **friction})
+        within = all(p.lower <= p.value <= p.upper for p in start.free)
+        if within:
+            starts.append(start.vector())
+    return starts
+
+
+def _certainty(evidence: Evidence) -> dict[str, Any]:
+    """What a model's file says about each value: where it began, and its approximate standard error if it has one."""
+    known = {p.name: p.standard_error if p.determined and not p.frozen else None for p in evidence.parameters}
+    return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
+
+
+def _unconfirmed(afar: Sequence[End]) -> str:
+    count = f"{counted(len(afar), 'descent')} from afar"
+    return (
+        f"The best fit was not confirmed by {count}, there may be a better one; intervals hold where the others ended: "
+        "give the search more trials, or freeze what you know"
+    )
+
+
+def _better_half(afar: Sequence[End]) -> list[Array]:
+    """Where the descents from afar ended that came nearest to the best."""
+    ranked = sorted(afar, key=lambda end: end.value)
+    return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
+
+
+@dataclass(frozen=True)
+class _Found:
+    """Where the searches of one model ended."""
+
+    model: ServoModel
+    best: Repeat
+    repeats: list[Repeat]
+    value: float
+    """The least of the searches' objective [rad]."""
+    afar: list[End]
+    others: list[Array]
+    """Other optima, polished."""
+    evaluations: int
+    offsets: tuple[RunOffset, ...] = ()
+
+
+class ModelFits:
+    """The searches of one identification, one after the other."""
+
+    def __init__(
+        self,
+        request: IdentificationRequest,
+        train: Sequence[Recording],
+        validation: Sequence[Recording],
+        *,
+        trial: str = "",
+        path_choice: str = "",
+        span: tuple[float, float] = (0.0, 1.0),
+        folder: Path | None = None,
+        storage: str = "",
+        resume: bool = False,
+        on_progress: Callable[[Progress], None] | None = None,
+        on_recorded: Callable[[Progress], None] | None = None,
+        should_stop: Callable[[], bool] | None = None,
+        should_yield: Callable[[], bool] | None = None,
+    ) -> None:
+        self.request = request = suited(request, train)
+        self._options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
+        """Of every simulation of recordings."""
+        self.train = train
+        self.validation = validation
+        self.trial = trial
+        self.path_choice = path_choice
+        self.span = span
+        """Shares of the whole identification that are done before and after."""
+        self.folder = folder
+        self.storage = storage
+        self.resume = resume
+        self.on_progress = on_progress
+        self.on_recorded = on_recorded
+        self.should_stop = should_stop
+        self.should_yield = should_yield
+        self.stopped = False
+        self._placed = PlacedResiduals(request.points) if request.points else None
+        self._started = time.monotonic()
+        self._steps: int | None = None
+        """Simulation steps between two samples, once chosen."""
+        self._first_steps: dict[str, int] = {}
+        """Steps that each model's searches began with."""
+        self._done_before = span[0]
+        """Share that was on record already and took no time."""
+        self._templates = {friction: search_template(request, friction) for friction in request.models}
+        self._budgets = {
+            friction: request.trials or TRIALS_PER_PARAMETER * len(template.parameters.free)
+            for friction, template in self._templates.items()
+        }
+
+    def fit(
+        self, friction: str, split: Split, simpler: Sequence[ModelResult], numbers: Sequence[int] | None = None
+    ) -> ModelResult:
+        """Fit one model by every repeat, or by the repeats of these numbers, and keep the best."""
+        started = time.monotonic()
+        request, template = self.request, self._templates[friction]
+        how = Simulated(**self._options, prior=Prior.about(template, request.prior))
+        found = self._searched_finely(template, how, simpler, numbers)
+        if self._polishes and not self.stopped:
+            found = self._with_final_step(found, how, _lifted_starts(template, simpler))
+            if request.run_offsets:
+                found = self._with_offsets(found, how)
+            found = replace(found, best=self._repeat(found.model, found.best.seed, found.best.evaluations))
+        model = self._finished(found, split)
+        evidence = self._evidence(model, template.parameters, found)
+        held_out = self._evaluate(model, self.validation).runs if self.validation else ()
+        return ModelResult(
+            model=replace(model, provenance={**model.provenance, **_certainty(evidence)}),
+            train_mae=found.best.train_mae,
+            validation_mae=found.best.validation_mae,
+            validation_rmse=found.best.validation_rmse,
+            evaluations=found.evaluations,
+            wall_seconds=time.monotonic() - started,
+            repeats=tuple(found.repeats),
+            evidence=evidence,
+            held_out={run.id: run.mae for run in held_out},
+        )
+
+    def _searched_finely(
+        self, template: ServoModel, how: Simulated, simpler: Sequence[ModelResult], numbers: Sequence[int] | None
+    ) -> _Found:
+        """Search with the step that was chosen, and once more with a finer one if that step proved too long."""
+        interval = sampling_interval(self.train, self.request.dt)
+        wanted = replace(template, dt=interval, substeps=self._parts(interval, how))
+        found = self._searched(wanted, how, simpler, numbers)
+        finer = self._finer(found.model, found.best.train_mae, how, SEARCH_SHARE)
+        if finer is None or self.stopped:
+            return found
+        wanted = replace(found.model, parameters=template.parameters, substeps=finer)
+        again = self._searched(wanted, how, simpler, numbers, found.best.parameters.vector())
+        return replace(again, evaluations=found.evaluations + again.evaluations)
+
+    def _evidence(self, model: ServoModel, searched: ParameterSet, found: _Found) -> Evidence:
+        """What the training runs say about the values, and whether the search confirmed them."""
+        sure = confirmed(found.afar, found.value)
+        evidence = judge(
+            model,
+            searched,
+            self.train,
+            **self._options,
+            others=found.others,
+            scatter=() if sure else _better_half(found.afar),
+        )
+        return replace(
+            evidence,
+            search="" if sure else _unconfirmed(found.afar),
+            elsewhere=disagreement(
+                model, [*found.others, *(end.point for end in found.afar)], self.train, **self._options
+            ),
+            offsets=found.offsets,
+        )
+
+    def _parts(self, interval: float, how: Simulated) -> int:
+        """Steps of a sampling interval [s] that the searches begin with, the same for all models."""
+        if self._steps is None:
+            request = self.request
+            richest = replace(self._templates[request.models[-1]], dt=interval)
+            chooses = request.substeps is None and richest.leapfrog
+            self._steps = chosen_parts(richest, self.train, how) if chooses else request.substeps or 1
+        return self._steps
+
+    def _finer(
+        self, model: ServoModel, error: float, how: Simulated, share: float, most: int = PARTS[-1]
+    ) -> int | None:
+        """How many steps a model needs for them to cost this share of its error [rad], if more than it has."""
+        finer = [count for count in PARTS if model.substeps < count <= most]
+        if self.request.substeps is not None or not model.leapfrog or not finer:
+            return None
+        allowed = share * expected_error(model, error)
+        needed = fewest_parts(model, self.train, how, model.parameters.vector(), allowed, [model.substeps, *finer])
+        return needed if needed > model.substeps else None
+
+    def _searched(
+        self,
+        wanted: ServoModel,
+        how: Simulated,
+        simpler: Sequence[ModelResult],
+        numbers: Sequence[int] | None,
+        found_before: Array | None = None,
+    ) -> _Found:
+        """The searches with one step and where they ended; found_before: the optimum with a longer one."""
+        request = self.request
+        batch = how.batch(wanted, self.train)
+        starts = [wanted.parameters.vector(), *self._best_lifted(wanted, batch, simpler)]
+        if found_before is not None:
+            starts.append(found_before)
+        if request.start:
+            # The search goes far from the first start and stays near the others.
+            starts.insert(0, search_template(replace(request, start=()), wanted.friction).parameters.vector())
+        self._check_starts(batch, starts)
+        repeats: list[Repeat] = []
+        values: list[float] = []
+        ends: list[Array] = []
+        afar: list[End] = []
+        searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
+        for repeat in range(self.request.repeats) if numbers is None else numbers:
+            found = self._search(wanted, searched, repeat, starts)
+            values.append(found.value)
+            ends += found.ends
+            afar += found.afar
+            fitted = wanted.with_vector(found.best)
+            repeats.append(self._repeat(fitted, self._seed(repeat), found.evaluations))
+            if found.stopped:
+                self.stopped = True
+                break
+        by_value = self._placed is not None or request.prior > 0.0
+        best = repeats[int(np.argmin(values))] if by_value else min(repeats, key=lambda r: r.train_mae)
+        model = wanted.with_parameters(best.parameters)
+        others: list[Array] = []
+        if self._polishes and not self.stopped:
+            end, others = best_end(batch, best.parameters.vector(), ends, starts[1:])
+            model = model.with_vector(end)
+            best = self._repeat(model, best.seed, best.evaluations)
+        return _Found(model, best, repeats, min(values), afar, others, sum(r.evaluations for r in repeats))
+
+    def _with_final_step(self, found: _Found, how: Simulated, lifted: Sequence[Array]) -> _Found:
+        """The end of a search and other optima, polished with a step whose cost does not reach the intervals."""
+        residuals = how.batch(found.model, self.train).residuals(None, lambda _, motions: motions[:, 0].copy())
+        most = MOST_FINAL * found.model.substeps
+        finer = self._finer(found.model, found.best.train_mae, how, final_share(residuals), most)
+        if finer is None:
+            return found
+        model = replace(found.model, substeps=finer)
+        batch = how.batch(model, self.train)
+        starts = np.array([model.parameters.vector(), *lifted])
+        ends = [starts[int(np.argmin(smooth_losses(batch, starts)))], *found.others]
+        ends = [polish(batch, end, rough=True, difference=FINE)[0] for end in ends]
+        order = np.argsort(smooth_losses(batch, np.array(ends)))
+        best, _ = polish(batch, ends[order[0]])
+        return replace(found, model=model.with_vector(best), others=[ends[place] for place in order[1:]])
+
+    @cached_property
+    def _saturated_share(self) -> float:
+        return saturated_share(self.train)
+
+    @cached_property
+    def _reach(self) -> dict[str, Any]:
+        return reach_of(self.train)
+
+    @property
+    def _polishes(self) -> bool:
+        return self.request.polish and self._placed is None
+
+    def _with_offsets(self, found: _Found, how: Simulated) -> _Found:
+        """The model polished with offsets of each run, and these."""
+        batch = how.batch(found.model, self.train)
+        vector, offsets = with_offsets(batch, found.model.parameters.vector())
+        return replace(found, model=found.model.with_vector(vector), offsets=offsets.reported(batch))
+
+    def _repeat(self, fitted: ServoModel, seed: int, evaluations: int) -> Repeat:
+        """A fit with its errors."""
+        held = self._evaluate(fitted, self.validation) if self.validation else None
+        return Repeat(
+            seed=seed,
+            train_mae=self._evaluate(fitted, self.train).mean_mae,
+            validation_mae=None if held is None else held.mean_mae,
+            validation_rmse=None if held is None else held.mean_rmse,
+            evaluations=evaluations,
+            parameters=fitted.parameters,
+        )
+
+    def _check_starts(self, batch: Batch, starts: list[Array]) -> None:
+        """Name the runs whose simulation diverges from every start, while there still is a remedy to name."""
+        finite = np.asarray(np.isfinite(batch.scores(np.array(starts)).mae)).max(axis=1)
+        if all(finite):
+            return
+        lost = [identity for identity, good in zip(batch.ids, finite, strict=True) if not good]
+        if len(lost) == len(finite):
+            raise DivergingError(
+                "the simulation diverges on every run, whatever the start; use a finer time step or more substeps, "
+                "and the catalogue's bounds"
+            )
+        raise UnusableRuns(
+            f"the simulation of run {lost[0]} diverges, whatever the start; leave it out, or trim it", lost
+        )
+
+    def _best_lifted(self, template: ServoModel, batch: Batch, simpler: Sequence[ModelResult]) -> list[Array]:
+        """The simpler optimum that scores best, if any: a start that makes a richer model never worse."""
+        starts = _lifted_starts(template, simpler)
+        if not starts:
+            return []
+        return [starts[int(self._values(template, batch, np.array(starts)).argmin())]]
+
+    def _values(self, template: ServoModel, batch: Batch, candidates: Array) -> Array:
+        """What the search makes small, (p,) for candidates (p, n): metric of the runs plus mean error of the points."""
+        values = batch.scores(candidates).combined(self.request.metric) + batch.prior_costs(candidates)
+        return values if self._placed is None else values + self._placed.errors(template, candidates)
+
+    def _seed(self, repeat: int) -> int:
+        return int(np.random.SeedSequence([self.request.seed, repeat]).generate_state(1)[0])
+
+    def _evaluate(self, model: ServoModel, recordings: Sequence[Recording]) -> Evaluation:
+        return evaluate(model, recordings, **self._options)
+
+    def _search(self, template: ServoModel, batch: Batch, repeat: int, starts: list[Array]) -> SearchResult:
+        friction = template.friction
+        budget = self._budgets[friction]
+        pieces = batch.selection(MOST_LEADING_SAMPLES).in_pieces(PIECE)
+        record = None
+        if self.folder is not None:
+            settings = search_settings(self.request, template, batch.ids, budget, starts)
+            # Searches that come again with a finer step have studies of their own.
+            first = self._first_steps.setdefault(friction, template.substeps)
+            again = "" if template.substeps == first else f"/{template.substeps}"
+            trial = f"{self.trial}/" if self.trial else ""
+            place, name = study_place(self.folder, self.storage, f"{trial}{friction}/{repeat}{again}")
+            record = StudyRecord(place, name, template.parameters.free, settings, self.resume)
+
+        def judge(runs: Batch, matrix: Array) -> Array:
+            runs.spared = 1 if self.should_yield is not None and self.should_yield() else 0
+            return self._values(template, runs, matrix)
+
+        def report(generation: Generation) -> None:
+            if record is not None:
+                record.add(generation)
+            if self.on_progress is not None:
+                self.on_progress(self._progress(template, repeat, generation))
+
+        def recall(generation: Generation) -> None:
+            progress = self._progress(template, repeat, generation)
+            self._done_before, self._started = progress.done, time.monotonic()
+            if self.on_recorded is not None:
+                self.on_recorded(progress)
+
+        with nullcontext() if record is None else record:
+            return search(
+                partial(judge, batch),
+                template.parameters.bounds(),
+                starts,
+                budget,
+                self._seed(repeat),
+                most=MOST_TRIALS * budget if self.request.trials is None and self.request.repeats == 1 else None,
+                surrogate=Surrogate(partial(judge, pieces), partial(polish, pieces, rough=True, difference=WIDE)),
+                refine=partial(polish, batch, rough=True, difference=FINE) if self._polishes else None,
+                recorded=() if record is None else record.recorded,
+                on_generation=report,
+                on_recorded=recall,
+                should_stop=self.should_stop,
+            )
+
+    def _progress(self, template: ServoModel, repeat: int, generation: Generation) -> Progress:
+        request = self.request
+        weights = self._budgets
+        total = sum(weights.values()) * request.repeats
+        before = sum(weights[m] for m in request.models[: request.models.index(template.friction)])
+        here = weights[template.friction]
+        own = (before * request.repeats + repeat * here + min(generation.evaluations, here)) / total
+        done = self.span[0] + (self.span[1] - self.span[0]) * own
+        elapsed = time.monotonic() - self._started
+        candidate = None
+        if generation.improved:
+            candidate = template.with_vector(generation.best)
+        return Progress(
+            model=template.friction,
+            trial=self.trial,
+            repeat=repeat,
+            models=request.models,
+            repeats=request.repeats,
+            generation=generation,
+            candidate=candidate,
+            trials=here,
+            done=done,
+            remaining=elapsed * (1.0 - done) / max(done - self._done_before, 1e-9),
+        )
+
+    def _finished(self, found: _Found, split: Split) -> ServoModel:
+        """The model with what its file says of how it was found."""
+        request, model, best = self.request, found.model, found.best
+        maes = [repeat.train_mae for repeat in found.repeats]
+        provenance: dict[str, Any] = {
+            "source": "identified from recordings",
+            "data_hash": request.data_hash,
+            "split": split.rule,
+            "train": list(split.train),
+            "validation": list(split.validation),
+            "metric": request.metric,
+            "supply": request.supply,
+            "seed": request.seed,
+            "repeat_seed": best.seed,
+            "trials": self._budgets[model.friction],
+            "evaluations": best.evaluations,
+            "train_mae": best.train_mae,
+            "validation_mae": best.validation_mae,
+            "validation_rmse": best.validation_rmse,
+            "repeat_spread": max(maes) - min(maes),
+            "discretisation_error": discretisation_error(model, self.train, dt=request.dt, supply=request.supply),
+            "saturated_share": self._saturated_share,
+            REACH: self._reach,
+            "unused_channels": unused_channels(self.train),
+            **({"command_path_choice": self.path_choice} if self.path_choice else {}),
+            "versions": dict(_versions()),
+        }
+        if self._placed is not None:
+            error = float(np.abs(self._placed.of(model)).mean())
+            provenance["placed_points"] = {"count": len(request.points), "mean_error": error}
+        return replace(model, provenance=provenance)
+
+
+@cache
+def _versions() -> dict[str, str]:
+    """Return the versions a model was found with; looking them up takes longer than many a fit."""
+    names = ("servobench", "numpy", "numba", "cmaes", "optuna")
+    return {name: version(name) for name in names} | {"python": platform.python_version()}
