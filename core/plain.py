@@ -7,7 +7,7 @@ when it is read: `OrInfinite` or `OrUnknown`.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from types import UnionType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast, get_ar
 import numpy as np
 
 from core.arrays import Array
-from core.finite import is_array, is_object
+from core.finite import is_object
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -40,7 +40,9 @@ def plain(value: Any) -> Any:
         return {name: plain(item) for name, item in value.items()}
     if isinstance(value, np.ndarray):
         return plain(cast(Array, value).tolist())
-    return [plain(item) for item in value] if isinstance(value, tuple) or is_array(value) else value
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in cast("Sequence[Any]", value)]
+    return value
 
 
 def plain_fields(record: DataclassInstance, besides: Collection[str] = ()) -> dict[str, Any]:
@@ -84,7 +86,8 @@ def _value(kind: Any, data: Any) -> Any:
         return kind(data)
     if hasattr(kind, "from_json"):
         return kind.from_json(data)
-    return from_plain(kind, data) if is_dataclass(kind) else data
+    is_record = is_dataclass(kind)
+    return from_plain(kind, data) if is_record else data
 
 
 def _is_needed(field: Any) -> bool:

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_several, comma_list
 from bench_gui.cli.terminal import add_json
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from core.studies.compliant.elastic import CompliantActuator
     from core.studies.compliant.files import CompliantUnit
 
 ACTUATOR_CHOICES = ("sea", "awas2", "bavs", "qbmove", "coupled")
 """Names of `core.studies.compliant.elastic.ACTUATORS`."""
-CSV_FORMAT = ".9g"
 
 
 def add_outputs(parser: argparse.ArgumentParser, what: str) -> None:
@@ -98,34 +92,6 @@ def pair_of(values: Sequence[float], option: str) -> tuple[float, float]:
 def drawing() -> Any:
     """Pictures; matplotlib is imported only where one is asked for."""
     return import_module("bench_gui.headless.report.compliant")
-
-
-def by_joint(name: str, values: Any) -> dict[str, Any]:
-    """Columns of an array (n, 2) by name and joint."""
-    return {f"{name}{number}": column for number, column in enumerate(values.T, start=1)}
-
-
-def write_outputs(arguments: argparse.Namespace, columns: Mapping[str, Any], draw: Callable[[], Figure]) -> list[str]:
-    """Write what --csv and --figure ask for and return the files; shorter columns end in gaps."""
-    from core.atomic import write_atomically
-
-    files: list[str] = []
-    if arguments.csv:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        longest = max(len(column) for column in columns.values())
-        for k in range(longest):
-            writer.writerow(format(float(c[k]), CSV_FORMAT) if k < len(c) else "" for c in columns.values())
-        target = Path(arguments.csv)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(target, text.getvalue().encode("utf-8"))
-        files.append(str(target))
-    if arguments.figure:
-        from bench_gui.headless.report.figures import save_figure
-
-        files.append(str(save_figure(draw(), arguments.figure)))
-    return files
 
 
 def say_written(files: Sequence[str]) -> None:

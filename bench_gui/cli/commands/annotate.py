@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Annotate and print the runs as they are noted now."""
     from sessions import Session
 
@@ -51,7 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(runs_json(shown, annotations))
     else:
         print_runs(shown, annotations)
-    return 0
 
 
 def _changes(arguments: argparse.Namespace) -> bool:

@@ -9,13 +9,11 @@ compared with it take their places.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bench_gui.cli.arguments import comma_list, friction_models, model_from, positive_float
+from bench_gui.cli.files import by_joint, write_table
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, print_json, print_table
 from core.terms import RICHEST
 from core.words import counted
@@ -109,7 +107,7 @@ def _arm_from(arguments: argparse.Namespace) -> tuple[ArmLinks, tuple[ServoModel
     )
 
 
-def _validate(arguments: argparse.Namespace) -> int:
+def _validate(arguments: argparse.Namespace) -> None:
     from core.errors import InputError
     from core.export.programs import mujoco_engine
     from core.studies.arm.paths import PATHS
@@ -150,7 +148,7 @@ def _validate(arguments: argparse.Namespace) -> int:
     files = [] if arguments.output is None else _write(Path(arguments.output), links, found)
     if arguments.json:
         print_json({"joints": [m.title for m in truth], "cases": found.rows(), "files": [str(file) for file in files]})
-        return 0
+        return
     print(f"mean absolute error of both joints / mrad, {truth[0].title} and {truth[1].title}")
     print_table(
         ["case", *(c.name for c in found.candidates)],
@@ -160,10 +158,9 @@ def _validate(arguments: argparse.Namespace) -> int:
         print(ASSUMED_LINKS)
     if files:
         print(f"{counted(len(files), 'file')} written to {arguments.output}")
-    return 0
 
 
-def _simulate(arguments: argparse.Namespace) -> int:
+def _simulate(arguments: argparse.Namespace) -> None:
     from core.studies.arm.kinematics import tip_positions
     from core.studies.arm.paths import arm_path
     from core.studies.arm.simulate import COMMAND_STEP, TIMESTEP, simulate_arm
@@ -175,22 +172,17 @@ def _simulate(arguments: argparse.Namespace) -> int:
     motion = simulate_arm(links, servos, path.goals, timestep=arguments.timestep or TIMESTEP)
     columns = {
         "time": motion.time,
-        **_joints("goal", motion.goal),
-        **_joints("q", motion.position),
-        **_joints("v", motion.velocity),
-        **_joints("tau", motion.motor_torque),
+        **by_joint("goal", motion.goal),
+        **by_joint("q", motion.position),
+        **by_joint("v", motion.velocity),
+        **by_joint("tau", motion.motor_torque),
         **dict(zip(("x", "z"), tip_positions(links, motion.position).T, strict=True)),
     }
-    file = _write_csv(Path(arguments.output), list(columns), zip(*columns.values(), strict=True))
+    file = write_table(arguments.output, columns, zip(*columns.values(), strict=True), digits="")
     if arguments.json:
         print_json({"file": str(file), "samples": len(motion.time), "joints": [m.title for m in truth]})
     else:
         print(f"{counted(len(motion.time), 'sample')} of {truth[0].title} and {truth[1].title} written to {file}")
-    return 0
-
-
-def _joints(name: str, values: Any) -> dict[str, Any]:
-    return {f"{name}{number}": column for number, column in enumerate(values.T, start=1)}
 
 
 def _write(folder: Path, links: ArmLinks, found: ArmValidation) -> list[Path]:
@@ -201,27 +193,15 @@ def _write(folder: Path, links: ArmLinks, found: ArmValidation) -> list[Path]:
 
     rows = found.rows()
     files = [
-        _write_csv(folder / "errors.csv", list(rows[0]), (row.values() for row in rows)),
+        write_table(folder / "errors.csv", rows[0], (row.values() for row in rows), digits=""),
         save_figure(errors_figure(found), folder / "errors.svg"),
     ]
     for case in found.cases:
         name = slug(f"{case.path}-{case.gain}")
-        columns = {"time": case.time, **_joints("goal", case.goal), **_joints("q", case.reference)}
+        columns = {"time": case.time, **by_joint("goal", case.goal), **by_joint("q", case.reference)}
         for candidate in found.candidates:
-            columns |= _joints(f"{slug(candidate.name)}_", case.motions[candidate.name].position)
-        files.append(_write_csv(folder / f"{name}.csv", list(columns), zip(*columns.values(), strict=True)))
+            columns |= by_joint(f"{slug(candidate.name)}_", case.motions[candidate.name].position)
+        files.append(write_table(folder / f"{name}.csv", columns, zip(*columns.values(), strict=True), digits=""))
         shown = list(dict.fromkeys((found.candidates[0], found.candidates[-1])))
         files.append(save_figure(case_figure(case, links, shown), folder / f"{name}.svg"))
     return files
-
-
-def _write_csv(path: Path, heading: Sequence[str], rows: Any) -> Path:
-    from core.atomic import write_atomically
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(heading)
-    writer.writerows([value if isinstance(value, str) else repr(float(value)) for value in row] for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.getvalue().encode("utf-8"))
-    return path

@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Read, identify, print and save."""
     from pathlib import Path
 
@@ -88,7 +88,7 @@ def run(arguments: argparse.Namespace) -> int:
         _save(Path(arguments.output), found)
     if arguments.json:
         print_json(found.to_json())
-        return 0
+        return
     print_table([found.headings[0], *(f"{name}/mrad" for name in found.headings[1:])], found.table)
     for fit in found.fits[1:]:
         print(f"{fit.model}: {', '.join(f'{p.name} {p.value:.4g}' for p in fit.parameters.values())}")
@@ -96,7 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
             print(f"  at a bound, so zero or not determined by these recordings: {', '.join(fit.at_bounds)}")
     if found.stopped:
         print("stopped before the end; the best found so far was kept")
-    return 0
 
 
 def _lengths(text: str) -> tuple[float, ...]:

@@ -12,13 +12,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Measure and print."""
     from core.benchmark import run_benchmark
 
     figures = run_benchmark()
     if arguments.json:
         print_json([figure.to_json() for figure in figures])
-        return 0
+        return
     print_table(["figure", "value", "unit"], [[figure.name, figure.value, figure.unit] for figure in figures])
-    return 0

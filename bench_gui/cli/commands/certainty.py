@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Compute, keep and print."""
     from bench_gui.headless.interrupt import Interrupt
     from bench_gui.headless.places import result_folder
@@ -74,10 +74,9 @@ def run(arguments: argparse.Namespace) -> int:
     say_damage(arguments, selection_damage(load_identification(question.folder).recommended.model.provenance))
     if arguments.json:
         print_json(made.to_json())
-        return 0
+        return
     _print(made)
     print(f"written to {question.folder / CERTAINTY}; bench report shows it")
-    return 0
 
 
 def _draws(text: str) -> int:

@@ -16,13 +16,12 @@ from bench_gui.cli.compliant_files import (
     actuator_of,
     add_actuator,
     add_outputs,
-    by_joint,
     drawing,
     numbers_of,
     pair_of,
     say_written,
-    write_outputs,
 )
+from bench_gui.cli.files import by_joint, write_outputs
 from bench_gui.cli.terminal import print_json, print_table
 
 if TYPE_CHECKING:
@@ -106,7 +105,7 @@ def _add_sinusoid(parser: argparse.ArgumentParser) -> None:
 # Tasks.
 
 
-def _curve(arguments: argparse.Namespace) -> int:
+def _curve(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     actuator = actuator_of(arguments)
@@ -132,7 +131,7 @@ def _curve(arguments: argparse.Namespace) -> int:
     if arguments.json:
         values = {parameter.name: parameter.value for parameter in actuator.parameters().values()}
         print_json({"actuator": actuator.name, "parameters": values, "presets": numbers, "files": files})
-        return 0
+        return
     unit = actuator.preset_unit or "none"
     values = (f"{p.symbol} = {p.value:g} {p.unit}".strip() for p in actuator.parameters().values())
     print(f"{actuator.title}: {', '.join(values)}")
@@ -141,10 +140,9 @@ def _curve(arguments: argparse.Namespace) -> int:
         [list(row.values()) for row in numbers],
     )
     say_written(files)
-    return 0
 
 
-def _step(arguments: argparse.Namespace) -> int:
+def _step(arguments: argparse.Namespace) -> None:
     from core.studies.compliant.experiments import step_responses
 
     chosen = actuator_of(arguments)
@@ -162,7 +160,7 @@ def _step(arguments: argparse.Namespace) -> int:
     files = write_outputs(arguments, _of_joints(runs), lambda: drawing().step_figure(runs))
     if arguments.json:
         print_json({"goal": arguments.goal, "runs": numbers, "files": files})
-        return 0
+        return
     print_table(
         ["actuator", "behaviour", "final error/mrad", "overshoot/mrad", "settled after/s"],
         [
@@ -172,10 +170,9 @@ def _step(arguments: argparse.Namespace) -> int:
         ],
     )  # fmt: skip
     say_written(files)
-    return 0
 
 
-def _chirp(arguments: argparse.Namespace) -> int:
+def _chirp(arguments: argparse.Namespace) -> None:
     import math
 
     from core.studies.compliant.arm import DATASHEET
@@ -204,7 +201,7 @@ def _chirp(arguments: argparse.Namespace) -> int:
     files = write_outputs(arguments, columns, lambda: drawing().chirp_figure(found))
     if arguments.json:
         print_json({"responses": numbers, "files": files})
-        return 0
+        return
     low, high = (float(found[0].frequency[place]) for place in (0, -1))
     print_table(
         ["behaviour", f"magnitude at {low:.2g} Hz", f"magnitude at {high:.2g} Hz", "bandwidth/Hz"],
@@ -215,10 +212,9 @@ def _chirp(arguments: argparse.Namespace) -> int:
         ],
     )  # fmt: skip
     say_written(files)
-    return 0
 
 
-def _sine(arguments: argparse.Namespace) -> int:
+def _sine(arguments: argparse.Namespace) -> None:
     from core.studies.compliant.arm import DATASHEET
     from core.studies.compliant.experiments import sinusoid_runs
 
@@ -227,15 +223,14 @@ def _sine(arguments: argparse.Namespace) -> int:
     files = write_outputs(arguments, _of_joints(runs), lambda: drawing().sine_figure(runs))
     if arguments.json:
         print_json({"runs": numbers, "files": files})
-        return 0
+        return
     print_table(
         ["behaviour", "largest error/mrad"], [[row["behaviour"], 1e3 * float(row["worst_error"])] for row in numbers]
     )
     say_written(files)
-    return 0
 
 
-def _arm(arguments: argparse.Namespace) -> int:
+def _arm(arguments: argparse.Namespace) -> None:
     from core.studies.compliant.experiments import arm_of, arm_sinusoids, arm_steps
 
     chosen = actuator_of(arguments)
@@ -259,7 +254,7 @@ def _arm(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         print_json({"runs": numbers, "files": files})
-        return 0
+        return
     print_table(
         ["horizontal step", *(f"{what} of joint {joint}" for joint in (1, 2) for what in ("end/mrad", "turns"))],
         [
@@ -276,10 +271,9 @@ def _arm(arguments: argparse.Namespace) -> int:
         [[each.behaviour.title, *(1e3 * float(error) for error in each.worst)] for each in sinusoids],
     )
     say_written(files)
-    return 0
 
 
-def _box(arguments: argparse.Namespace) -> int:
+def _box(arguments: argparse.Namespace) -> None:
     from dataclasses import replace
 
     from core.studies.compliant.arm import DATASHEET
@@ -309,7 +303,7 @@ def _box(arguments: argparse.Namespace) -> int:
     files = write_outputs(arguments, columns, lambda: drawing().box_figure(runs))
     if arguments.json:
         print_json({"holding_force": box.holding_force, "runs": numbers, "files": files})
-        return 0
+        return
     print(f"a box of {box.mass:g} kg, moved by more than {box.holding_force:.3g} N")
     print_table(
         ["behaviour", "box moved/mm", "tip short of its goal/mm", "largest push/N", "last push/N"],
@@ -325,7 +319,6 @@ def _box(arguments: argparse.Namespace) -> int:
         ],
     )
     say_written(files)
-    return 0
 
 
 # Tables.

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write the files and name them."""
     from core.bench import Bench
     from core.studies.compliant.array import JointArray, NamedJoint
@@ -45,6 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         topics = {named.name: [f"{array.name}/{topic}" for topic in named.reference_topics] for named in joints}
         print_json({"files": files, "actuator": joint.actuator.name, "mode": arguments.mode, "references": topics})
-        return 0
+        return
     say_written(files)
-    return 0

@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Identify, compare with a servo model, print and save."""
     from pathlib import Path
 
@@ -124,11 +124,10 @@ def run(arguments: argparse.Namespace) -> int:
     files = _save(Path(arguments.output), found, result) if arguments.output else []
     if arguments.json:
         print_json({**result, "files": [str(file) for file in files]})
-        return 0
+        return
     _print(found, rigid)
     if files:
         print(f"written: {', '.join(map(str, files))}")
-    return 0
 
 
 def _start(asked: str | None, recorded: str | None) -> CompliantUnit:

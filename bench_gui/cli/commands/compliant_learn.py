@@ -10,14 +10,13 @@ from bench_gui.cli.compliant_files import (
     ACTUATOR_CHOICES,
     actuator_name,
     add_outputs,
-    by_joint,
     drawing,
     numbers_of,
     pair_of,
     say_written,
     unit_named,
-    write_outputs,
 )
+from bench_gui.cli.files import by_joint, write_outputs
 from bench_gui.cli.terminal import ProgressBar, add_progress, print_json, print_table
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Learn, print and write."""
     from core.studies.compliant.arm import IDENTIFIED, CompliantArm, two_joints
     from core.studies.compliant.learning import LearningLaw, in_words, learn, write_input
@@ -108,7 +107,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "files": files,
             }
         )
-        return 0
+        return
     print_table(
         ["iteration", "joint 1: largest/mrad", "rms/mrad", "joint 2: largest/mrad", "rms/mrad", "largest ‖q̂−q‖₂/mrad"],
         [
@@ -122,7 +121,6 @@ def run(arguments: argparse.Namespace) -> int:
     )
     print(f"within {in_words(law.tolerance)}" if found.converged else f"warning: {found.warning}")
     say_written(files)
-    return 0
 
 
 def _columns(found: Learned, reference: Reference) -> dict[str, Any]:

@@ -32,8 +32,8 @@ from bench_gui.cli.compliant_files import (
     numbers_of,
     say_written,
     unit_named,
-    write_outputs,
 )
+from bench_gui.cli.files import write_outputs
 from bench_gui.cli.terminal import print_json, print_table
 from core.words import counted
 
@@ -79,7 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_outputs(parser, "commands, links and motors over time")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Simulate, print and write."""
     from core.studies.compliant.array import simulate_array
 
@@ -99,7 +99,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = write_outputs(arguments, _columns(array, motion, first, second), lambda: _figure(array, motion))
     if arguments.json:
         print_json({"joints": rows, "files": files})
-        return 0
+        return
     print_table(
         ["joint", "mode", "first command", "second command", "link/rad", "torque/(N·m)", "stiffness/(N·m/rad)"],
         [
@@ -115,7 +115,6 @@ def run(arguments: argparse.Namespace) -> int:
         ],
     )
     say_written(files)
-    return 0
 
 
 def _commands(arguments: argparse.Namespace) -> tuple[JointArray, np.ndarray, np.ndarray, float]:

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Look and print."""
     from core.identification.coverage.report import coverage
     from sessions import Session
@@ -39,13 +39,12 @@ def run(arguments: argparse.Namespace) -> int:
         audited = audit_headers(model, recordings, dt=arguments.dt, supply=arguments.supply, threads=arguments.threads)
     if arguments.json:
         print_json(seen.to_json() | {"selection": selection.to_json()} | ({} if audited is None else audited.to_json()))
-        return 0
+        return
     _print(seen)
     if audited is not None:
         for finding in audited.findings:
             print(f"{finding.severity}: {finding}")
         print(audited.summary)
-    return 0
 
 
 def _print(seen: Coverage) -> None:

@@ -56,7 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Cross-validate, save and print."""
     from bench_gui.headless.interrupt import Interrupt
     from core.identification.request import IdentificationRequest
@@ -102,11 +102,10 @@ def run(arguments: argparse.Namespace) -> int:
         path = "--command-path" if chosen.command_path else "--no-command-path"
         print(f"next: bench identify {arguments.session} --models {chosen.friction} {path} --validation none -o RESULT")
         print("(without these options bench identify chooses by the runs of one split, and may choose another model)")
-    return 0
 
 
 def _print(kept: CrossValidated) -> None:
-    from core.identification.choice.model_choice import finite_or_none
+    from core.plain import plain
 
     found, choice = kept.found, kept.found.choice
     rows: list[list[Any]] = []
@@ -129,7 +128,7 @@ def _print(kept: CrossValidated) -> None:
         print_table(
             [f"fitted to \\ on, {table.condition}", *table.labels],
             [
-                [label, *(milliradians(finite_or_none(error)) for error in row)]
+                [label, *(milliradians(plain(error)) for error in row)]
                 for label, row in zip(table.labels, table.errors, strict=True)
             ],
         )
@@ -141,9 +140,9 @@ def _print(kept: CrossValidated) -> None:
             [
                 [
                     cost.term.title,
-                    milliradians(finite_or_none(cost.training)),
-                    milliradians(cost.held_out and finite_or_none(cost.held_out.mean)),
-                    milliradians(cost.held_out and finite_or_none(cost.held_out.standard_error)),
+                    milliradians(plain(cost.training)),
+                    milliradians(cost.held_out and plain(cost.held_out.mean)),
+                    milliradians(cost.held_out and plain(cost.held_out.standard_error)),
                 ]
                 for cost in kept.terms.terms
             ],

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Run the demo and say what to look at."""
     from bench_gui.headless.demo import run_demo
 
@@ -27,7 +27,7 @@ def run(arguments: argparse.Namespace) -> int:
     bar.clear()
     if arguments.json:
         print_json(outcome.to_json())
-        return 0
+        return
     print_table(
         ["model", "training/mrad", "validation/mrad", "against the truth/mrad"],
         [[row.model.upper(), row.train_mrad, row.validation_mrad, row.truth_mrad] for row in outcome.rows],
@@ -35,4 +35,3 @@ def run(arguments: argparse.Namespace) -> int:
     print("against the truth: mean distance from the exact motion of the simulated servo, which is an M6")
     print(outcome.choice)
     print(f"report: {outcome.report} ({duration(outcome.seconds)} in all)")
-    return 0

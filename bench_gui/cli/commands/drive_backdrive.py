@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Solve, print and draw."""
     import numpy as np
 
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "unit": "N·m",
             }
         )
-        return 0
+        return
     columns = [f"{kind} at {v:g} rad/s" for v in diagram.velocity for kind in ("drive", "backdrive")]
     both = np.stack((diagram.drive, diagram.backdrive), axis=2).reshape(len(diagram.motor_torque), -1)
     rows = [
@@ -64,4 +64,3 @@ def run(arguments: argparse.Namespace) -> int:
         print("self-locking: no external torque moves it back")
     if arguments.output:
         print(f"picture written to {arguments.output}")
-    return 0

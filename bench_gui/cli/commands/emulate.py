@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Serve until the console is closed, or without one until the process is ended."""
     from drivers.emulators.registry import emulator_families, emulator_source
     from drivers.simulated.hand import SharedHand
@@ -40,7 +40,7 @@ def run(arguments: argparse.Namespace) -> int:
         for family in emulator_families():
             if family.name == chosen:
                 _describe(family)
-        return 0
+        return
     emulator = emulator_source(arguments.emulator).open(SharedHand())
     try:
         if arguments.json:
@@ -52,7 +52,6 @@ def run(arguments: argparse.Namespace) -> int:
         _serve(emulator, arguments.json)
     finally:
         emulator.close()
-    return 0
 
 
 def _describe(family) -> None:

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
     from core.identification.evaluate import evaluate
     from core.identification.evidence.extrapolation import saturated_beyond
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         grouped = _grouped(arguments.by, groups, result) if arguments.by else {}
         print_json(result.to_json() | grouped | {"selection": selection.to_json(), "warning": warning})
-        return 0
+        return
     if arguments.by:
         rows = _grouped(arguments.by, groups, result)["groups"]
         print_table(
@@ -79,7 +79,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"warning: {warning}")
     if arguments.plot:
         print(f"plot written to {arguments.plot}")
-    return 0
 
 
 def _grouped(by: list[str], groups: tuple[Group, ...], result: Evaluation) -> dict[str, Any]:

@@ -69,11 +69,12 @@ def _setting(text: str) -> tuple[str, float | str]:
         raise argparse.ArgumentTypeError(f"{name} = {value!r} is not a number") from None
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Export and say what was written."""
     if _is_session(arguments.source):
-        return _export_session(arguments)
-    return _export_model(arguments)
+        _export_session(arguments)
+    else:
+        _export_model(arguments)
 
 
 def _is_session(source: str) -> bool:
@@ -83,7 +84,7 @@ def _is_session(source: str) -> bool:
     return path.is_dir() or (path.suffix == ".h5" and not shipped)
 
 
-def _export_session(arguments: argparse.Namespace) -> int:
+def _export_session(arguments: argparse.Namespace) -> None:
     from core.errors import ExportError
     from sessions import Session, export_bam, export_csv, export_single
 
@@ -106,10 +107,9 @@ def _export_session(arguments: argparse.Namespace) -> int:
         print_json({"files": [str(file) for file in files], "damage": damage})
     else:
         print(f"{counted(len(files), 'file')} written to {output}")
-    return 0
 
 
-def _export_model(arguments: argparse.Namespace) -> int:
+def _export_model(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.exporting import check_files
     from core.errors import ExportError, NotChecked
     from core.export import export_model
@@ -150,7 +150,6 @@ def _export_model(arguments: argparse.Namespace) -> int:
         print(checked.statement)
     elif not_checked is not None:
         print(f"not checked: {not_checked}")
-    return 0
 
 
 def _options(arguments: argparse.Namespace) -> dict[str, Any]:

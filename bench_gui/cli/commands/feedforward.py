@@ -7,18 +7,14 @@ The servo is simulated with the model; its goals are compensated with the same m
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import add_bench, add_several, bench_from, model_from, positive_float
+from bench_gui.cli.files import write_table
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
     from core.feedforward import CompensatedRun
-
-CSV_FORMAT = ".9g"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Simulate, print and write."""
     from core.export.approximation import Form, approximate
     from core.feedforward import compensation_experiment
@@ -59,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     simpler = None if m1 else approximate(model, bench, settings, Form(kept=model.command_path)).model
     runs = {t.name: compensation_experiment(model, bench, settings, t, arguments.dt, simpler) for t in trajectories}
     if arguments.csv:
-        _write_csv(Path(arguments.csv), runs)
+        _write_csv(arguments.csv, runs)
     if arguments.json:
         print_json(
             {
@@ -70,7 +66,7 @@ def run(arguments: argparse.Namespace) -> int:
                 "trajectories": {name: [_numbers(run) for run in each] for name, each in runs.items()},
             }
         )
-        return 0
+        return
     rows = [
         [name, run.title, run.rms_mrad, run.mean_mrad, run.worst_mrad, 100.0 * run.saturated_share]
         for name, each in runs.items()
@@ -79,7 +75,6 @@ def run(arguments: argparse.Namespace) -> int:
     print_table(["trajectory", "compensated", "rms/mrad", "mean/mrad", "worst/mrad", "beyond the servo/%"], rows)
     if arguments.csv:
         print(f"goals and motions written to {arguments.csv}")
-    return 0
 
 
 def _numbers(run: CompensatedRun) -> dict[str, Any]:
@@ -94,20 +89,18 @@ def _numbers(run: CompensatedRun) -> dict[str, Any]:
     }
 
 
-def _write_csv(path: Path, runs: dict[str, list[CompensatedRun]]) -> None:
+def _write_csv(path: str, runs: dict[str, list[CompensatedRun]]) -> None:
     """One line per trajectory and sample: what was wanted, then goal and position of each run (s, rad)."""
-    from core.atomic import write_atomically
-
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     titles = [run.title for run in next(iter(runs.values()))]
-    writer.writerow(
-        ["trajectory", "time", "wanted", *(f"{what}: {t}" for t in titles for what in ("goal", "position"))]
+    rows = (
+        [name, *sample]
+        for name, each in runs.items()
+        for sample in zip(
+            each[0].motion.time,
+            each[0].goal,
+            *(column for run in each for column in (run.goal, run.motion.position)),
+            strict=True,
+        )
     )
-    for name, each in runs.items():
-        wanted = each[0].goal
-        columns = [each[0].motion.time, wanted, *(c for run in each for c in (run.goal, run.motion.position))]
-        for sample in zip(*columns, strict=True):
-            writer.writerow([name, *(format(float(value), CSV_FORMAT) for value in sample)])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.getvalue().encode("utf-8"))
+    heads = (f"{what}: {title}" for title in titles for what in ("goal", "position"))
+    write_table(path, ["trajectory", "time", "wanted", *heads], rows)

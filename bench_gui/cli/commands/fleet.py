@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Identify the fleet, or show it."""
     import sys
     from pathlib import Path
@@ -112,10 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
     return _tell(result, folder, arguments, last[0].computed)
 
 
-def _tell(result: FleetResult, folder: Path, arguments: argparse.Namespace, computed: int = 0) -> int:
+def _tell(result: FleetResult, folder: Path, arguments: argparse.Namespace, computed: int = 0) -> None:
     say_damage(arguments, *(unit.facts.damage for unit in result.units))
     _show(result, folder, arguments.json, computed)
-    return 0
 
 
 def _request(arguments: argparse.Namespace, servo: str) -> FleetRequest:

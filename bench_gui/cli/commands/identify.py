@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Identify, save and print."""
     from pathlib import Path
 
@@ -124,9 +124,8 @@ def run(arguments: argparse.Namespace) -> int:
     by_model = {path.stem: path for path in finding.files}
     if arguments.json:
         print_json([result.to_json(by_model.get(result.model.friction)) for result in found.results])
-        return 0
+        return
     _print_verdict(found, folder, arguments)
-    return 0
 
 
 def _request(arguments: argparse.Namespace, session: Session, servo: str, runs: Sequence[str]) -> IdentificationRequest:

@@ -55,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Import and say what came in."""
     from core.errors import shown
     from sessions import Session
@@ -78,12 +78,11 @@ def run(arguments: argparse.Namespace) -> int:
         lines = [f"{file}: {reason}" for reason, files in skipped.items() for file in files]
         lost = [text for text in damage if text]
         print_json({"session": arguments.output, "runs": ids, "skipped": lines, "damage": lost})
-        return 0
+        return
     total = len(Session.open(arguments.output).runs())
     print(f"{counted(len(ids), 'run')} imported into {arguments.output}, {total} in all")
     for reason, files in skipped.items():
         print(f"skipped {shown(files[0])}: {reason}" if len(files) == 1 else f"{len(files)} files skipped: {reason}")
-    return 0
 
 
 def _tables(arguments: argparse.Namespace) -> TableImport:

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the list or the model."""
     if arguments.new:
         return _write_new(Path(arguments.new))
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
                 for spec in servos().values()
             ]
         )
-        return 0
+        return
     print_table(
         ["servo", "title", "law", "supply/V", "stall torque/N·m", "models"],
         [
@@ -67,10 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
     print(f"your own servos are kept in {own_folder()}; begin one with bench models --new my.toml")
     for problem in broken_servos().values():
         print(f"not usable: {problem}")
-    return 0
 
 
-def _write_new(path: Path) -> int:
+def _write_new(path: Path) -> None:
     from shlex import quote
 
     from core.atomic import write_atomically
@@ -90,15 +89,14 @@ def _write_new(path: Path) -> int:
         f"  bench record --servo simulated:{name} --fast -o trial    # tries it without hardware\n"
         f"  bench identify SESSION --servo {name} -o result    # fits it to your recordings"
     )
-    return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def _show(arguments: argparse.Namespace) -> None:
     text = servo_text(arguments.model)
     model = model_from(text if ":" in text or text == arguments.model else f"{text}:m6")
     if arguments.json:
         print_json(model.to_json())
-        return 0
+        return
     print(
         f"{model.title}: {model.servo}, {model.friction.upper()}, {model.control.law} law, {model.supply_voltage:g} V"
     )
@@ -115,4 +113,3 @@ def _show(arguments: argparse.Namespace) -> int:
         print(f"source: {source}")
     if model.carried_over:
         print(model.carried_over)
-    return 0

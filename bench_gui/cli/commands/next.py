@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Choose and print."""
     from bench_gui.headless.next_recordings import next_recordings
     from sessions import Session
@@ -72,9 +72,8 @@ def run(arguments: argparse.Namespace) -> int:
     )
     if arguments.json:
         print_json(found.to_json() | ({} if selection is None else {"selection": selection.to_json()}))
-        return 0
+        return
     _show(arguments, found)
-    return 0
 
 
 def _recordings(arguments: argparse.Namespace, session: Session) -> tuple[list[Recording], Selection | None]:

@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_progress(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Measure, store, and print the extremes beside the model's."""
     from bench_gui.cli.arguments import model_from
     from bench_gui.headless.place.measuring import PlacementPlan, known_model, place_points, summary
@@ -83,14 +83,13 @@ def run(arguments: argparse.Namespace) -> int:
     lines = summary(points, model)
     if arguments.json:
         print_json({"unit": "N·m, rad", "model": model.title if model else None, "points": lines})
-        return 0
+        return
     headings = ["motor torque/N·m", "repeat", "lowest/°", "highest/°", "drive/N·m", "backdrive/N·m"]
     columns = ["motor_torque", "repeat", "lowest", "highest", "drive", "backdrive"]
     if model is not None:
         headings += [f"drive of {model.friction.upper()}", f"backdrive of {model.friction.upper()}"]
         columns += ["model_drive", "model_backdrive"]
     print_table(headings, [[_shown(name, line[name]) for name in columns] for line in lines])
-    return 0
 
 
 def _shown(name: str, value: float | None) -> float | None:

@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="default: report.html in RESULT")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Write the file and say where."""
     from pathlib import Path
 
@@ -32,4 +32,3 @@ def run(arguments: argparse.Namespace) -> int:
     origin = load_identification(folder).recommended.model.provenance
     say_selection(selection_note(origin))
     say_damage(arguments, selection_damage(origin))
-    return 0

@@ -28,9 +28,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Simulate and write."""
-    from bench_gui.cli.motion_files import write_motion
+    from bench_gui.cli.files import write_motion
     from core.recording import ServoSettings
     from core.simulation import simulate_trajectory
     from core.trajectories import make_trajectory
@@ -59,4 +59,3 @@ def run(arguments: argparse.Namespace) -> int:
         print_json(summary)
     else:
         print(f"{counted(summary['samples'], 'sample')} of {model.title} ({model.integrator}) written to {path}")
-    return 0

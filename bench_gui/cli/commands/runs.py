@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Print the list."""
     from sessions import Session, SessionError
 
@@ -48,7 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
     say_damage(arguments, session.damage())
     for problem in session.document_problems():
         print(f"note: {problem}", file=sys.stderr if arguments.json else sys.stdout)
-    return 0
 
 
 def runs_json(runs: Sequence[RunSummary], annotations: Mapping[str, Annotation]) -> list[dict[str, Any]]:

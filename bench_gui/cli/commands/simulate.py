@@ -18,9 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Simulate and write."""
-    from bench_gui.cli.motion_files import write_motion
+    from bench_gui.cli.files import write_motion
     from core.simulation import on_grid, simulate_recording
     from sessions import Session
 
@@ -33,4 +33,3 @@ def run(arguments: argparse.Namespace) -> int:
         print_json({"file": str(path), "model": model.title, "runs": list(motions), "selection": selection.to_json()})
     else:
         print(f"{counted(len(motions), 'run')} of {model.title} ({model.integrator}) written to {path}")
-    return 0

@@ -54,7 +54,7 @@ def targets(text: str) -> tuple[str, ...]:
     return names
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace) -> None:
     """Describe the fleet, write, and say what was written."""
     from bench_gui.headless.fleet.spreading import judged_spread
     from core.fleet.outliers import find_outliers
@@ -71,7 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _print(spread, outliers, note)
         _print_written(files, written)
-    return 0
 
 
 def _write(spread: Spread, arguments: argparse.Namespace) -> tuple[list[Path], list[Randomisation]]:

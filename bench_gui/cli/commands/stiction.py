@@ -8,24 +8,19 @@ that do not go together are refused with what to change.
 from __future__ import annotations
 
 import argparse
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.cli.arguments import not_negative, positive_float
+from bench_gui.cli.files import print_written, write_outputs
 from bench_gui.cli.terminal import add_json, print_json, print_table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from core.contact.laws import FrictionLaw
     from core.studies.stiction.joint import JointMotion
 
 STRIBECK = "stribeck"
 LAW_CHOICES = (STRIBECK, "rational", "coulomb")
-CSV_FORMAT = ".9g"
 SHORT_HOLD = 60.0
 """Of the picture and the table of a hold [s]."""
 FIELDS = {
@@ -162,7 +157,7 @@ def _is_published(arguments: argparse.Namespace) -> bool:
     return not arguments.integral and all(getattr(arguments, name) is None for name in own)
 
 
-def _step(arguments: argparse.Namespace) -> int:
+def _step(arguments: argparse.Namespace) -> None:
     from dataclasses import replace
     from math import degrees, inf
 
@@ -199,10 +194,12 @@ def _step(arguments: argparse.Namespace) -> int:
         }
         for name, response in found.items()
     ]
-    files = _files(arguments, _motion_columns({n: r.motion for n, r in found.items()}), lambda: step_figure(found))
+    files = write_outputs(
+        arguments, _motion_columns({n: r.motion for n, r in found.items()}), lambda: step_figure(found)
+    )
     if arguments.json:
         print_json({**numbers, "integral": arguments.integral, "laws": rows, "files": files})
-        return 0
+        return
     print(f"step from 0° to 90°, {'with' if arguments.integral else 'without'} the integral term")
     if arguments.integral:
         headings = ["law", "last angle/°", "slips", "breaks away at/N·m"]
@@ -215,10 +212,10 @@ def _step(arguments: argparse.Namespace) -> int:
     moving = [row["law"] for row in rows if row["stop_time"] is None]
     if moving and not arguments.integral:
         print(f"{', '.join(moving)}: does not rest, it still creeps at the end")
-    return _report_files(files)
+    print_written(files)
 
 
-def _chatter(arguments: argparse.Namespace) -> int:
+def _chatter(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.report.stiction import chatter_figure
     from core.studies.stiction.experiments import alternatives, holding
     from core.studies.stiction.published import LAWS
@@ -238,19 +235,19 @@ def _chatter(arguments: argparse.Namespace) -> int:
         for each, _ in found
     ]
     motions = {each.friction.name: motion for each, motion in found}
-    files = _files(arguments, _motion_columns(motions), lambda: chatter_figure(found))
+    files = write_outputs(arguments, _motion_columns(motions), lambda: chatter_figure(found))
     if arguments.json:
         print_json({**numbers, "law": arguments.law, "torque": arguments.torque, "frictions": rows, "files": files})
-        return 0
+        return
     print(f"a joint at rest under {arguments.torque:g} N·m, F_S = {law.static:g} N·m ({law.title})")
     print_table(
         ["friction", "reversals per s", "drift/(mrad/s)", "largest speed/(mrad/s)"],
         [[r["friction"], r["reversals_per_second"], 1e3 * r["drift"], 1e3 * r["ripple"]] for r in rows],
     )
-    return _report_files(files)
+    print_written(files)
 
 
-def _stickslip(arguments: argparse.Namespace) -> int:
+def _stickslip(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.report.stiction import stickslip_figure
     from core.contact.laws import Rational
     from core.studies.stiction.experiments import PULL_SPEED, PULLED, SPRING, STEPS, alternatives, pulled, spread
@@ -267,7 +264,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     found = [each for each, _ in runs]
     motions = {each.friction.name: motion for each, motion in runs if each.step == STEP}
     spreads = {f.name: spread([each for each in found if each.friction is f]) for f in (ours, naive)}
-    files = _files(arguments, _motion_columns(motions), lambda: stickslip_figure(found, motions, PULL_SPEED))
+    files = write_outputs(arguments, _motion_columns(motions), lambda: stickslip_figure(found, motions, PULL_SPEED))
     rows = [
         {
             "friction": each.friction.name,
@@ -279,7 +276,7 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     ]
     if arguments.json:
         print_json({"law": arguments.law, "inertia": inertia, "runs": rows, "spread": spreads, "files": files})
-        return 0
+        return
     print(f"{SPRING:g} N·m/rad pulled at {PULL_SPEED:g} rad/s ({law.title})")
     print_table(
         ["friction", "step/ms", "slips per s", "reversals per s"],
@@ -287,10 +284,10 @@ def _stickslip(arguments: argparse.Namespace) -> int:
     )
     for name, share in spreads.items():
         print(f"{name}: slips per second differ by {100.0 * share:.1f} % over the steps")
-    return _report_files(files)
+    print_written(files)
 
 
-def _hold(arguments: argparse.Namespace) -> int:
+def _hold(arguments: argparse.Namespace) -> None:
     from bench_gui.headless.report.stiction import hold_figure
     from core.studies.stiction.experiments import HOUR, alternatives, elastoplastic, hold_for, holding
     from core.studies.stiction.published import LAWS
@@ -303,17 +300,17 @@ def _hold(arguments: argparse.Namespace) -> int:
     }
     shown = alternatives(next(iter(laws.values())), *bristle) if arguments.csv or arguments.figure else ()
     motions = {f.name: holding(f, arguments.torque, duration=SHORT_HOLD, **numbers)[1] for f in shown}
-    files = _files(arguments, _motion_columns(motions), lambda: hold_figure(motions))
+    files = write_outputs(arguments, _motion_columns(motions), lambda: hold_figure(motions))
     rows = [{"law": name, "displacement": at, "change": change} for name, (at, change) in found.items()]
     if arguments.json:
         print_json({**numbers, "torque": arguments.torque, "hours": arguments.hours, "laws": rows, "files": files})
-        return 0
+        return
     print(f"a joint held under {arguments.torque:g} N·m for {arguments.hours:g} h")
     print_table(["law", "displacement/rad", "change/rad"], [[r["law"], r["displacement"], r["change"]] for r in rows])
-    return _report_files(files)
+    print_written(files)
 
 
-def _curves(arguments: argparse.Namespace) -> int:
+def _curves(arguments: argparse.Namespace) -> None:
     import numpy as np
 
     from bench_gui.headless.report.stiction import curves_figure
@@ -334,7 +331,7 @@ def _curves(arguments: argparse.Namespace) -> int:
             f"{name}: v*": wished,
             f"{name}: implicit friction": torque,
         }
-    files = _files(arguments, columns, lambda: curves_figure(laws, bristle, arguments.fastest))
+    files = write_outputs(arguments, columns, lambda: curves_figure(laws, bristle, arguments.fastest))
     if arguments.json:
         rows = [
             {
@@ -347,11 +344,11 @@ def _curves(arguments: argparse.Namespace) -> int:
             for name, verdict in verdicts.items()
         ]
         print_json({"laws": rows, "least_inertia": bristle.least_inertia, "files": files})
-        return 0
+        return
     for name, verdict in verdicts.items():
         print(f"{name}: {verdict.text}")
     print(f"a joint on this bristle needs more than {bristle.least_inertia:.4g} kg·m² to come to rest")
-    return _report_files(files)
+    print_written(files)
 
 
 def _range(values: Sequence[float]) -> str:
@@ -370,32 +367,3 @@ def _motion_columns(motions: Mapping[str, JointMotion]) -> dict[str, Any]:
             f"{name}: friction": motion.friction,
         }
     return columns
-
-
-def _files(arguments: argparse.Namespace, columns: Mapping[str, Iterable[float]], draw: Any) -> list[str]:
-    """Write what was asked for; columns of one length, SI units."""
-    files = []
-    if arguments.csv:
-        from core.atomic import write_atomically
-
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(columns)
-        for row in zip(*columns.values(), strict=True):
-            writer.writerow([format(float(value), CSV_FORMAT) for value in row])
-        path = Path(arguments.csv)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, text.getvalue().encode("utf-8"))
-        files.append(str(path))
-    if arguments.figure:
-        from bench_gui.headless.report.figures import save_figure
-
-        figure: Figure = draw()
-        files.append(str(save_figure(figure, arguments.figure)))
-    return files
-
-
-def _report_files(files: Sequence[str]) -> int:
-    for file in files:
-        print(f"written to {file}")
-    return 0

@@ -27,6 +27,7 @@ from bench_gui.cli.arguments import (
     recordings_from,
     session_place,
 )
+from bench_gui.cli.files import print_written, write_file
 from bench_gui.cli.terminal import ProgressBar, add_json, add_progress, milliradians, print_json, print_table
 from core.terms import FRICTION_MODELS
 
@@ -148,11 +149,11 @@ def _run(arguments: argparse.Namespace) -> int:
     end = run_in_process(job)
     files = []
     if arguments.output:
-        files.append(_write(Path(arguments.output), traces_csv(end.traces)))
+        files.append(write_file(arguments.output, traces_csv(end.traces)))
     if arguments.recording and not end.problem:
         if servos[0].load.gravity_torque != bench.gravity_torque:
             raise InputError("--recording: a recording is of the pendulum, and this servo moves a body of its own")
-        files.append(_write(Path(arguments.recording), _recording_text(arguments, end, bench)))
+        files.append(write_file(arguments.recording, _recording_text(arguments, end, bench)))
     if arguments.figure and end.traces and len(end.traces[0].time):
         from bench_gui.headless.report.figures import save_figure
         from bench_gui.headless.report.webots import traces_figure
@@ -168,8 +169,7 @@ def _run(arguments: argparse.Namespace) -> int:
     _print_summary(rows)
     for note in notes:
         print(note)
-    for file in files:
-        print(f"written to {file}")
+    print_written(files)
     return end.code
 
 
@@ -316,7 +316,7 @@ def _recording_text(arguments: argparse.Namespace, end: ProgramEnd, bench: Bench
     )
 
 
-def _fit(arguments: argparse.Namespace) -> int:
+def _fit(arguments: argparse.Namespace) -> None:
     from core.studies.webots.export.target import node_text
     from core.studies.webots.loss import loss_on_model, loss_on_recordings
     from sessions import Session
@@ -340,7 +340,7 @@ def _fit(arguments: argparse.Namespace) -> int:
     bar.clear()
     files = []
     if arguments.output:
-        files.append(_write(Path(arguments.output), node_text(f"Servo of the {found.title}", found.fit.node)))
+        files.append(write_file(arguments.output, node_text(f"Servo of the {found.title}", found.fit.node)))
     if arguments.figure:
         from bench_gui.headless.report.figures import save_figure
         from bench_gui.headless.report.webots import loss_figure
@@ -348,11 +348,9 @@ def _fit(arguments: argparse.Namespace) -> int:
         files.append(save_figure(loss_figure(found), Path(arguments.figure)))
     if arguments.json:
         print_json(found.to_json() | used | {"files": [str(file) for file in files]})
-        return 0
+        return
     _print_loss(found)
-    for file in files:
-        print(f"written to {file}")
-    return 0
+    print_written(files)
 
 
 def _is_session(source: str) -> bool:
@@ -391,14 +389,14 @@ def _print_loss(found: ServoLoss) -> None:
     )
 
 
-def _show(arguments: argparse.Namespace) -> int:
+def _show(arguments: argparse.Namespace) -> None:
     from core.studies.webots.experiments import EXPERIMENTS
 
     title, experiment = EXPERIMENTS[arguments.experiment]
     traces = experiment()
     files = []
     if arguments.output:
-        files.append(_write(Path(arguments.output), traces_csv(traces)))
+        files.append(write_file(arguments.output, traces_csv(traces)))
     if arguments.figure:
         from bench_gui.headless.report.figures import save_figure
         from bench_gui.headless.report.webots import experiment_figure
@@ -407,12 +405,10 @@ def _show(arguments: argparse.Namespace) -> int:
     rows = [_summary(trace) for trace in traces]
     if arguments.json:
         print_json({"title": title, "servos": rows, "files": [str(file) for file in files]})
-        return 0
+        return
     print(title)
     _print_summary(rows)
-    for file in files:
-        print(f"written to {file}")
-    return 0
+    print_written(files)
 
 
 def traces_csv(traces: Sequence[Trace]) -> str:
@@ -428,11 +424,3 @@ def traces_csv(traces: Sequence[Trace]) -> str:
     columns = [traces[0].time.tolist(), *(getattr(trace, name).tolist() for trace, name in names)]
     writer.writerows([repr(value) for value in row] for row in zip(*columns, strict=True))
     return text.getvalue()
-
-
-def _write(path: Path, text: str) -> Path:
-    from core.atomic import write_atomically
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, text.encode("utf-8"))
-    return path

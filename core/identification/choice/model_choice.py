@@ -78,8 +78,9 @@ class FoldFit:
     @reading_json("a fit of a cross-validation", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], fold: Fold) -> FoldFit:
         """Inverse of `to_json`, with the fold it names; raises IdentificationError on anything else."""
-        errors = {run: or_infinite(data["errors"][run]) for run in fold.held_out}
-        if len(errors) != len(data["errors"]):
+        known = data["errors"]
+        errors = {run: math.inf if known[run] is None else float(known[run]) for run in fold.held_out}
+        if len(errors) != len(known):
             raise ValueError(f"errors of runs that {fold.label} did not hold out")
         model = ServoModel.from_json(data["model"])
         if model.friction != data["friction"]:
@@ -262,11 +263,6 @@ def choose(found: CrossValidation) -> Choice:
 
     best, close = simplest_first(found.variants, error.__getitem__, gap, found.free_parameters)
     return Choice(chosen=close[0], best=best, as_good=tuple(close), text=_in_words(found, best, close))
-
-
-def or_infinite(value: Any) -> float:
-    """A number of JSON data, in which null stands for an infinite one."""
-    return math.inf if value is None else float(value)
 
 
 def in_milliradians(estimate: Estimate) -> str:
