@@ -86,8 +86,7 @@ def _value(kind: Any, data: Any) -> Any:
         return kind(data)
     if hasattr(kind, "from_json"):
         return kind.from_json(data)
-    is_record = is_dataclass(kind)
-    return from_plain(kind, data) if is_record else data
+    return from_plain(cast("type[DataclassInstance]", kind), data) if is_dataclass(kind) else data
 
 
 def _is_needed(field: Any) -> bool:
