@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from core.errors import InputError, reading_json
 from core.finite import is_object
+from core.plain import from_plain, plain_fields
 from core.terms import TERMS
 
 AT_BOUND_FRACTION = 1e-3
@@ -78,30 +79,13 @@ class Parameter:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for a model file."""
-        return {
-            "symbol": self.symbol,
-            "unit": self.unit,
-            "value": self.value,
-            "lower": self.lower,
-            "upper": self.upper,
-            "frozen": self.frozen,
-            "description": self.description,
-        }
+        return plain_fields(self, ("name",))
 
     @classmethod
     def from_json(cls, name: str, data: Mapping[str, Any]) -> Parameter:
         """Inverse of `to_json`; raises InputError on anything else."""
         with reading_json(f"parameter {name!r}", InputError):
-            return cls(
-                name=name,
-                symbol=str(data["symbol"]),
-                unit=str(data["unit"]),
-                value=float(data["value"]),
-                lower=float(data["lower"]),
-                upper=float(data["upper"]),
-                frozen=bool(data.get("frozen", False)),
-                description=str(data.get("description", "")),
-            )
+            return from_plain(cls, data, name=name)
 
 
 class ParameterSet(Mapping[str, Parameter]):

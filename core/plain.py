@@ -80,6 +80,8 @@ def _value(kind: Any, data: Any) -> Any:
         return tuple(_value(parts[0], item) for item in data)
     if origin is tuple:
         return tuple(_value(part, item) for part, item in zip(parts, data, strict=True))
+    if origin is Mapping and parts != (str, Any):
+        return {str(name): _value(parts[1], item) for name, item in data.items()}
     if origin is Literal and data not in parts:
         raise ValueError(f"{data!r} is none of {', '.join(map(str, parts))}")
     if kind in (str, int, float, bool):

@@ -17,6 +17,7 @@ from core.bench import STANDARD_GRAVITY, Bench
 from core.catalogue import ServoSpec, load_servo
 from core.errors import InputError
 from core.finite import is_array, is_finite, is_object
+from core.plain import plain_fields
 from core.trajectories import PAPER_TRAJECTORIES, Trajectory, canonical_name, make_trajectory
 
 FORMAT, FORMAT_VERSION = "servobench-plan", 1
@@ -128,18 +129,8 @@ class GridPlan:
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for a file."""
-        return {
-            "format": FORMAT,
-            "version": FORMAT_VERSION,
-            "title": self.title,
-            "source": self.source,
-            "masses": list(self.masses),
-            "lengths": list(self.lengths),
-            "kps": list(self.kps),
-            "trajectories": list(self.trajectories),
-            "repetitions": self.repetitions,
-            "duration": self.duration,
-        }
+        about = {"format": FORMAT, "version": FORMAT_VERSION, "title": self.title, "source": self.source}
+        return {**about, **plain_fields(self, tuple(about))}
 
     @classmethod
     def from_json(cls, data: Any) -> GridPlan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,6 +18,10 @@ from core.identification.request import IdentificationRequest
 from core.identification.runs.split import Split
 from core.model import ServoModel
 from core.parameters import ParameterSet
+from core.plain import OrUnknown, from_plain, plain_fields
+
+PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
+"""What a result's file says of each parameter."""
 
 
 def step_cost(model: ServoModel) -> float | None:
@@ -68,7 +71,7 @@ class ModelResult:
     validation_rmse: float | None
     """Root mean square over the runs held out."""
     evaluations: int
-    wall_seconds: float
+    wall_seconds: OrUnknown
     repeats: tuple[Repeat, ...]
     evidence: Evidence
     held_out: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -92,27 +95,11 @@ class ModelResult:
             "evaluations": self.evaluations,
             "wall_seconds": self.wall_seconds,
             "repeats": [
-                {
-                    "seed": repeat.seed,
-                    "train_mae": repeat.train_mae,
-                    "validation_mae": repeat.validation_mae,
-                    "validation_rmse": repeat.validation_rmse,
-                    "evaluations": repeat.evaluations,
-                    "parameters": repeat.parameters.numbers(),
-                }
+                {**plain_fields(repeat, ("parameters",)), "parameters": repeat.parameters.numbers()}
                 for repeat in self.repeats
             ],
             "parameters": {
-                p.name: {
-                    "value": p.value,
-                    "unit": p.unit,
-                    "symbol": p.symbol,
-                    "lower": p.lower,
-                    "upper": p.upper,
-                    "at_bound": p.at_bound,
-                    "frozen": p.frozen,
-                }
-                for p in self.model.parameters.values()
+                p.name: {key: getattr(p, key) for key in PARAMETER_FACTS} for p in self.model.parameters.values()
             },
             "evidence": self.evidence.to_json(),
             "warnings": list(self.evidence.warnings),
@@ -130,28 +117,15 @@ class ModelResult:
     @reading_json("the result of a model", IdentificationError)
     def from_json(cls, data: Mapping[str, Any], model: ServoModel) -> ModelResult:
         """Inverse of `to_json`, with the model read from its own file; raises IdentificationError on anything else."""
-        seconds = data["wall_seconds"]
-        return cls(
-            model=model,
-            train_mae=float(data["train_mae"]),
-            validation_mae=data["validation_mae"],
-            validation_rmse=data["validation_rmse"],
-            evaluations=int(data["evaluations"]),
-            wall_seconds=math.nan if seconds is None else float(seconds),
-            repeats=tuple(
-                Repeat(
-                    seed=int(repeat["seed"]),
-                    train_mae=float(repeat["train_mae"]),
-                    validation_mae=repeat["validation_mae"],
-                    validation_rmse=repeat.get("validation_rmse"),
-                    evaluations=int(repeat["evaluations"]),
-                    parameters=model.parameters.with_values(repeat["parameters"]),
-                )
-                for repeat in data["repeats"]
-            ),
-            evidence=Evidence.from_json(data["evidence"]),
-            held_out={str(run): float(error) for run, error in data.get("held_out", {}).items()},
+        repeats = tuple(
+            from_plain(
+                Repeat,
+                {"validation_rmse": None, **repeat},
+                parameters=model.parameters.with_values(repeat["parameters"]),
+            )
+            for repeat in data["repeats"]
         )
+        return from_plain(cls, data, model=model, repeats=repeats)
 
 
 @dataclass(frozen=True)
