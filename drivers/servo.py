@@ -159,10 +159,6 @@ class Servo(ABC):
     def _acknowledge(self) -> None:  # noqa: B027 (most servos have nothing to clear)
         """Clear the servo's own fault, e.g. by a reboot; the motor stays off."""
 
-    def _repeats(self) -> int:
-        """Transactions that failed on the bus and were made again since the driver was made."""
-        return 0
-
     def mount(self, bench: Bench) -> None:  # noqa: B027 (a real servo feels it)
         """Say what hangs on the shaft, which only a simulated servo needs to be told."""
 
@@ -176,7 +172,7 @@ class Servo(ABC):
     @property
     def repeats(self) -> int:
         """Transactions that failed on the bus and were made again, so that nobody but this number knows of them."""
-        return self._repeats()
+        return 0
 
     @property
     def may_be_driven(self) -> bool:

@@ -10,7 +10,8 @@ allowed lasts; what must not wait, a goal or a release, goes out without an answ
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Self
 
@@ -255,8 +256,8 @@ class Bus:
                 status, result = self._handler.receive(port)
                 if status is None or status.id != id:
                     continue
-                refusal = self._refusal(status.error) if not status.data else ""
-                if refusal and self._arrived_damaged(status.error):
+                refusal = _refusal(self.protocol, status.error) if not status.data else ""
+                if refusal and _arrived_damaged(self.protocol, status.error):
                     raise BusError(f"{self.path}: {what}: {refusal}; {DAMAGE}")
                 if refusal:
                     raise DriverError(f"{self.path}: {what} was refused: {refusal}")
@@ -268,22 +269,23 @@ class Bus:
             raise NoAnswer(f"{self.path}: no answer to {what} at {self.baud} baud; {SILENCE}")
         raise BusError(f"{self.path}: {_RESULTS.get(result, f'result {result}')} while {what}; {DAMAGE}")
 
-    def _refusal(self, error: int) -> str:
-        """Why an instruction was not carried out; empty when it was."""
-        if self.protocol == 2:
-            number = error & ~ALERT
-            return REFUSALS_2.get(number, f"error number {number}") if number else ""
-        if not error & REFUSED_1:
-            return ""
-        if error & DAMAGED_1:
-            return "it arrived with a wrong checksum"
-        return "the value is out of range" if error & 0x08 else "the servo does not know the instruction"
-
-    def _arrived_damaged(self, error: int) -> bool:
-        return bool(error & DAMAGED_1) if self.protocol == 1 else error & ~ALERT == DAMAGED_2
-
-    def _guarded(self, what: str) -> _Guard:
-        return _Guard(self, what)
+    @contextmanager
+    def _guarded(self, what: str) -> Generator[None]:
+        """Turn whatever a broken port makes the SDK raise into a BusError, and close the port."""
+        try:
+            yield
+        except serial.SerialTimeoutException:
+            self.forget_unsent()
+            raise BusError(
+                f"{self.path}: nobody took what was sent while {what}; check the adapter and its cable"
+            ) from None
+        except GONE as error:
+            self.close()
+            raise BusError(
+                f"{self.path}: the port failed while {what} ({error}); plug the adapter in again, then acknowledge"
+            ) from None
+        except NONSENSE as error:
+            raise BusError(f"{self.path}: the answer to {what} makes no sense ({error}); {DAMAGE}") from None
 
     def __enter__(self) -> Self:
         return self
@@ -292,27 +294,17 @@ class Bus:
         self.close()
 
 
-class _Guard:
-    """Turns whatever a broken port makes the SDK raise into a BusError, and closes the port."""
+def _refusal(protocol: int, error: int) -> str:
+    """Why an instruction was not carried out; empty when it was."""
+    if protocol == 2:
+        number = error & ~ALERT
+        return REFUSALS_2.get(number, f"error number {number}") if number else ""
+    if not error & REFUSED_1:
+        return ""
+    if error & DAMAGED_1:
+        return "it arrived with a wrong checksum"
+    return "the value is out of range" if error & 0x08 else "the servo does not know the instruction"
 
-    def __init__(self, bus: Bus, what: str) -> None:
-        self._bus = bus
-        self._what = what
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, serial.SerialTimeoutException):
-            self._bus.forget_unsent()
-            raise BusError(
-                f"{self._bus.path}: nobody took what was sent while {self._what}; check the adapter and its cable"
-            ) from None
-        if isinstance(error, GONE):
-            self._bus.close()
-            raise BusError(
-                f"{self._bus.path}: the port failed while {self._what} ({error}); "
-                "plug the adapter in again, then acknowledge"
-            ) from None
-        if isinstance(error, NONSENSE):
-            raise BusError(f"{self._bus.path}: the answer to {self._what} makes no sense ({error}); {DAMAGE}") from None
+def _arrived_damaged(protocol: int, error: int) -> bool:
+    return bool(error & DAMAGED_1) if protocol == 1 else error & ~ALERT == DAMAGED_2

@@ -25,6 +25,8 @@ GOAL_REGISTERS = {
     "wheel": "moving_speed",
 }
 """Mode to the register that its goals go to."""
+GOAL_CAPS = {"current": "current_limit", "pwm": "pwm_limit", "goal_torque": "max_torque", "wheel": "max_torque"}
+"""Mode with a torque goal to the register that caps its goals."""
 UNHURRIED = ("moving_speed", "goal_acceleration", "profile_acceleration", "profile_velocity")
 """Registers that shape the way to a goal position; 0 is as fast as the motor can."""
 FULL_OUTPUT = {"goal_pwm": "pwm_limit", "torque_limit": "max_torque"}

@@ -13,7 +13,7 @@ from core.errors import ModelError
 from core.recording import ServoSettings
 from drivers.dynamixel.bus import READ_TIME, Bus
 from drivers.dynamixel.identity import identity_of
-from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
+from drivers.dynamixel.modes import FULL_OUTPUT, GOAL_CAPS, GOAL_REGISTERS, UNHURRIED, Motor, goal_counts, mode_of
 from drivers.dynamixel.preparation import ANSWERS_ALL, Prepared, hardware_errors, narrowed, prepare, restart
 from drivers.dynamixel.profile import DynamixelProfile, profile_of, servo_by_model_number
 from drivers.dynamixel.registers import Registers
@@ -232,16 +232,10 @@ class DynamixelServo(Servo):
         if mode == "position":
             low, high = self._prepared.position_limits
         else:
-            high = self._highest_output(mode)
+            high = self._prepared.caps[GOAL_CAPS[mode]]
             low = -high
         assert self._watch is not None
         self._watch.send(min(max(counts, low), high))
-
-    def _highest_output(self, mode: str) -> int:
-        caps = self._prepared.caps
-        if mode == "current":
-            return caps["current_limit"]
-        return caps["pwm_limit"] if mode == "pwm" else caps["max_torque"]
 
     # Reading.
 
@@ -343,7 +337,9 @@ class DynamixelServo(Servo):
                 "acknowledge again"
             )
 
-    def _repeats(self) -> int:
+    @property
+    def repeats(self) -> int:
+        """As `Servo.repeats`."""
         return self._bus.repeats
 
     def _close(self) -> None:

@@ -255,7 +255,8 @@ class EthercatServo(Servo):
         self._bus_clock.use()
         return replace(sample.reading, moment=self._bus_clock.at(sample.moment))
 
-    def _repeats(self) -> int:
+    @property
+    def repeats(self) -> int:
         """Frames that did not come back whole: the next one took their place."""
         return self._lost_before + (0 if self._made_drive is None else self._made_drive.lost)
 

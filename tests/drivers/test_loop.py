@@ -202,7 +202,8 @@ def test_a_servo_is_driven_blindly_for_no_longer_than_a_tenth_of_a_second(lost, 
 class Repeating(FakeServo):
     """Its bus made transactions again: seven before the run, two and one during it."""
 
-    def _repeats(self):
+    @property
+    def repeats(self):
         return 7 + 2 * (self._driven_reads >= 70) + (self._driven_reads >= 90)
 
 
