@@ -9,9 +9,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 
 from drivers.recorder.control import Control
-from drivers.recorder.guardian import GuardJob, guard
+from drivers.recorder.guardian import GuardianSetup, guard
 from drivers.recorder.messages import Event, Request
-from drivers.recorder.process import CONNECT_LIMIT, ServeJob, serve
+from drivers.recorder.process import CONNECT_LIMIT, RecorderSetup, serve
 from drivers.recorder.ring import Ring
 from drivers.recorder.run import LIVE_DTYPE, Phase
 from drivers.registry import BlindlyReleased, ServoSource
@@ -53,7 +53,7 @@ class Child:
     def launch(self) -> None:
         """Start the process and return at once."""
         here, there = self._context.Pipe()
-        job = ServeJob(self._source, self._control, self.ring, os.getpid(), self._heartbeat_limit)
+        job = RecorderSetup(self._source, self._control, self.ring, os.getpid(), self._heartbeat_limit)
         self.view.stamp("beat")
         self.view.stamp("recorder_beat")
         self.view.announce("quiet_until", CONNECT_LIMIT)
@@ -64,7 +64,7 @@ class Child:
         self._process, self._pipe = process, here
         if isinstance(self._source, BlindlyReleased):
             assert process.pid is not None
-            guarding = GuardJob(self._source, self._control, process.pid)
+            guarding = GuardianSetup(self._source, self._control, process.pid)
             self._guardian = self._context.Process(target=guard, args=(guarding,), name="guardian", daemon=True)
             self._guardian.start()
 

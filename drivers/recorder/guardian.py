@@ -39,7 +39,7 @@ PRIORITY = 60
 
 
 @dataclass(frozen=True)
-class GuardJob:
+class GuardianSetup:
     """What the guardian is started with."""
 
     source: BlindlyReleased
@@ -48,7 +48,7 @@ class GuardJob:
     """Process id of the recorder."""
 
 
-def guard(job: GuardJob) -> None:
+def guard(job: GuardianSetup) -> None:
     """Watch until the recorder has closed the servo or is gone."""
     # Whoever ends the program may want to end this process with it; its work is then still ahead.
     answer_signals(signal.SIG_IGN)

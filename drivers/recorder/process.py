@@ -57,7 +57,7 @@ _NAMES: dict[int, str] = {number: number.name for number in signal.Signals}
 
 
 @dataclass(frozen=True)
-class ServeJob:
+class RecorderSetup:
     """What the recorder's process is started with."""
 
     source: ServoSource
@@ -69,7 +69,7 @@ class ServeJob:
     """[s]"""
 
 
-def serve(job: ServeJob, pipe: Connection) -> None:
+def serve(job: RecorderSetup, pipe: Connection) -> None:
     """Be the recorder's process until told to end."""
     link = SharedLink(job.control.view(), RingWriter(job.ring), job.program, job.heartbeat_limit)
     answer_signals(lambda number, frame: link.end(_NAMES.get(number, f"signal {number}")))

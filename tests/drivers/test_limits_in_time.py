@@ -15,7 +15,7 @@ from drivers.recorder import guardian
 from drivers.recorder.child import SILENCE_LIMIT
 from drivers.recorder.control import Control
 from drivers.recorder.cycle import Cycle
-from drivers.recorder.guardian import GUARD_LIMIT, LOOK_PERIOD, GuardJob, guard
+from drivers.recorder.guardian import GUARD_LIMIT, LOOK_PERIOD, GuardianSetup, guard
 from drivers.recorder.link import HEARTBEAT_LIMIT, SharedLink
 from drivers.recorder.loop import HoldJob, Loop, RunJob
 from drivers.recorder.ring import Ring, RingWriter
@@ -183,7 +183,7 @@ class Guarded:
 
     def guard(self):
         """Be its guardian to the end; returns how long after its failure the servo was released [s]."""
-        guard(GuardJob(self.source, self._control, os.getpid()))
+        guard(GuardianSetup(self.source, self._control, os.getpid()))
         return 1e-9 * self.log["released_at"] - self._fails_at
 
 

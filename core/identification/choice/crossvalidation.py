@@ -78,7 +78,7 @@ def cross_validate(
     if len(by_id) != len(recordings):
         raise IdentificationError("two recordings share an id")
     divided = folds(recordings, by)
-    job = _Job(request, wanted, folder, on_progress, should_stop, should_yield, len(divided.folds))
+    job = _FoldFits(request, wanted, folder, on_progress, should_stop, should_yield, len(divided.folds))
     fits: list[FoldFit] = []
     for fold in divided.folds:
         train = balanced_subset([by_id[i] for i in fold.train], most_training_runs, request.seed)
@@ -88,7 +88,7 @@ def cross_validate(
     return CrossValidation(fits=tuple(fits), skipped=divided.skipped, stopped=job.stopped)
 
 
-class _Job:
+class _FoldFits:
     """The fits of one cross-validation, fold by fold."""
 
     def __init__(
