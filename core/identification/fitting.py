@@ -6,7 +6,7 @@ import platform
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -106,17 +106,17 @@ def _certainty(evidence: Evidence) -> dict[str, Any]:
     return {"initial": {p.name: p.initial for p in evidence.parameters}, "standard_error": known}
 
 
-def _unconfirmed(afar: Sequence[End]) -> str:
-    count = f"{counted(len(afar), 'descent')} from afar"
+def _unconfirmed(random_ends: Sequence[End]) -> str:
+    count = f"{counted(len(random_ends), 'descent')} from afar"
     return (
         f"The best fit was not confirmed by {count}, there may be a better one; intervals hold where the others ended: "
         "give the search more trials, or freeze what you know"
     )
 
 
-def _better_half(afar: Sequence[End]) -> list[Array]:
-    """Where the descents from afar ended that came nearest to the best."""
-    ranked = sorted(afar, key=lambda end: end.value)
+def _better_half(random_ends: Sequence[End]) -> list[Array]:
+    """Where the descents from random points ended that came nearest to the best."""
+    ranked = sorted(random_ends, key=lambda end: end.value)
     return [end.point for end in ranked[: (len(ranked) + 1) // 2]]
 
 
@@ -129,57 +129,45 @@ class _Found:
     repeats: list[Repeat]
     value: float
     """The least of the searches' objective [rad]."""
-    afar: list[End]
+    random_ends: list[End]
     others: list[Array]
     """Other optima, polished."""
     evaluations: int
     offsets: tuple[RunOffset, ...] = ()
 
 
+@dataclass(eq=False)
 class ModelFits:
     """The searches of one identification, one after the other."""
 
-    def __init__(
-        self,
-        request: IdentificationRequest,
-        train: Sequence[Recording],
-        validation: Sequence[Recording],
-        *,
-        trial: str = "",
-        path_choice: str = "",
-        span: tuple[float, float] = (0.0, 1.0),
-        folder: Path | None = None,
-        storage: str = "",
-        resume: bool = False,
-        on_progress: Callable[[Progress], None] | None = None,
-        on_recorded: Callable[[Progress], None] | None = None,
-        should_stop: Callable[[], bool] | None = None,
-        should_yield: Callable[[], bool] | None = None,
-    ) -> None:
-        self.request = request = suited(request, train)
+    request: IdentificationRequest
+    train: Sequence[Recording]
+    validation: Sequence[Recording]
+    _: KW_ONLY
+    trial: str = ""
+    path_choice: str = ""
+    span: tuple[float, float] = (0.0, 1.0)
+    """Shares of the whole identification that are done before and after."""
+    folder: Path | None = None
+    storage: str = ""
+    resume: bool = False
+    on_progress: Callable[[Progress], None] | None = None
+    on_recorded: Callable[[Progress], None] | None = None
+    should_stop: Callable[[], bool] | None = None
+    should_yield: Callable[[], bool] | None = None
+
+    def __post_init__(self) -> None:
+        self.request = request = suited(self.request, self.train)
+        self.stopped = False
         self._options: dict[str, Any] = {"dt": request.dt, "supply": request.supply, "threads": request.threads}
         """Of every simulation of recordings."""
-        self.train = train
-        self.validation = validation
-        self.trial = trial
-        self.path_choice = path_choice
-        self.span = span
-        """Shares of the whole identification that are done before and after."""
-        self.folder = folder
-        self.storage = storage
-        self.resume = resume
-        self.on_progress = on_progress
-        self.on_recorded = on_recorded
-        self.should_stop = should_stop
-        self.should_yield = should_yield
-        self.stopped = False
         self._placed = PlacedResiduals(request.points) if request.points else None
         self._started = time.monotonic()
         self._steps: int | None = None
         """Simulation steps between two samples, once chosen."""
         self._first_steps: dict[str, int] = {}
         """Steps that each model's searches began with."""
-        self._done_before = span[0]
+        self._done_before = self.span[0]
         """Share that was on record already and took no time."""
         self._templates = {friction: search_template(request, friction) for friction in request.models}
         self._budgets = {
@@ -231,20 +219,20 @@ class ModelFits:
 
     def _evidence(self, model: ServoModel, searched: ParameterSet, found: _Found) -> Evidence:
         """What the training runs say about the values, and whether the search confirmed them."""
-        sure = confirmed(found.afar, found.value)
+        sure = confirmed(found.random_ends, found.value)
         evidence = judge(
             model,
             searched,
             self.train,
             **self._options,
             others=found.others,
-            scatter=() if sure else _better_half(found.afar),
+            scatter=() if sure else _better_half(found.random_ends),
         )
         return replace(
             evidence,
-            search="" if sure else _unconfirmed(found.afar),
+            search="" if sure else _unconfirmed(found.random_ends),
             elsewhere=disagreement(
-                model, [*found.others, *(end.point for end in found.afar)], self.train, **self._options
+                model, [*found.others, *(end.point for end in found.random_ends)], self.train, **self._options
             ),
             offsets=found.offsets,
         )
@@ -290,13 +278,13 @@ class ModelFits:
         repeats: list[Repeat] = []
         values: list[float] = []
         ends: list[Array] = []
-        afar: list[End] = []
+        random_ends: list[End] = []
         searched = batch.selection(MOST_SEARCHED_SAMPLES) if self._polishes else batch
         for repeat in range(self.request.repeats) if numbers is None else numbers:
             found = self._search(wanted, searched, repeat, starts)
             values.append(found.value)
             ends += found.ends
-            afar += found.afar
+            random_ends += found.random_ends
             fitted = wanted.with_vector(found.best)
             repeats.append(self._repeat(fitted, self._seed(repeat), found.evaluations))
             if found.stopped:
@@ -310,7 +298,7 @@ class ModelFits:
             end, others = best_end(batch, best.parameters.vector(), ends, starts[1:])
             model = model.with_vector(end)
             best = self._repeat(model, best.seed, best.evaluations)
-        return _Found(model, best, repeats, min(values), afar, others, sum(r.evaluations for r in repeats))
+        return _Found(model, best, repeats, min(values), random_ends, others, sum(r.evaluations for r in repeats))
 
     def _with_final_step(self, found: _Found, how: Simulated, lifted: Sequence[Array]) -> _Found:
         """The end of a search and other optima, polished with a step whose cost does not reach the intervals."""

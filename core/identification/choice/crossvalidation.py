@@ -88,28 +88,21 @@ def cross_validate(
     return CrossValidation(fits=tuple(fits), skipped=divided.skipped, stopped=job.stopped)
 
 
+@dataclass(eq=False)
 class _FoldFits:
     """The fits of one cross-validation, fold by fold."""
 
-    def __init__(
-        self,
-        request: IdentificationRequest,
-        variants: Sequence[Variant],
-        folder: Path | None,
-        on_progress: Callable[[CrossValidationProgress], None] | None,
-        should_stop: Callable[[], bool] | None,
-        should_yield: Callable[[], bool] | None,
-        folds: int,
-    ) -> None:
-        self.request = request
-        self.variants = variants
+    request: IdentificationRequest
+    variants: Sequence[Variant]
+    folder: Path | None
+    on_progress: Callable[[CrossValidationProgress], None] | None
+    should_stop: Callable[[], bool] | None
+    should_yield: Callable[[], bool] | None
+    folds: int
+
+    def __post_init__(self) -> None:
         # Without the command path first: its optima are among the starts of the others.
-        self.paths = sorted({variant.command_path for variant in variants}, key=lambda path: (len(path), path))
-        self.folder = folder
-        self.on_progress = on_progress
-        self.should_stop = should_stop
-        self.should_yield = should_yield
-        self.folds = folds
+        self.paths = sorted({variant.command_path for variant in self.variants}, key=lambda path: (len(path), path))
         self.stopped = False
         self._searches = 0
         """Identifications begun."""

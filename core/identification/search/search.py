@@ -1,12 +1,12 @@
 """Global search: many descents, each by CMA-ES (Hansen and Ostermeier 2001, package `cmaes`) and local steps.
 
 Motion with stiction has many optima: a run in which the simulated servo sticks a moment earlier stays apart to its
-end. A descent from afar is therefore led by a surrogate, an objective whose optima are fewer and lie near the true
+end. A descent from a random point first follows a surrogate, an objective whose optima are fewer and lie near the true
 ones: a short CMA-ES on it, then steps to its minimum and from there to the objective's own. The first descents begin
 at given starts; after them, ones from random points take turns with ones from the best. The search ends when its
-budget is used and two descents from afar confirm the best value, or when most of them ended at it. The whole sequence
-is a pure function of the seed and of the objectives' values, which makes a search resumable: the values on record are
-told again, and the search goes on from there.
+budget is used and two descents from random points confirm the best value, or when most of them ended at it. The whole
+sequence is a pure function of the seed and of the objectives' values, which makes a search resumable: the values on
+record are used again, and the search goes on from there.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ MARGIN = 0.02
 AGREEMENT = 5e-3
 """A descent that ends this close to the best, relatively, has found the same optimum, or as good a one."""
 AGREEING_DESCENTS = 4
-"""So many descents from afar with the same optimum end the search, if they are …"""
+"""So many descents from random points with the same optimum end the search, if they are …"""
 AGREEING_SHARE = 0.75
 """… most of them: an optimum that few of them find may not be the best."""
 CONFIRMING_DESCENTS, CONFIRMING = 3, 1e-2
 """So many confirm the best value by ending this close to it, relatively."""
-LED_EVALUATIONS = 50
+SURROGATE_EVALUATIONS = 50
 """Of the surrogate's CMA-ES, per parameter."""
-TURNS = ("spread", "jump", "afar", "jump", "afar", "jump", "afar", "jump")
+TURNS = ("spread", "jump", "random", "jump", "random", "jump", "random", "jump")
 """How descents begin after the given starts: by CMA-ES from the best, at a random point, with a jump off the best."""
 JUMPS = (0.02, 0.05, 0.1, 0.2)
 """Standard deviation of the jumps off the best, in turn, of the unit interval."""
@@ -53,12 +53,12 @@ class _Kind:
     """Relative improvement that counts as progress."""
 
 
-_LED = _Kind(16, 0.3, 25, 1e-3)
+_BY_SURROGATE = _Kind(16, 0.3, 25, 1e-3)
 """By the surrogate."""
-_AFTER_LED = _Kind(16, 0.03, 25, 3e-4)
+_AFTER_SURROGATE = _Kind(16, 0.03, 25, 3e-4)
 _WARM = _Kind(16, 0.07, 25, 3e-4)
 """From the optimum of another model."""
-_AFAR = _Kind(32, 0.3, 25, 3e-4)
+_RANDOM = _Kind(32, 0.3, 25, 3e-4)
 _SPREADING = (_Kind(16, 0.05, 25, 3e-4), _Kind(24, 0.1, 25, 3e-4), _Kind(48, 0.3, 25, 3e-4))
 """From the best, in turn."""
 
@@ -114,8 +114,8 @@ class SearchResult:
     value: float
     ends: tuple[Array, ...]
     """Where descents ended, the best first; the first one is `best`."""
-    afar: tuple[End, ...]
-    """Of the descents from afar."""
+    random_ends: tuple[End, ...]
+    """Of the descents from random points, and of the first one, which searches as widely."""
     evaluations: int
     descents: int
     stopped: bool
@@ -141,41 +141,35 @@ def search(
 
     objective: (p, n) candidates → (p,) values; bounds (n, 2); starts: candidates (n,) that are evaluated exactly and
     each begin a descent, in order, with an even share of the budget; budget: evaluations, those of the surrogate and
-    of the steps included; most: what it may use while the best is not confirmed, None: no more; surrogate: leads
-    descents from afar; refine: steps to the objective's own minimum, in place of CMA-ES; recorded: values of the first
-    generations of an earlier search with the same seed and bounds, told instead of evaluated; on_recorded hears of
-    these, on_generation of the others. The result is never worse than any start.
+    of the steps included; most: what it may use while the best is not confirmed, None: no more; surrogate: what
+    descents from random points follow first; refine: steps to the objective's own minimum, in place of CMA-ES;
+    recorded: values of the first generations of an earlier search with the same seed and bounds, used instead of
+    evaluations; on_recorded hears of these, on_generation of the others. The result is never worse than any start.
     """
     run = _Search(objective, bounds, seed, surrogate, refine, recorded, on_generation, on_recorded, should_stop)
     return run.through(starts, budget, max(budget, most or 0))
 
 
+@dataclass(eq=False)
 class _Search:
     """The descents of one search; points are of the unit cube."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        bounds: Array,
-        seed: int,
-        surrogate: Surrogate | None,
-        refine: Descent | None,
-        recorded: Sequence[Sequence[float]],
-        on_generation: Callable[[Generation], None] | None,
-        on_recorded: Callable[[Generation], None] | None,
-        should_stop: Callable[[], bool] | None,
-    ) -> None:
-        self.objective = objective
-        self.surrogate = surrogate
-        self.refine = refine
-        self.lower = bounds[:, 0]
-        self.width = np.where(bounds[:, 1] > bounds[:, 0], bounds[:, 1] - bounds[:, 0], 1.0)
-        self.dimension = len(bounds)
-        self.randomness = np.random.default_rng(np.random.SeedSequence([seed, self.dimension]))
-        self.recorded = recorded
-        self.on_generation = on_generation
-        self.on_recorded = on_recorded
-        self.should_stop = should_stop
+    objective: Objective
+    bounds: Array
+    seed: int
+    surrogate: Surrogate | None
+    refine: Descent | None
+    recorded: Sequence[Sequence[float]]
+    on_generation: Callable[[Generation], None] | None
+    on_recorded: Callable[[Generation], None] | None
+    should_stop: Callable[[], bool] | None
+
+    def __post_init__(self) -> None:
+        lower, upper = self.bounds.T
+        self.lower = lower
+        self.width = np.where(upper > lower, upper - lower, 1.0)
+        self.dimension = len(self.bounds)
+        self.randomness = np.random.default_rng(np.random.SeedSequence([self.seed, self.dimension]))
         self.state = _Progress()
         self.stopped = False
         self.descent = 0
@@ -185,16 +179,16 @@ class _Search:
         state = self.state
         ordered = [(start - self.lower) / self.width for start in starts]
         self.evaluate(np.clip(np.array(ordered), 0.0, 1.0), 0.0)
-        afar: list[End] = []
+        random_ends: list[End] = []
         ends: list[End] = []
-        while not _agreed(afar, state.value):
-            end_at = budget if confirmed(afar, state.value) else most
+        while not _agreed(random_ends, state.value):
+            end_at = budget if confirmed(random_ends, state.value) else most
             if state.evaluations >= end_at:
                 break
             share = _descent_budget(state.evaluations, end_at, self.descent, len(ordered))
             begin, mean, kind = self.begin(ordered)
-            if begin in ("afar", "jump"):
-                mean = self.led(mean, begin == "afar", share)
+            if begin in ("random", "jump"):
+                mean = self.by_surrogate(mean, begin == "random", share)
             end, value = mean, np.inf
             if kind is not None and not self.stopped:
                 end, value = self.descend(mean, kind, share)
@@ -204,15 +198,15 @@ class _Search:
                 end = self.stepped(self.refine, end)
                 value = float(self.evaluate(end[None], 0.0)[0])
             ends.append(End(value, self.lower + self.width * end))
-            if begin == "afar":
-                afar.append(ends[-1])
+            if begin == "random":
+                random_ends.append(ends[-1])
             self.descent += 1
         others = (e.point for e in sorted(ends, key=lambda e: e.value) if not np.array_equal(e.point, state.best))
         return SearchResult(
             best=state.best,
             value=state.value,
             ends=(state.best, *others),
-            afar=tuple(afar),
+            random_ends=tuple(random_ends),
             evaluations=state.evaluations,
             descents=self.descent,
             stopped=self.stopped,
@@ -220,9 +214,9 @@ class _Search:
 
     def begin(self, starts: Sequence[Array]) -> tuple[str, Array, _Kind | None]:
         """How the next descent begins, where, and the CMA-ES it takes, None where steps do."""
-        afar = None if self.refine is not None else _AFAR if self.surrogate is None else _AFTER_LED
+        wide = None if self.refine is not None else _RANDOM if self.surrogate is None else _AFTER_SURROGATE
         if self.descent == 0:
-            return "afar", starts[0], afar
+            return "random", starts[0], wide
         if self.descent < len(starts):
             return "start", starts[self.descent], _WARM if self.refine is None else None
         cycle, turn = divmod(self.descent - len(starts), len(TURNS))
@@ -230,16 +224,16 @@ class _Search:
             return "spread", self.state.unit_best, _SPREADING[cycle % len(_SPREADING)]
         if TURNS[turn] == "jump":
             size = JUMPS[turn // 2 % len(JUMPS)]
-            return "jump", self.state.unit_best + size * self.randomness.normal(size=self.dimension), afar
-        return "afar", self.randomness.uniform(0.05, 0.95, self.dimension), afar
+            return "jump", self.state.unit_best + size * self.randomness.normal(size=self.dimension), wide
+        return "random", self.randomness.uniform(0.05, 0.95, self.dimension), wide
 
-    def led(self, mean: Array, afar: bool, share: int) -> Array:
+    def by_surrogate(self, mean: Array, far: bool, share: int) -> Array:
         """Where the surrogate leads from a point."""
         if self.surrogate is None:
             return mean
-        if afar:
-            most = min(share, self.state.evaluations + LED_EVALUATIONS * self.dimension)
-            mean, _ = self.descend(mean, _LED, most, led=True)
+        if far:
+            most = min(share, self.state.evaluations + SURROGATE_EVALUATIONS * self.dimension)
+            mean, _ = self.descend(mean, _BY_SURROGATE, most, surrogate=True)
         if not self.stopped:
             mean = self.stepped(self.surrogate.descend, mean)
             self.evaluate(mean[None], 0.0)
@@ -251,22 +245,22 @@ class _Search:
         self.state.evaluations += candidates
         return (found - self.lower) / self.width
 
-    def evaluate(self, unit: Array, sigma: float, led: bool = False) -> Array:
+    def evaluate(self, unit: Array, sigma: float, surrogate: bool = False) -> Array:
         """Values of candidates, from the record while there is one."""
         candidates = self.lower + self.width * unit
         place = self.state.generations
         known = self.recorded[place] if place < len(self.recorded) else None
         fresh = known is None or len(known) != len(unit)
-        judge = self.surrogate.objective if led and self.surrogate is not None else self.objective
+        judge = self.surrogate.objective if surrogate and self.surrogate is not None else self.objective
         values = np.asarray(judge(candidates) if fresh else known, dtype=np.float64)
         values = np.where(np.isfinite(values), values, np.finfo(np.float64).max)
-        generation = self.state.take(unit, candidates, values, self.descent, sigma, led)
+        generation = self.state.take(unit, candidates, values, self.descent, sigma, surrogate)
         tell = self.on_generation if fresh else self.on_recorded
         if tell is not None:
             tell(generation)
         return values
 
-    def descend(self, mean: Array, kind: _Kind, share: int, led: bool = False) -> tuple[Array, float]:
+    def descend(self, mean: Array, kind: _Kind, share: int, surrogate: bool = False) -> tuple[Array, float]:
         """Best point of a CMA-ES and its value."""
         cma = CMA(
             mean=np.clip(mean, MARGIN, 1.0 - MARGIN),
@@ -277,13 +271,13 @@ class _Search:
         )
         point, best, idle = mean, np.inf, 0
         while self.state.evaluations < share and idle < kind.patience and not cma.should_stop():
-            # What is on record is told first, which takes no time: stopping must not end with less than there was.
+            # What is on record comes first, which takes no time: stopping must not end with less than there was.
             on_record = self.state.generations < len(self.recorded)
             if self.should_stop is not None and not on_record and self.should_stop():
                 self.stopped = True
                 break
             unit = np.array([cma.ask() for _ in range(kind.population)])
-            values = self.evaluate(unit, float(cma._sigma), led)
+            values = self.evaluate(unit, float(cma._sigma), surrogate)
             cma.tell(list(zip(unit, values.tolist(), strict=True)))
             winner = int(values.argmin())
             idle = 0 if values[winner] < best * (1.0 - kind.improvement) else idle + 1
@@ -292,18 +286,18 @@ class _Search:
         return point, best
 
 
-def _agreed(afar_ends: Sequence[End], best: float) -> bool:
-    """Whether enough descents from afar ended at the best value."""
-    return _agreeing(afar_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(afar_ends))
+def _agreed(random_ends: Sequence[End], best: float) -> bool:
+    """Whether enough descents from random points ended at the best value."""
+    return _agreeing(random_ends, best, AGREEMENT) >= max(AGREEING_DESCENTS, AGREEING_SHARE * len(random_ends))
 
 
-def _agreeing(afar_ends: Sequence[End], best: float, within: float) -> int:
-    return sum(end.value <= best * (1.0 + within) for end in afar_ends)
+def _agreeing(random_ends: Sequence[End], best: float, within: float) -> int:
+    return sum(end.value <= best * (1.0 + within) for end in random_ends)
 
 
-def confirmed(afar_ends: Sequence[End], best: float) -> bool:
-    """Whether enough descents from afar came to the best value for it to be taken for the least there is."""
-    return _agreeing(afar_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
+def confirmed(random_ends: Sequence[End], best: float) -> bool:
+    """Whether enough descents from random points came to the best value for it to be taken for the least there is."""
+    return _agreeing(random_ends, best, CONFIRMING) >= CONFIRMING_DESCENTS
 
 
 def _descent_budget(used: int, budget: int, descent: int, starts: int) -> int:

@@ -106,9 +106,9 @@ def test_a_surrogate_leads_descents_from_afar() -> None:
         rastrigin, BOUNDS, [START], 3000, seed=0, surrogate=led, refine=descended, on_generation=generations.append
     )
     assert {generation.surrogate for generation in generations} == {True, False}
-    assert found.afar
-    assert min(end.value for end in found.afar) == found.value == 1.0
-    assert confirmed(found.afar, found.value)
+    assert found.random_ends
+    assert min(end.value for end in found.random_ends) == found.value == 1.0
+    assert confirmed(found.random_ends, found.value)
 
 
 def test_a_best_that_is_not_confirmed_takes_more() -> None:
@@ -117,7 +117,7 @@ def test_a_best_that_is_not_confirmed_takes_more() -> None:
         search(rastrigin, BOUNDS, [START], 300, seed=2, most=most, refine=lambda x: (x, 50)) for most in (None, 2000)
     ]
     assert 300 <= runs[0].evaluations < 2000 <= runs[1].evaluations
-    assert not confirmed(runs[0].afar, runs[0].value)
+    assert not confirmed(runs[0].random_ends, runs[0].value)
     easy = search(sphere, BOUNDS, [START], 300, seed=2, most=10**6, refine=lambda x: (np.full(4, 0.7), 50))
     assert easy.evaluations < 5000
-    assert confirmed(easy.afar, easy.value)
+    assert confirmed(easy.random_ends, easy.value)
