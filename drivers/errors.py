@@ -33,10 +33,6 @@ class ServoFault(DriverError):
     """The servo reports a fault of its own, such as overload or overheating."""
 
 
-class LimitTripped(DriverError):
-    """A measured value left its limits; the servo was released."""
-
-
 class MotorOn(DriverError):
     """Nobody could make sure that the motor is off."""
 
