@@ -13,6 +13,6 @@ def _is_ours(room: str) -> bool:
     return bool(places) and Path(next(iter(places))) == _ROOT / room
 
 
-if not all(map(_is_ours, ("core", "drivers", "resources", "sessions"))):
+if __name__ == "bench_gui" and not all(map(_is_ours, ("core", "drivers", "resources", "sessions"))):
     # A folder of the same name in the working folder or on PYTHONPATH must not take the place of one of these.
     sys.path.insert(0, str(_ROOT))

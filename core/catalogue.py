@@ -22,6 +22,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import resources
 from core.atomic import write_atomically
 from core.errors import ModelError
 from core.sealed import warn_once, with_seal_line, without_seal_line
@@ -62,7 +63,7 @@ TEMPLATE_NAME = "my_servo"
 
 
 def _resources() -> Traversable:
-    return files("resources")
+    return files(resources)
 
 
 def own_folder() -> Path:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
+import resources
 from core.catalogue import load_servo
 from core.errors import ModelError
 from core.model import ServoModel, build_model
@@ -19,7 +20,7 @@ PUBLISHED = "-published"
 @cache
 def shipped_models(servo: str) -> tuple[str, ...]:
     """Friction models that come with a servo, e.g. ("m1", "m2"); empty when none was identified."""
-    folder = files("resources") / "models" / load_servo(servo).name
+    folder = files(resources) / "models" / load_servo(servo).name
     return tuple(m for m in FRICTION_MODELS if (folder / f"{m}.json").is_file())
 
 
@@ -29,7 +30,7 @@ def published_originals(servo: str) -> tuple[str, ...]:
 
     They carry the integrator and step they were identified with.
     """
-    folder = files("resources") / "models" / load_servo(servo).name
+    folder = files(resources) / "models" / load_servo(servo).name
     return tuple(m + PUBLISHED for m in FRICTION_MODELS if (folder / f"{m}{PUBLISHED}.json").is_file())
 
 
@@ -44,7 +45,7 @@ def load_model(servo: str, variant: str) -> ServoModel:
     if name not in known:
         there = f"there is {', '.join(known)}" if known else "there is none; identify one and give its file"
         raise ModelError(f"no model {variant!r} is shipped for {spec.name}; {there}")
-    entry = files("resources") / "models" / spec.name / f"{name}.json"
+    entry = files(resources) / "models" / spec.name / f"{name}.json"
     return ServoModel.from_json_text(entry.read_text("utf-8"), entry.name)
 
 

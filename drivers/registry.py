@@ -40,10 +40,10 @@ __all__ = [
 
 
 def _found() -> dict[str, str]:
-    folders = (entry for entry in files("drivers").iterdir() if entry.is_dir() and (entry / "form.py").is_file())
+    folders = (entry for entry in files(__package__).iterdir() if entry.is_dir() and (entry / "form.py").is_file())
     # What needs no hardware comes first.
     names = sorted((folder.name for folder in folders), key=lambda name: (name != "simulated", name))
-    return {name: f"drivers.{name}" for name in names}
+    return {name: f"{__package__}.{name}" for name in names}
 
 
 FAMILIES = _found()

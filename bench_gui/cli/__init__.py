@@ -77,7 +77,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--example", action="store_true", help="open the window on a copy of the example session")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        module = import_module(f"bench_gui.cli.commands.{name.replace('-', '_')}")
+        module = import_module(f"{__name__}.commands.{name.replace('-', '_')}")
         command = subparsers.add_parser(name, help=summary, description=module.__doc__)
         module.add_arguments(command)
         command.set_defaults(run=module.run)

@@ -9,6 +9,7 @@ import tempfile
 from importlib.resources import as_file, files
 from pathlib import Path
 
+import resources
 from bench_gui.headless.places import home
 
 EXAMPLE = "xl330"
@@ -26,7 +27,7 @@ def example_session(folder: Path | None = None) -> Path:
     parent.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(dir=parent, prefix=".example-") as unfinished,
-        as_file(files("resources") / "examples" / EXAMPLE) as source,
+        as_file(files(resources) / "examples" / EXAMPLE) as source,
     ):
         copy = Path(unfinished) / EXAMPLE
         shutil.copytree(source, copy, copy_function=shutil.copyfile)

@@ -6,9 +6,10 @@ import tomllib
 from importlib.resources import files
 from itertools import cycle
 
+import resources
 from core.terms import FRICTION_MODELS
 
-_CURVES = tomllib.loads((files("resources") / "palettes" / "light.toml").read_text("utf-8"))["curve"]
+_CURVES = tomllib.loads((files(resources) / "palettes" / "light.toml").read_text("utf-8"))["curve"]
 
 MEASURED_COLOUR: str = _CURVES["measured"]
 GOAL_COLOUR: str = _CURVES["goal"]

@@ -22,4 +22,4 @@ __all__ = ["check_export", "export_model", "exporters"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("core.export.exporting"), name)
+    return getattr(import_module(f"{__name__}.exporting"), name)

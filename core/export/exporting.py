@@ -24,7 +24,7 @@ from core.recording import ServoSettings
 @cache
 def exporters() -> Mapping[str, Exporter]:
     """Every exporter by the name of its target, e.g. "mujoco"."""
-    modules = (import_module(f"core.{module}") for module in TARGETS.values())
+    modules = (import_module(f"..{module}", __package__) for module in TARGETS.values())
     return MappingProxyType({module.EXPORTER.target: module.EXPORTER for module in modules})
 
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from itertools import pairwise
 from typing import Any
 
+import resources
 from core.errors import ModelError
 
 SIGNS = ("none", "twos_complement", "sign_magnitude")
@@ -210,7 +211,7 @@ def parse_registers(data: Mapping[str, Mapping[str, Any]]) -> dict[str, Register
 @cache
 def load_table(name: str) -> ControlTable:
     """Return a shipped table, e.g. "x"; raises ModelError naming those there are."""
-    folder = files("resources") / "control_tables"
+    folder = files(resources) / "control_tables"
     known = sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir() if entry.name.endswith(".toml"))
     if name not in known:
         raise ModelError(f"no control table {name!r}; there are {', '.join(known)}")

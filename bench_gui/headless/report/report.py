@@ -19,7 +19,7 @@ from core.words import counted
 def write_report(path: Path, contents: ReportContents) -> Path:
     """Write the report as one HTML file that needs nothing else; replaced as a whole."""
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("bench_gui.headless.report", "."),
+        loader=jinja2.PackageLoader(__package__, "."),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -1,0 +1,889 @@
+"""Python interface of ServoBench: from recordings of a servo to a model that moves as it does.
+
+    import servobench as sb
+
+    session = sb.example()                            # eight recordings of a real Dynamixel XL330
+    found = sb.identify(session, models="m1,m6")
+    model = found.recommended.model
+    sb.simulate(model, session.load("0001")).plot()   # simulated on top of measured
+    sb.export(model, "mujoco", "xl330_mujoco")
+
+Everything the window and the command `bench` compute is available here and is computed by the same functions.
+Importing this module loads neither Qt nor the compiler; both names and packages are loaded when they are first used.
+
+Wherever a function takes a servo, it accepts a catalogue name ("xl330"), a file of your own (my.toml) or a `ServoSpec`.
+Wherever it takes a model, it accepts "servo:variant" ("mx106:m6"), a model file or a `ServoModel`. Wherever it takes
+recordings, it accepts a session, the path of one, a `Recording` or several. Units are SI, angles are in rad.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+# A folder of yours may hold packages of the same names as ServoBench's. Then these are loaded as `servobench.core` and
+# so on, and yours stay what `import core` gives you.
+
+_ROOT = Path(__file__).parent
+_ROOMS = ("bench_gui", "core", "drivers", "resources", "sessions")
+
+
+def _is_ours(room: str) -> bool:
+    """Whether `import room` gives ServoBench's package."""
+    found = importlib.util.find_spec(room)
+    places = found.submodule_search_locations if found is not None else None
+    return bool(places) and Path(next(iter(places))) == _ROOT / room
+
+
+class _PrivateRooms(importlib.machinery.PathFinder):
+    """Finds ServoBench's packages as `servobench.core` and so on, beside packages of yours that are called `core`."""
+
+    @classmethod
+    def find_spec(cls, fullname: str, path: Any = None, target: Any = None) -> Any:
+        """Return the spec of a module below `servobench`, None for any other."""
+        if not fullname.startswith(f"{__name__}."):
+            return None
+        spec = super().find_spec(fullname, path, target)
+        if spec is not None and isinstance(spec.loader, importlib.machinery.SourceFileLoader):
+            spec.loader = _PrivateLoader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+class _PrivateLoader(importlib.machinery.SourceFileLoader):
+    """Runs a module whose `import core` means `servobench.core`."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the module."""
+        module.__dict__["__builtins__"] = {**vars(builtins), "__import__": _import}
+        super().exec_module(module)
+
+
+def _import(
+    name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0
+) -> ModuleType:
+    """`__import__` of ServoBench's own modules while their names are taken."""
+    room = name.partition(".")[0]
+    if level or room not in _ROOMS:
+        return builtins.__import__(name, globals, locals, fromlist or (), level)
+    found = builtins.__import__(f"{__name__}.{name}", globals, locals, fromlist or (), 0)
+    return found if fromlist else sys.modules[f"{__name__}.{room}"]
+
+
+if not all(map(_is_ours, _ROOMS)):
+    __path__ = [str(_ROOT)]
+    sys.meta_path.insert(0, _PrivateRooms)
+    # Functions take the builtins that are there when they are defined.
+    __builtins__ = {**vars(builtins), "__import__": _import}
+
+# ruff: noqa: F401 (imported for type checkers; at run time names come from _PLACES)
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
+
+    from bench_gui.headless.next_recordings import NextRecordings
+    from core.bench import Bench
+    from core.diagram import DriveBackdriveDiagram
+    from core.errors import ServoBenchError
+    from core.export.contract import Check, ExportResult
+    from core.export.exporting import check_export
+    from core.identification.coverage.report import Coverage
+    from core.identification.evaluate import Evaluation
+    from core.identification.evidence.certainty import Certainty
+    from core.identification.result import Identification, ModelResult
+    from core.model import ServoModel
+    from core.recording import Recording, ServoSettings
+    from core.servo_spec import ServoSpec
+    from core.simulation import simulate_trajectory
+    from core.terms import Supply
+    from core.trajectories import Trajectory, make_trajectory
+    from sessions import Session
+    from sessions.results.crossvalidating import CrossValidated
+
+_PLACES = {
+    "Bench": "core.bench",
+    "Certainty": "core.identification.evidence.certainty",
+    "Check": "core.export.contract",
+    "Coverage": "core.identification.coverage.report",
+    "CrossValidated": "sessions.results.crossvalidating",
+    "DriveBackdriveDiagram": "core.diagram",
+    "Evaluation": "core.identification.evaluate",
+    "ExportResult": "core.export.contract",
+    "Identification": "core.identification.result",
+    "ModelResult": "core.identification.result",
+    "NextRecordings": "bench_gui.headless.next_recordings",
+    "Recording": "core.recording",
+    "ServoBenchError": "core.errors",
+    "ServoModel": "core.model",
+    "ServoSettings": "core.recording",
+    "ServoSpec": "core.servo_spec",
+    "Session": "sessions",
+    "Trajectory": "core.trajectories",
+    "check_export": "core.export.exporting",
+    "make_trajectory": "core.trajectories",
+    "simulate_trajectory": "core.simulation",
+}
+"""Public names that are only handed on, and the module each comes from."""
+
+__all__ = [
+    *_PLACES,
+    "Comparison",
+    "certainty",
+    "coverage",
+    "cross_validate",
+    "drive_backdrive",
+    "evaluate",
+    "example",
+    "export",
+    "identify",
+    "import_logs",
+    "load_model",
+    "load_servo",
+    "propose",
+    "record",
+    "recording",
+    "simulate",
+    "write_model",
+]
+
+
+def example(folder: str | Path | None = None) -> Session:
+    """Open your own copy of the example: eight recordings of a real Dynamixel XL330.
+
+    The copy is made at the first call and stays, with everything you do in it.
+
+    Args:
+        folder: Where the copy is kept. Default: ServoBench's folder in your home, as for the window.
+
+    Returns:
+        The session.
+
+    Example:
+        >>> session = sb.example()
+        >>> len(session.runs())
+        8
+    """
+    from bench_gui.headless.examples import example_session
+    from sessions import Session
+
+    return Session.open(example_session(None if folder is None else Path(folder)))
+
+
+def load_servo(servo: str | Path | ServoSpec) -> ServoSpec:
+    """Load the facts of a servo: its control law, ratings and the bounds of its parameters.
+
+    Args:
+        servo: A catalogue name or alias, in any case; a file of your own (`bench models --new my.toml` writes a
+            template); or a `ServoSpec`, which is returned. A file is also added to your own servos, so that sessions
+            and models find it by name.
+
+    Raises:
+        ServoBenchError: No such servo, or the file describes none.
+
+    Example:
+        >>> sb.load_servo("xl330").title
+        'Dynamixel XL330-M288'
+    """
+    from bench_gui.cli.arguments import servo_text
+    from core.catalogue import load_servo
+    from core.servo_spec import ServoSpec
+
+    return servo if isinstance(servo, ServoSpec) else load_servo(servo_text(str(servo)))
+
+
+def load_model(model: str | Path | ServoModel) -> ServoModel:
+    """Load a servo model.
+
+    Args:
+        model: "servo:variant" for one that comes with ServoBench, such as "mx106:m6"; a file written by the window,
+            `bench identify` or `write_model`; or a `ServoModel`, which is returned.
+
+    Raises:
+        ServoBenchError: There is no such model, or the file holds none.
+
+    Example:
+        >>> sb.load_model("mx106:m6").friction
+        'm6'
+    """
+    from bench_gui.cli.arguments import model_from
+    from core.model import ServoModel
+
+    return model if isinstance(model, ServoModel) else model_from(str(model))
+
+
+def write_model(model: ServoModel, path: str | Path) -> Path:
+    """Write a model to a JSON file that the window, the command line and `load_model` read.
+
+    Args:
+        model: The model.
+        path: The file; it is replaced if it exists.
+
+    Returns:
+        The path.
+
+    Raises:
+        OSError: The file cannot be written.
+
+    Example:
+        >>> path = sb.write_model(sb.load_model("mx106:m6"), "mine.json")
+        >>> sb.load_model(path).servo
+        'mx106'
+    """
+    from core.atomic import write_atomically
+
+    path = Path(path)
+    write_atomically(path, model.to_json_text().encode())
+    return path
+
+
+def recording(
+    time: ArrayLike,
+    goal_position: ArrayLike,
+    position: ArrayLike,
+    *,
+    servo: str | Path | ServoSpec,
+    mass: float,
+    length: float,
+    kp: float | None = None,
+    supply_voltage: ArrayLike | None = None,
+    id: str = "recording",
+    trajectory: str = "own",
+    **channels: ArrayLike,
+) -> Recording:
+    """Make a recording from arrays.
+
+    Args:
+        time: Time of each sample [s], strictly increasing, (n,).
+        goal_position: Commanded position [rad], (n,); each value is held until the next sample.
+        position: Measured position [rad], (n,); 0 hangs down, counter-clockwise is positive.
+        servo: The servo.
+        mass: Load at the end of the pendulum [kg].
+        length: Distance from shaft to load [m].
+        kp: Position gain in the servo's own unit. Default: the catalogue's.
+        supply_voltage: Supply [V], one value or as measured (n,). Default: the catalogue's.
+        id: Name of the run, different for each recording that is identified together.
+        trajectory: Name of the motion; runs of one name can be held out together.
+        channels: Further measured channels, (n,) each: `torque_enable` (1 where the motor is driven; default: always),
+            `velocity` [rad/s], `current` [A], `duty_cycle`, `temperature` [°C].
+
+    Returns:
+        The recording; add it to a session with `Session.add`, or identify from a list of recordings.
+
+    Raises:
+        ServoBenchError: Shapes differ, times do not increase, values are not finite, or no such servo.
+
+    Example:
+        >>> t = np.arange(0.0, 2.0, 0.01)
+        >>> run = sb.recording(t, 0.5 * np.sin(3 * t), 0.45 * np.sin(3 * t - 0.2), servo="xl330", mass=0.1, length=0.1)
+        >>> run.samples
+        200
+    """
+    import numpy as np
+
+    from core.bench import Bench
+    from core.recording import CHANNELS, Recording, ServoSettings
+
+    spec = load_servo(servo)
+    given = {"time": time, "goal_position": goal_position, "position": position, **channels}
+    supply = np.asarray(spec.supply_voltage if supply_voltage is None else supply_voltage, dtype=np.float64)
+    if supply.ndim:
+        given["supply_voltage"] = supply
+    kinds = {channel.name: channel.kind for channel in CHANNELS}
+    columns = {name: np.asarray(values, dtype=kinds.get(name, "f8")) for name, values in given.items()}
+    columns.setdefault("torque_enable", np.ones(len(columns["time"]), dtype=kinds["torque_enable"]))
+    return Recording(
+        id=id,
+        trajectory=trajectory,
+        bench=Bench(mass=mass, length=length),
+        settings=ServoSettings(
+            servo=spec.name,
+            kp=spec.default_kp if kp is None else kp,
+            supply_voltage=float(np.median(supply)),
+        ),
+        channels=columns,
+    )
+
+
+def import_logs(
+    paths: str | Path | Sequence[str | Path],
+    session: str | Path | Session,
+    *,
+    columns: str = "",
+    from_name: str = "",
+    servo: str | Path | ServoSpec | None = None,
+    progress: bool = True,
+    **facts: float | str,
+) -> Session:
+    """Import logs of your own into a session: CSV, TSV, NPZ, Parquet, logs of Rhoban/bam, files of ServoBench.
+
+    Args:
+        paths: Files or folders.
+        session: A session, or the folder of one; it is created if it does not exist.
+        columns: Meaning of a table's columns, e.g. "time=t:ms,goal=target:deg,position=angle:deg". Without it, the
+            error lists the columns that were found.
+        from_name: What file names say about each run, e.g. "{trajectory}_m{mass}_l{length}_kp{kp}".
+        servo: The servo of tables that do not name one.
+        progress: Show a progress bar.
+        facts: What holds for all tables: `mass` [kg], `length` [m], `arm_mass` [kg], `angle_offset` [rad], `kp`, `ki`,
+            `kd`, `supply_voltage` [V], `trajectory`.
+
+    Returns:
+        The session with the new runs.
+
+    Raises:
+        ServoBenchError: A file cannot be read as a log; the session is left as it was.
+
+    Example:
+        >>> session = sb.import_logs(
+        ...     "log.csv", "mine", columns="time=t:ms,goal=target:deg,position=angle:deg",
+        ...     servo="xl330", mass=0.1, length=0.1,
+        ... )
+    """
+    from sessions import Session, import_paths
+    from sessions.importers import TableImport
+    from sessions.importers.columns import parse_columns
+
+    named = {} if servo is None else {"servo": load_servo(servo).name}
+    tables = TableImport(columns=parse_columns(columns), facts=named | facts, name_pattern=from_name)
+    files = [paths] if isinstance(paths, str | Path) else paths
+    with _progress("Import", progress) as show:
+        import_paths(files, session, lambda event: show(event.done / max(event.total, 1), event.file), tables)
+    return session if isinstance(session, Session) else Session.open(session)
+
+
+def record(
+    servo: str | Path | ServoSpec,
+    session: str | Path,
+    *,
+    mass: float,
+    length: float,
+    trajectories: Sequence[str] | None = None,
+    kp: float | None = None,
+    progress: bool = True,
+) -> Session:
+    """Record motions of a simulated servo, as fast as the computer simulates them.
+
+    A real servo is recorded by the window or by `bench record`, which watch over it.
+
+    Args:
+        servo: The servo to simulate, with its shipped M6 model or its start values.
+        session: Folder of the session; it is created if it does not exist.
+        mass: Load [kg].
+        length: Distance from shaft to load [m].
+        trajectories: Names of motions. Default: the four of the paper.
+        kp: Position gain in the servo's own unit. Default: the catalogue's.
+        progress: Show a progress bar.
+
+    Returns:
+        The session with the new runs.
+
+    Raises:
+        ServoBenchError: No such servo or motion, or the session cannot be written.
+
+    Example:
+        >>> session = sb.record("mx106", "simulated_mx106", mass=1.0, length=0.1)
+    """
+    from bench_gui.headless.recording import RecordingPlan, record_plan
+    from core.bench import Bench
+    from core.trajectories import PAPER_TRAJECTORIES, make_trajectory
+    from sessions import Session
+
+    plan = RecordingPlan(
+        servo=f"simulated:{load_servo(servo).name}",
+        trajectories=tuple(make_trajectory(name) for name in trajectories or PAPER_TRAJECTORIES),
+        bench=Bench(mass=mass, length=length),
+        kp=kp,
+        fast=True,
+    )
+    with _progress("Record", progress) as show:
+        record_plan(plan, session, show)
+    return Session.open(session)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """A simulated motion beside the measured one, on one time grid. Arrays are (n,).
+
+    Example:
+        >>> run = sb.example().load("0001")
+        >>> compared = sb.simulate("xl330:m6", run)
+        >>> compared.residual.shape == compared.time.shape
+        True
+    """
+
+    title: str
+    """Run and model."""
+    time: NDArray[Any]
+    """[s]"""
+    goal: NDArray[Any]
+    """Commanded position [rad]."""
+    measured: NDArray[Any]
+    """[rad]"""
+    simulated: NDArray[Any]
+    """[rad]"""
+
+    @property
+    def residual(self) -> NDArray[Any]:
+        """Simulated minus measured position [rad], (n,)."""
+        return self.simulated - self.measured
+
+    @property
+    def mae(self) -> float:
+        """Mean absolute error [rad]."""
+        return float(abs(self.residual).mean())
+
+    @property
+    def rmse(self) -> float:
+        """Root mean square error [rad]."""
+        return float((self.residual**2).mean() ** 0.5)
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.title}: {len(self.time)} samples, MAE {self.mae * 1e3:.2f} mrad>"
+
+    def to_frame(self) -> Any:
+        """Return a pandas DataFrame with the columns time, goal, measured, simulated and residual."""
+        import pandas
+
+        names = ("time", "goal", "measured", "simulated", "residual")
+        return pandas.DataFrame({name: getattr(self, name) for name in names})
+
+    def plot(self, axes: Axes | None = None) -> Axes:
+        """Draw goal, measured and simulated position over time.
+
+        Args:
+            axes: Where to draw. Default: a new figure.
+
+        Returns:
+            The axes.
+        """
+        axes = axes or _axes("time [s]", "position [rad]")
+        axes.plot(self.time, self.goal, color="0.7", linewidth=1, label="goal")
+        axes.plot(self.time, self.measured, color="0.2", label="measured")
+        axes.plot(self.time, self.simulated, "--", label=f"simulated, {self.mae * 1e3:.1f} mrad")
+        axes.set_title(self.title)
+        axes.legend()
+        return axes
+
+
+def simulate(
+    model: str | Path | ServoModel, run: Recording, *, dt: float | None = None, supply: Supply = "logged"
+) -> Comparison:
+    """Simulate the commands of a recording and put the result beside what was measured.
+
+    Args:
+        model: The model.
+        run: The recording.
+        dt: Time step of the grid [s]. Default: that of the recording.
+        supply: "logged" uses the measured supply voltage where there is one, "header" the nominal one.
+
+    Returns:
+        Both motions on one grid, with errors and a plot.
+
+    Example:
+        >>> sb.simulate("xl330:m6", sb.example().load("0001")).mae < 0.1
+        True
+    """
+    from core.simulation import on_grid, simulate_recording
+
+    loaded = load_model(model)
+    measured, _ = on_grid(run, dt)
+    motion = simulate_recording(loaded, run, dt, supply)
+    title = f"{run.id} {run.trajectory}, {loaded.title}"
+    return Comparison(title, measured.time, measured.goal_position, measured.position, motion.position)
+
+
+def evaluate(
+    model: str | Path | ServoModel, data: Session | Recording | Sequence[Recording] | str | Path
+) -> Evaluation:
+    """Compute the errors of a model on recordings.
+
+    Args:
+        model: The model.
+        data: The recordings.
+
+    Returns:
+        Mean absolute and root mean square error [rad] of each run, and their means.
+
+    Example:
+        >>> len(sb.evaluate("xl330:m6", sb.example()).runs)
+        8
+    """
+    from core.identification.evaluate import evaluate
+
+    return evaluate(load_model(model), _runs(data).recordings)
+
+
+def identify(
+    data: Session | Recording | Sequence[Recording] | str | Path,
+    models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
+    *,
+    servo: str | Path | ServoSpec | None = None,
+    command_path: bool | None = None,
+    output: str | Path | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> Identification:
+    """Identify models from recordings.
+
+    The same data, options and seed give the same result, as from the window and from `bench identify`.
+
+    Args:
+        data: The recordings.
+        models: Friction models to fit, "m1" (Coulomb and viscous) to "m6" (Stribeck, load-dependent, directional and
+            quadratic terms).
+        servo: The servo. Default: the recordings'.
+        command_path: Identify delay, gain ratio, slew, dead band, lag and torque-off too. Default: if it lowers the
+            error on runs held out.
+        output: Folder for models, `result.json` and the search. Default: a new folder in the results of a session;
+            nothing is written for recordings that are not in a session.
+        progress: Show a progress bar.
+        options: Further fields of `core.identification.options.IdentificationOptions`: `seed`, `trials`, `validation`,
+            `frozen`, `bounds`, `start`, `threads` and others.
+
+    Returns:
+        A result per model, the split, and the recommended model.
+
+    Raises:
+        ServoBenchError: Runs that no model can be fitted to, or options that do not fit.
+
+    Example:
+        >>> found = sb.identify(sb.example(), "m1,m6", trials=400, seed=0)
+        >>> found.recommended.model.servo
+        'xl330'
+    """
+    from core.identification.identify import Progress, identify
+    from core.identification.request import IdentificationRequest
+    from core.terms import COMMAND_PATH_TERMS
+    from sessions.results.folder import new_result_folder
+    from sessions.results.identifying import Watch, run_identification
+
+    runs = _runs(data)
+    request = IdentificationRequest(
+        servo=runs.servo(servo),
+        models=_names(models),
+        command_path=() if command_path is False else COMMAND_PATH_TERMS,
+        command_path_if_better=command_path is None,
+        data_hash=runs.data_hash,
+        **options,
+    )
+    if output is None and runs.session is not None and not runs.session.path.is_file():
+        output = new_result_folder(runs.session.path)
+    with _progress("Identify", progress) as show:
+
+        def told(step: Progress) -> None:
+            best = step.generation.overall_best_value * 1e3
+            show(step.done, f"{step.model.upper()} {best:.2f} mrad")
+
+        if output is None:
+            return identify(request, runs.recordings, on_progress=told)
+        watch = Watch(progressed=told)
+        found = run_identification(runs.recordings, request, Path(output), watch, selection=runs.selection)
+    return found.identification
+
+
+def cross_validate(
+    data: Session | Recording | Sequence[Recording] | str | Path,
+    models: str | Sequence[str] = "m1,m2,m3,m4,m5,m6",
+    *,
+    by: str | Sequence[str] | None = None,
+    servo: str | Path | ServoSpec | None = None,
+    output: str | Path | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> CrossValidated:
+    """Hold out one mass, gain or motion after the other, fit to the rest, and choose the model that transfers.
+
+    Args:
+        data: The recordings.
+        models: Friction models to compare.
+        by: Conditions to hold out: "mass", "length", "kp", "trajectory", "supply", "unit". Default: mass, length, kp
+            and trajectory.
+        servo: The servo. Default: the recordings'.
+        output: Folder that keeps what is complete; a second call continues there. Default: nothing is kept.
+        progress: Show a progress bar.
+        options: As for `identify`.
+
+    Returns:
+        Errors on what was held out, by model and condition. `found.choice.text` says which model to use.
+
+    Raises:
+        ServoBenchError: Nothing can be held out, or options that do not fit.
+
+    Example:
+        >>> made = sb.cross_validate(sb.example(), "m1,m6", by="kp", trials=200)
+        >>> made.found.choice.chosen.friction in ("m1", "m6")
+        True
+    """
+    from core.identification.defaults import CONDITIONS
+    from core.identification.request import IdentificationRequest
+    from sessions.results.crossvalidating import Question, run_crossvalidation
+
+    runs = _runs(data)
+    request = IdentificationRequest(servo=runs.servo(servo), models=_names(models), data_hash=runs.data_hash, **options)
+    question = Question(request=request, by=CONDITIONS if by is None else _names(by))
+    folder = None if output is None else Path(output)
+    with _progress("Cross-validate", progress) as show:
+        return run_crossvalidation(question, runs.recordings, folder, selection=runs.selection, told=show)
+
+
+def certainty(
+    session: Session | str | Path,
+    result: str | Path | None = None,
+    *,
+    model: str | None = None,
+    parameters: str | Sequence[str] | None = None,
+    draws: int | None = None,
+    seed: int = 0,
+    progress: bool = True,
+) -> Certainty:
+    """Compute profile likelihoods and a bootstrap over runs for the parameters of an identified model.
+
+    Args:
+        session: The session the model was identified from.
+        result: Folder of the identification, or its name in the session's results. Default: the newest.
+        model: Friction model. Default: the recommended one.
+        parameters: Parameters to profile, "flagged" (not determined, or at a bound) or "all". Default: flagged.
+        draws: Bootstrap draws, 0 for none. Default: as `bench certainty`.
+        seed: Random seed of the draws.
+        progress: Show a progress bar.
+
+    Returns:
+        Intervals of each parameter; also kept with the identification.
+
+    Raises:
+        ServoBenchError: There is no such result, or its runs have changed.
+
+    Example:
+        >>> session = sb.example()
+        >>> found = sb.identify(session, "m1", trials=400)
+        >>> certain = sb.certainty(session, draws=0)
+        >>> certain.friction
+        'm1'
+    """
+    from bench_gui.headless.places import result_folder
+    from core.identification.defaults import DRAWS, PROFILED
+    from sessions import Session
+    from sessions.results.certifying import CertaintyQuestion, run_certainty
+
+    path = session.path if isinstance(session, Session) else Path(session)
+    question = CertaintyQuestion(
+        session=path,
+        folder=result_folder(path, None if result is None else str(result)),
+        friction=model,
+        profiled=_names(parameters or PROFILED),
+        draws=DRAWS if draws is None else draws,
+        seed=seed,
+    )
+    with _progress("Certainty", progress) as show:
+        return run_certainty(question, told=show)
+
+
+def coverage(
+    data: Session | Recording | Sequence[Recording] | str | Path, model: str | Path | ServoModel | None = None
+) -> Coverage:
+    """Report what recordings can determine and what is wrong with them.
+
+    Args:
+        data: The recordings.
+        model: Model whose terms are judged. Default: M6 of the recordings' servo with the command path.
+
+    Returns:
+        Findings, excitation and timing of each run, and a verdict for each term.
+
+    Raises:
+        ServoBenchError: No recordings, or recordings of several servos.
+
+    Example:
+        >>> [str(finding) for finding in sb.coverage(sb.example()).findings]  # doctest: +SKIP
+    """
+    from core.identification.coverage.report import coverage
+
+    return coverage(_runs(data).recordings, model=None if model is None else load_model(model))
+
+
+def propose(
+    data: Session | Recording | Sequence[Recording] | str | Path,
+    model: str | Path | ServoModel | None = None,
+    *,
+    count: int = 4,
+    objective: str = "volume",
+) -> NextRecordings:
+    """Propose the recordings that would narrow the parameters' intervals most.
+
+    Args:
+        data: The recordings there are.
+        model: Model identified from them. Default: M6 at the catalogue's start values.
+        count: Number of recordings to propose.
+        objective: "volume" of the joint confidence region, or another of `bench next`.
+
+    Returns:
+        Motions, masses, lengths and gains, best first, with what each adds.
+
+    Raises:
+        ServoBenchError: Every candidate is recorded already.
+
+    Example:
+        >>> len(sb.propose(sb.example(), "xl330:m6", count=2).proposals)
+        2
+    """
+    from bench_gui.headless.next_recordings import catalogue_model, next_recordings, plan_to_offer
+    from core.catalogue import load_servo
+    from core.plan import suggested_plan
+
+    runs = _runs(data)
+    wanted = catalogue_model(runs.servo()) if model is None else load_model(model)
+    session = runs.session
+    plan = suggested_plan(load_servo(wanted.servo)) if session is None else plan_to_offer(session, wanted.servo)
+    return next_recordings(wanted, runs.recordings, plan, count=count, objective=objective)
+
+
+def drive_backdrive(
+    model: str | Path | ServoModel,
+    motor_torque: ArrayLike | None = None,
+    velocity: Sequence[float] | ArrayLike = (0.0,),
+) -> DriveBackdriveDiagram:
+    """Compute the external torques that a servo overcomes (drive) and that turn it back (backdrive).
+
+    Args:
+        model: The model.
+        motor_torque: Motor torques [N·m], (n,). Default: the servo's whole range.
+        velocity: Speeds [rad/s], (k,).
+
+    Returns:
+        Both boundaries [N·m], (n, k).
+
+    Raises:
+        ServoBenchError: Values that are not finite.
+
+    Example:
+        >>> sb.drive_backdrive("mx106:m6", [0.5]).drive.shape
+        (1, 1)
+    """
+    from core.diagram import drive_backdrive_diagram
+
+    return drive_backdrive_diagram(load_model(model), motor_torque, velocity)
+
+
+def export(
+    model: str | Path | ServoModel,
+    target: str,
+    folder: str | Path,
+    *,
+    name: str | None = None,
+    force: bool = False,
+    **options: Any,
+) -> ExportResult:
+    """Export a model to a physics engine.
+
+    Args:
+        model: The model.
+        target: "mujoco", "isaaclab", "mjlab", "webots", "sdformat", "drake", "genesis", "urdf", "usd", "c" and others;
+            an unknown one lists them all.
+        folder: Where the files go; it is created.
+        name: Name in files, symbols and nodes. Default: the model's.
+        force: Replace files that differ.
+        options: The target's options, such as `kp` or `timestep` [s].
+
+    Returns:
+        The files, notes on what the target cannot express, and the error that the exported motion makes [mrad].
+        `check_export` runs the files in their engine.
+
+    Raises:
+        ServoBenchError: Unknown target or option, a model the target cannot hold, or files that would be lost.
+
+    Example:
+        >>> result = sb.export("mx106:m6", "mujoco", "mx106_mujoco")
+        >>> [path.name for path in result.files][:1]  # doctest: +SKIP
+    """
+    from core.export.exporting import export_model
+
+    return export_model(load_model(model), target, folder, name=name, force=force, **options)
+
+
+# Behind the functions.
+
+
+@dataclass(frozen=True)
+class _Runs:
+    """Recordings, and what is known of the session they come from."""
+
+    recordings: list[Recording]
+    session: Session | None = None
+    selection: Any = None
+    data_hash: str = ""
+
+    def servo(self, named: str | Path | ServoSpec | None = None) -> str:
+        """Catalogue name of the servo: the one named, else that of the first recording."""
+        return self.recordings[0].settings.servo if named is None else load_servo(named).name
+
+
+def _runs(data: Session | Recording | Sequence[Recording] | str | Path) -> _Runs:
+    """Return the recordings that a fit uses of a session, or those that are given."""
+    from core.errors import InputError
+    from core.recording import Recording
+    from sessions import Session
+
+    if isinstance(data, Recording):
+        return _Runs([data])
+    if isinstance(data, str | Path):
+        data = Session.open(data)
+    if not isinstance(data, Session):
+        if not data:
+            raise InputError("no recordings were given")
+        return _Runs(list(data))
+    recordings = data.load_readable(data.fit_ids())
+    if not recordings:
+        raise InputError(f"{data.path}: the session has no finished runs; record or import some")
+    selection = data.selection(recordings)
+    return _Runs(recordings, data, selection, data.data_hash(selection.runs))
+
+
+def _names(text: str | Sequence[str]) -> tuple[str, ...]:
+    return tuple(text.replace(" ", "").split(",")) if isinstance(text, str) else tuple(text)
+
+
+def _axes(bottom: str, left: str) -> Axes:
+    from matplotlib import pyplot
+
+    axes = pyplot.subplots(figsize=(8, 4), layout="constrained")[1]
+    axes.set_xlabel(bottom)
+    axes.set_ylabel(left)
+    return axes
+
+
+@contextmanager
+def _progress(title: str, shown: bool) -> Iterator[Callable[[float, str], None]]:
+    """Show a progress bar, in a notebook or a terminal; yields a function that takes the share done and a text."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # tqdm's, where a notebook has no widgets
+        from tqdm.auto import tqdm
+
+    with tqdm(
+        total=1.0, desc=title, disable=not shown, bar_format="{desc} {percentage:3.0f}% |{bar}| {postfix}"
+    ) as bar:
+
+        def show(share: float, text: str) -> None:
+            bar.n = min(max(share, 0.0), 1.0)
+            bar.set_postfix_str(text)
+
+        yield show
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(__import__(_PLACES[name], fromlist=(name,)), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
