@@ -23,7 +23,7 @@ import importlib
 import importlib.machinery
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,13 +84,13 @@ if not all(map(_is_ours, _ROOMS)):
     # Functions take the builtins that are there when they are defined.
     __builtins__ = {**vars(builtins), "__import__": _import}
 
-# ruff: noqa: F401 (imported for type checkers; at run time names come from _PLACES)
+
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from bench_gui.headless.next_recordings import NextRecordings
     from core.bench import Bench
+    from core.comparison import Comparison
     from core.diagram import DriveBackdriveDiagram
     from core.errors import ServoBenchError
     from core.export.contract import Check, ExportResult
@@ -112,6 +112,7 @@ _PLACES = {
     "Bench": "core.bench",
     "Certainty": "core.identification.evidence.certainty",
     "Check": "core.export.contract",
+    "Comparison": "core.comparison",
     "Coverage": "core.identification.coverage.report",
     "CrossValidated": "sessions.results.crossvalidating",
     "DriveBackdriveDiagram": "core.diagram",
@@ -134,9 +135,27 @@ _PLACES = {
 """Public names that are only handed on, and the module each comes from."""
 
 __all__ = [
-    *_PLACES,
+    "Bench",
+    "Certainty",
+    "Check",
     "Comparison",
+    "Coverage",
+    "CrossValidated",
+    "DriveBackdriveDiagram",
+    "Evaluation",
+    "ExportResult",
+    "Identification",
+    "ModelResult",
+    "NextRecordings",
+    "Recording",
+    "ServoBenchError",
+    "ServoModel",
+    "ServoSettings",
+    "ServoSpec",
+    "Session",
+    "Trajectory",
     "certainty",
+    "check_export",
     "coverage",
     "cross_validate",
     "drive_backdrive",
@@ -147,10 +166,12 @@ __all__ = [
     "import_logs",
     "load_model",
     "load_servo",
+    "make_trajectory",
     "propose",
     "record",
     "recording",
     "simulate",
+    "simulate_trajectory",
     "write_model",
 ]
 
@@ -408,71 +429,6 @@ def record(
     return Session.open(session)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Comparison:
-    """A simulated motion beside the measured one, on one time grid. Arrays are (n,).
-
-    Example:
-        >>> run = sb.example().load("0001")
-        >>> compared = sb.simulate("xl330:m6", run)
-        >>> compared.residual.shape == compared.time.shape
-        True
-    """
-
-    title: str
-    """Run and model."""
-    time: NDArray[Any]
-    """[s]"""
-    goal: NDArray[Any]
-    """Commanded position [rad]."""
-    measured: NDArray[Any]
-    """[rad]"""
-    simulated: NDArray[Any]
-    """[rad]"""
-
-    @property
-    def residual(self) -> NDArray[Any]:
-        """Simulated minus measured position [rad], (n,)."""
-        return self.simulated - self.measured
-
-    @property
-    def mae(self) -> float:
-        """Mean absolute error [rad]."""
-        return float(abs(self.residual).mean())
-
-    @property
-    def rmse(self) -> float:
-        """Root mean square error [rad]."""
-        return float((self.residual**2).mean() ** 0.5)
-
-    def __repr__(self) -> str:
-        return f"<Comparison {self.title}: {len(self.time)} samples, MAE {self.mae * 1e3:.2f} mrad>"
-
-    def to_frame(self) -> Any:
-        """Return a pandas DataFrame with the columns time, goal, measured, simulated and residual."""
-        import pandas
-
-        names = ("time", "goal", "measured", "simulated", "residual")
-        return pandas.DataFrame({name: getattr(self, name) for name in names})
-
-    def plot(self, axes: Axes | None = None) -> Axes:
-        """Draw goal, measured and simulated position over time.
-
-        Args:
-            axes: Where to draw. Default: a new figure.
-
-        Returns:
-            The axes.
-        """
-        axes = axes or _axes("time [s]", "position [rad]")
-        axes.plot(self.time, self.goal, color="0.7", linewidth=1, label="goal")
-        axes.plot(self.time, self.measured, color="0.2", label="measured")
-        axes.plot(self.time, self.simulated, "--", label=f"simulated, {self.mae * 1e3:.1f} mrad")
-        axes.set_title(self.title)
-        axes.legend()
-        return axes
-
-
 def simulate(
     model: str | Path | ServoModel, run: Recording, *, dt: float | None = None, supply: Supply = "logged"
 ) -> Comparison:
@@ -491,13 +447,9 @@ def simulate(
         >>> sb.simulate("xl330:m6", sb.example().load("0001")).mae < 0.1
         True
     """
-    from core.simulation import on_grid, simulate_recording
+    from core.comparison import compare
 
-    loaded = load_model(model)
-    measured, _ = on_grid(run, dt)
-    motion = simulate_recording(loaded, run, dt, supply)
-    title = f"{run.id} {run.trajectory}, {loaded.title}"
-    return Comparison(title, measured.time, measured.goal_position, measured.position, motion.position)
+    return compare(load_model(model), run, dt, supply)
 
 
 def evaluate(
@@ -848,15 +800,6 @@ def _runs(data: Session | Recording | Sequence[Recording] | str | Path) -> _Runs
 
 def _names(text: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(text.replace(" ", "").split(",")) if isinstance(text, str) else tuple(text)
-
-
-def _axes(bottom: str, left: str) -> Axes:
-    from matplotlib import pyplot
-
-    axes = pyplot.subplots(figsize=(8, 4), layout="constrained")[1]
-    axes.set_xlabel(bottom)
-    axes.set_ylabel(left)
-    return axes
 
 
 @contextmanager

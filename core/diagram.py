@@ -26,8 +26,9 @@ Each boundary is therefore the only one, and the static area has no gap. The two
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,7 @@ from core.arrays import Array
 from core.errors import ModelError
 from core.friction import budget_of_load
 from core.model import ServoModel
+from core.tabular import Tabular
 
 NAMED = 0.06
 """Height of an area that has room for its name, as a share of the largest external torque."""
@@ -43,8 +45,8 @@ CURVE_POINTS = 201
 """Motor torques of a diagram nobody chose them for; odd, so that 0 is one of them."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class DriveBackdriveDiagram:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class DriveBackdriveDiagram(Tabular):
     """Both boundaries over motor torque, at several speeds."""
 
     motor_torque: Array
@@ -57,6 +59,39 @@ class DriveBackdriveDiagram:
     """(n, k) N·m; −inf (for a motor torque ≥ 0) or inf where no external torque moves the servo back."""
     self_locking: NDArray[np.bool_]
     """(k,) whether no external torque, however large, moves the servo against its motor at that speed."""
+
+    def heading(self) -> str:
+        """Return the span of the diagram."""
+        low, high = self.motor_torque.min(), self.motor_torque.max()
+        return f"drive and backdrive torque for motor torques of {low:.3g} to {high:.3g} N·m"
+
+    def columns(self) -> Mapping[str, Array]:
+        """Return motor torque and both boundaries at each speed [N·m], (n,) each."""
+        at_speeds = [(f"at {speed:g} rad/s", k) for k, speed in enumerate(self.velocity)]
+        return {
+            "motor torque": self.motor_torque,
+            **{f"drive {speed}": self.drive[:, k] for speed, k in at_speeds},
+            **{f"backdrive {speed}": self.backdrive[:, k] for speed, k in at_speeds},
+        }
+
+    def plot(self, axes: Any = None) -> Any:
+        """Draw both boundaries over motor torque.
+
+        Args:
+            axes: Matplotlib axes to draw on. Default: a new figure.
+
+        Returns:
+            The axes.
+        """
+        from matplotlib import pyplot
+
+        axes = axes or pyplot.subplots(figsize=(6, 5), layout="constrained")[1]
+        for name, values in list(self.columns().items())[1:]:
+            axes.plot(self.motor_torque, values, "-" if name.startswith("drive") else "--", label=name)
+        axes.set_xlabel("motor torque [N·m]")
+        axes.set_ylabel("external torque [N·m]")
+        axes.legend()
+        return axes
 
 
 @dataclass(frozen=True)

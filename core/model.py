@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +28,7 @@ from core.parameters import Parameter, ParameterSet
 from core.recording import ServoSettings
 from core.sealed import is_edited, sealed_text
 from core.servo_spec import ServoSpec, parse_servo
+from core.tabular import Tabular
 from core.terms import (
     BRISTLE,
     COMMAND_PATH_TERMS,
@@ -68,8 +69,8 @@ BAM_COMMAND_PATH = {
 """Keys of Rhoban/bam's parameter files to our terms of the command path."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ServoModel:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ServoModel(Tabular):
     """Everything needed to simulate one servo."""
 
     servo: str
@@ -146,6 +147,20 @@ class ServoModel:
             f"bristle_damping = {values['bristle_damping']:.4g} N·m·s/rad allows; raise bristle_damping to at least "
             f"{needed:.4g}, or dtheta_stribeck or friction_viscous, or lower the friction that is extra at rest"
         )
+
+    def heading(self) -> str:
+        """Return title and step."""
+        return f"{self.title}, {self.control.law} law, {self.integration}"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the parameters."""
+        known = list(self.parameters.values())
+        return {
+            "parameter": [p.name for p in known],
+            "symbol": [p.symbol for p in known],
+            "value": [p.value for p in known],
+            "unit": [p.unit for p in known],
+        }
 
     @property
     def spec(self) -> ServoSpec:

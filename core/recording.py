@@ -20,6 +20,7 @@ from core.arrays import Array
 from core.bench import Bench
 from core.errors import InputError
 from core.finite import is_array
+from core.tabular import Tabular
 from core.words import counted
 
 
@@ -107,8 +108,8 @@ class ServoSettings:
             raise InputError(f"servo settings: {error}") from None
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Recording:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Recording(Tabular):
     """One run, as measured. Arrays share their first axis (n,); times increase strictly."""
 
     id: str
@@ -137,6 +138,15 @@ class Recording:
                 raise InputError(f"recording {self.id}: channel {name} holds values that are not finite")
         if not np.all(np.diff(self.time) > 0):
             raise InputError(f"recording {self.id}: times do not increase strictly")
+
+    def heading(self) -> str:
+        """Return run, servo, load and length."""
+        load = f"{self.bench.mass:g} kg at {self.bench.length:g} m, kp {self.settings.kp:g}"
+        return f"{self.id}, {self.settings.servo}, {load}, {self.samples} samples, {self.duration:.1f} s"
+
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Return the channels, (n,) each."""
+        return self.channels
 
     @property
     def time(self) -> Array:

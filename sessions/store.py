@@ -26,8 +26,10 @@ import h5py
 
 from core.atomic import write_atomically
 from core.identification.runs.split import Divisible
-from core.recording import Recording
+from core.recording import STATUS_WORDS, Recording
 from core.sealed import sealed_text
+from core.tabular import Tabular
+from core.words import counted
 from sessions import documents
 from sessions.annotations import Annotation, annotations_from, revised
 from sessions.errors import UNUSABLE, SessionError, UnreadableError, cause, shown
@@ -62,7 +64,7 @@ CLAIM_BLOCK = 64
 """Run numbers taken at once when many runs are added; each holds a file descriptor."""
 
 
-class Session:
+class Session(Tabular):
     """Runs of one bench. Get one by `create`, `open` or `open_or_create`."""
 
     def __init__(self, path: Path, facts: dict[str, Any], recovery: RecoveryReport) -> None:
@@ -77,6 +79,23 @@ class Session:
         """Whether this is an exported file, to which nothing can be added."""
         self._index = None if self.read_only else RunIndex(path)
         self._listing: Listing | None = None
+
+    def heading(self) -> str:
+        """Return folder and number of runs."""
+        return f"{self.path.name}, {counted(len(self.runs()), 'run')}"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the conditions of each run."""
+        runs = self.runs()
+        return {
+            "run": [run.id for run in runs],
+            "motion": [run.trajectory for run in runs],
+            "mass [kg]": [run.mass for run in runs],
+            "length [m]": [run.length for run in runs],
+            "kp": [run.kp for run in runs],
+            "duration [s]": [run.duration for run in runs],
+            "status": [STATUS_WORDS.get(run.exit_status, run.exit_status) for run in runs],
+        }
 
     @classmethod
     def create(cls, path: str | Path, title: str = "") -> Session:

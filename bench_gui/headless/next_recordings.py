@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bench_gui.headless.recording import PLAN_DOCUMENT
 from core.catalogue import load_servo
 from core.plan import GridPlan, suggested_plan
+from core.tabular import Tabular
 from core.terms import RICHEST, Supply
 from core.words import counted
 
@@ -22,8 +23,8 @@ FRICTION = RICHEST
 """Of the model that judges where none was identified."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class NextRecordings:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NextRecordings(Tabular):
     """Proposals, each worth what it adds to those before it, and what they were judged by."""
 
     servo: str
@@ -35,6 +36,22 @@ class NextRecordings:
     plan: GridPlan
     """What can be recorded."""
     proposals: tuple[Proposal, ...]
+
+    def heading(self) -> str:
+        """Return what the proposals rest on."""
+        return self.basis
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the conditions of each proposal and what it adds."""
+        cells = [proposal.cell for proposal in self.proposals]
+        return {
+            "motion": [cell.trajectory for cell in cells],
+            "mass [kg]": [cell.mass for cell in cells],
+            "length [m]": [cell.length for cell in cells],
+            "kp": [cell.kp for cell in cells],
+            "shrinks by": [proposal.factor for proposal in self.proposals],
+            "determines": [proposal.words for proposal in self.proposals],
+        }
 
     @property
     def basis(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from core.identification.search.objective import CHECKED_SUBSTEPS, Batch
 from core.model import ServoModel
 from core.recording import Recording
 from core.simulation import simulate_recording
+from core.tabular import Tabular
 from core.terms import Supply
 
 
@@ -25,13 +26,27 @@ class RunScore:
     samples: int
 
 
-@dataclass(frozen=True)
-class Evaluation:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Tabular):
     """Errors of a model on recordings: means over runs [rad] and each run."""
 
     mean_mae: float
     mean_rmse: float
     runs: tuple[RunScore, ...]
+
+    def heading(self) -> str:
+        """Return the means."""
+        means = f"MAE {self.mean_mae * 1e3:.2f} mrad, RMSE {self.mean_rmse * 1e3:.2f} mrad"
+        return f"{means}, mean over {len(self.runs)} runs"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the errors of each run [mrad]."""
+        return {
+            "run": [run.id for run in self.runs],
+            "MAE [mrad]": [run.mae * 1e3 for run in self.runs],
+            "RMSE [mrad]": [run.rmse * 1e3 for run in self.runs],
+            "samples": [run.samples for run in self.runs],
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

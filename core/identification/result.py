@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ from core.plain import OrUnknown, from_plain, plain_fields
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """What a result's file says of each parameter."""
+from core.tabular import Tabular
 
 
 def step_cost(model: ServoModel) -> float | None:
@@ -61,8 +62,8 @@ class Repeat:
     parameters: ParameterSet
 
 
-@dataclass(frozen=True)
-class ModelResult:
+@dataclass(frozen=True, repr=False)
+class ModelResult(Tabular):
     """What was found for one friction model: the best repeat and their spread. Errors in rad."""
 
     model: ServoModel
@@ -76,6 +77,22 @@ class ModelResult:
     evidence: Evidence
     held_out: Mapping[str, float] = field(default_factory=dict[str, float])
     """Mean absolute error of each run that was held out, by id."""
+
+    def heading(self) -> str:
+        """Return model and errors."""
+        held_out = "" if self.validation_mae is None else f", held out {self.validation_mae * 1e3:.2f} mrad"
+        return f"{self.model.title}, training {self.train_mae * 1e3:.2f} mrad{held_out}"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the identified parameters with half the width of their 95 % intervals."""
+        found = self.evidence.parameters
+        return {
+            "parameter": [p.name for p in found],
+            "value": [p.value for p in found],
+            "± 95 %": [p.half_width for p in found],
+            "unit": [p.unit for p in found],
+            "determined": ["yes" if p.determined else "no" for p in found],
+        }
 
     @property
     def spread(self) -> float | None:
@@ -128,8 +145,8 @@ class ModelResult:
         return from_plain(cls, data, model=model, repeats=repeats)
 
 
-@dataclass(frozen=True)
-class Identification:
+@dataclass(frozen=True, repr=False)
+class Identification(Tabular):
     """The outcome: the split and one result per model, in nested order."""
 
     request: IdentificationRequest
@@ -149,6 +166,22 @@ class Identification:
                 "cross-validate runs of this servo"
             )
         return replace(self, crossvalidation=crossvalidation)
+
+    def heading(self) -> str:
+        """Return the recommended model and the runs behind it."""
+        runs = len(self.split.train) + len(self.split.validation)
+        return f"{self.recommended.heading()}, recommended; from {runs} runs, {len(self.split.validation)} held out"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the errors of each model [mrad]."""
+        held_out = [r.validation_mae for r in self.results]
+        return {
+            "model": [r.model.friction.upper() for r in self.results],
+            "training [mrad]": [r.train_mae * 1e3 for r in self.results],
+            "held out [mrad]": [None if error is None else error * 1e3 for error in held_out],
+            "evaluations": [r.evaluations for r in self.results],
+            "warnings": [len(r.evidence.warnings) for r in self.results],
+        }
 
     @property
     def contenders(self) -> list[Contender]:

@@ -30,7 +30,10 @@ llvmlite.binding.set_option("servobench", "-force-vector-interleave=2")
 """A step is one long chain of dependent operations: two vectors of candidates side by side hide its latency, which
 LLVM's cost model does not see. Four are 1.4 times slower, as their numbers no longer fit into the registers."""
 
-_SOURCES = zlib.crc32(b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))))
+_SOURCES = zlib.crc32(
+    b"".join([__name__.encode(), *(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))])
+)
+"""Of the kernel's files, and of its name: what is kept imports its modules by name, see `servobench`."""
 
 
 def fingerprint(law: Law, full: bool, contact: Contact = Contact.RIGID, leapfrog: bool = False) -> int:

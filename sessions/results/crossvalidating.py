@@ -15,6 +15,7 @@ from core.identification.choice.repeatability import FloorRow
 from core.identification.choice.terms import TermCosts
 from core.identification.choice.transfer import TransferTable
 from core.identification.defaults import COMMAND_PATHS, CONDITIONS
+from core.tabular import Tabular
 from sessions.results.folder import (
     CROSSVALIDATION,
     CROSSVALIDATION_REQUEST,
@@ -59,8 +60,8 @@ class Question:
         return json.loads(json.dumps(same))
 
 
-@dataclass(frozen=True, kw_only=True)
-class CrossValidated:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CrossValidated(Tabular):
     """What came of it."""
 
     found: CrossValidation
@@ -73,6 +74,19 @@ class CrossValidated:
     """Fate of the session's other runs, where it is known, as `Selection.to_json` makes it."""
     folder: Path | None = None
     """Where it is kept, if it is."""
+
+    def heading(self) -> str:
+        """Return the choice in words."""
+        return self.found.choice.text
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return each model's error on what was held out [mrad]: the mean, then fold by fold."""
+        found = self.found
+        return {
+            "model": [variant.name for variant in found.variants],
+            "held out [mrad]": [found.error(variant).mean * 1e3 for variant in found.variants],
+            **{fold.label: [found.fit(v, fold).mean * 1e3 for v in found.variants] for fold in found.folds},
+        }
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; what there is beside the `CrossValidation` under names of its own."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -23,11 +23,13 @@ from core.identification.runs.conditions import missing_conditions
 from core.model import ServoModel, build_model
 from core.plain import from_plain, plain_fields
 from core.recording import Recording
+from core.tabular import Tabular
 from core.terms import COMMAND_PATH_TERMS, RICHEST
+from core.words import counted
 
 
-@dataclass(frozen=True, kw_only=True)
-class Coverage:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Coverage(Tabular):
     """What recordings contain, what follows for a model's terms, and what is wrong with them."""
 
     grid: ConditionGrid
@@ -44,6 +46,18 @@ class Coverage:
     """Run id and where its released pendulum came to rest [rad]; friction alone can hold it off hanging down."""
     findings: tuple[Finding, ...]
     """Errors first."""
+
+    def heading(self) -> str:
+        """Return the number of runs and of findings."""
+        return f"{counted(len(self.excitation), 'run')}, {counted(len(self.findings), 'finding')}"
+
+    def columns(self) -> Mapping[str, Sequence[str]]:
+        """Return the verdict on each term."""
+        return {
+            "term": [term.symbol for term in self.terms],
+            "verdict": [term.verdict for term in self.terms],
+            "why": [term.text for term in self.terms],
+        }
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
         """Findings of one severity."""

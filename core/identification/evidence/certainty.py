@@ -15,6 +15,7 @@ from core.identification.evidence.model import NORMAL_95, Evidence
 from core.identification.result import ModelResult
 from core.model import ServoModel
 from core.plain import OrInfinite, from_plain, plain_fields
+from core.tabular import Tabular
 from core.terms import physical_limits
 
 LIMIT = NORMAL_95**2
@@ -179,8 +180,8 @@ class ParameterCertainty:
         return from_plain(cls, data, profile=profile, spread=spread)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Certainty:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Certainty(Tabular):
     """Of one identified model."""
 
     servo: str
@@ -196,6 +197,22 @@ class Certainty:
     """Whether it was stopped before the end; what was complete is kept."""
     notes: tuple[str, ...] = ()
     """What to know about it as a whole, each with its remedy."""
+
+    def heading(self) -> str:
+        """Return the model and what was computed."""
+        draws = f"bootstrap of {self.draws} draws" if self.draws else "no bootstrap"
+        return f"{self.servo} {self.friction.upper()}, {len(self.runs)} runs, {draws}"
+
+    def columns(self) -> Mapping[str, Sequence[Any]]:
+        """Return the interval of each parameter by each method."""
+        return {
+            "parameter": [p.name for p in self.parameters],
+            "value": [p.value for p in self.parameters],
+            "± 95 %": [p.half_width for p in self.parameters],
+            "profile 95 %": [p.profile and p.profile.text for p in self.parameters],
+            "bootstrap 95 %": [p.spread and p.spread.text for p in self.parameters],
+            "unit": [p.unit for p in self.parameters],
+        }
 
     def made_of(self, model: ServoModel) -> bool:
         """Whether it is of this model, value by value."""
