@@ -5,7 +5,7 @@
     session = sb.example()                            # eight recordings of a real Dynamixel XL330
     found = sb.identify(session, models="m1,m6")
     model = found.recommended.model
-    sb.simulate(model, session.load("0001")).plot()   # simulated on top of measured
+    sb.simulate(model, session.load_all()[0]).plot()  # simulated on top of measured
     sb.export(model, "mujoco", "xl330_mujoco")
 
 Everything the window and the command `bench` compute is available here and is computed by the same functions.
@@ -444,7 +444,7 @@ def simulate(
         Both motions on one grid, with errors and a plot.
 
     Example:
-        >>> sb.simulate("xl330:m6", sb.example().load("0001")).mae < 0.1
+        >>> sb.simulate("xl330:m6", sb.example().load_all()[0]).mae < 0.1
         True
     """
     from core.comparison import compare

@@ -19,7 +19,7 @@ class Comparison(Tabular):
     """A simulated motion beside the measured one, on one time grid. Arrays are (n,).
 
     Example:
-        >>> run = sb.example().load("0001")
+        >>> run = sb.example().load_all()[0]
         >>> compared = sb.simulate("xl330:m6", run)
         >>> compared.residual.shape == compared.time.shape
         True

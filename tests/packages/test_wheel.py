@@ -42,7 +42,7 @@ def hatch(folder, *words):
 def sources():
     """Every file of the rooms that belongs to the product; an index is made when a session is opened."""
     files = (path for room in ROOMS for path in (ROOT / room).rglob("*") if path.is_file())
-    names = (path.relative_to(ROOT) for path in files)
+    names = (path.relative_to(ROOT) for path in (ROOT / "servobench.py", *files))
     return {
         name.as_posix()
         for name in names

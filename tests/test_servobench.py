@@ -1,0 +1,172 @@
+"""The interface for scripts and notebooks: its examples run, it is light, and it shares a folder with other packages."""
+
+import doctest
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+import servobench as sb
+from core.errors import InputError
+from sessions import export_csv
+
+ROOT = Path(sb.__file__).parent
+HEAVY = ("PySide6", "pyqtgraph", "numba", "numpy", "scipy", "matplotlib", "h5py")
+OTHERS = ("core", "drivers", "sessions", "resources", "bench_gui")
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """A working folder and a home of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SERVOBENCH_HOME", str(tmp_path / "home"))
+    matplotlib.use("agg")
+    return tmp_path
+
+
+@pytest.fixture
+def session():
+    return sb.example()
+
+
+def python(program, folder, *path):
+    """What a program prints in an interpreter of its own."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (*path, ROOT)))}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+class TestNames:
+    def test_every_name_is_there_and_is_described(self):
+        assert sorted(sb.__all__) == dir(sb)
+        for name in sb.__all__:
+            assert getattr(sb, name).__doc__, name
+
+    def test_an_unknown_name_is_an_attribute_error(self):
+        with pytest.raises(AttributeError, match="no_such_name"):
+            _ = sb.no_such_name
+
+    def test_functions_say_what_they_take_return_and_show_it(self):
+        for name in sb.__all__:
+            if name[0].islower() and getattr(sb, name).__module__ == "servobench":
+                text = getattr(sb, name).__doc__
+                assert "Args:" in text, name
+                assert "Example:" in text, name
+
+    def test_importing_loads_nothing_heavy(self, place):
+        program = f"import sys, servobench; print([name for name in {HEAVY} if name in sys.modules])"
+        assert python(program, place) == "[]"
+
+
+class TestExamples:
+    @pytest.mark.parametrize("name", [name for name in sb.__all__ if ">>>" in (getattr(sb, name).__doc__ or "")])
+    def test_the_example_of(self, name, session, capsys):
+        if name == "import_logs":
+            (first,) = export_csv(session, [session.runs()[0].id], Path())[:1]
+            shutil.copy(first, "log.csv")
+        tests = doctest.DocTestFinder(recurse=False).find(getattr(sb, name), name, globs={"sb": sb, "np": np})
+        runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+        for test in tests:
+            runner.run(test)
+        assert runner.summarize(verbose=False) == (0, runner.tries), capsys.readouterr().out
+
+
+class TestData:
+    def test_a_recording_of_arrays_is_simulated_on_its_own_grid(self):
+        time = np.arange(0.0, 2.0, 0.01)
+        run = sb.recording(
+            time, 0.5 * np.sin(3 * time), 0.45 * np.sin(3 * time - 0.2), servo="xl330", mass=0.2, length=0.1
+        )
+        compared = sb.simulate("xl330:m6", run)
+        np.testing.assert_array_equal(compared.measured, run.position)
+        np.testing.assert_array_equal(compared.residual, compared.simulated - run.position)
+        assert compared.mae == pytest.approx(np.mean(np.abs(compared.residual)))
+        assert compared.rmse == pytest.approx(np.sqrt(np.mean(compared.residual**2)))
+
+    def test_measured_supply_is_a_channel_and_its_median_the_nominal_one(self):
+        time = np.arange(0.0, 1.0, 0.01)
+        volts = np.linspace(4.8, 5.2, len(time))
+        run = sb.recording(time, time, time, servo="xl330", mass=0.2, length=0.1, supply_voltage=volts)
+        np.testing.assert_array_equal(run.channels["supply_voltage"], volts)
+        assert run.settings.supply_voltage == pytest.approx(5.0)
+
+    def test_a_run_that_is_sampled_irregularly_is_compared_sample_by_sample(self, session):
+        run = session.load(session.runs()[0].id)
+        compared = sb.simulate("xl330:m6", run)
+        assert compared.time.shape == compared.measured.shape == compared.simulated.shape
+
+    def test_a_session_uses_the_runs_that_a_fit_uses(self, session):
+        left_out = session.runs()[0].id
+        session.revise([left_out], lambda _, note: type(note)(excluded=True))
+        assert left_out not in [run.id for run in sb.evaluate("xl330:m6", session).runs]
+
+    def test_nothing_is_no_recordings(self):
+        with pytest.raises(InputError, match="no recordings"):
+            sb.evaluate("xl330:m6", [])
+
+
+class TestResults:
+    def test_an_identification_of_a_session_is_kept_as_the_command_keeps_it(self, session):
+        found = sb.identify(session, "m1", trials=60, seed=0, progress=False)
+        (folder,) = (session.path / "results").iterdir()
+        assert (
+            json.loads((folder / "m1.json").read_text())["parameters"]
+            == json.loads(found.recommended.model.to_json_text())["parameters"]
+        )
+
+    def test_recordings_without_a_session_leave_no_files(self, session, place):
+        runs = session.load_all()
+        before = set(place.iterdir())
+        sb.identify(runs, "m1", trials=60, seed=0, validation="none", progress=False)
+        assert set(place.iterdir()) == before
+
+    def test_results_are_one_line_a_table_and_html(self, session):
+        for shown in (session, session.load(session.runs()[0].id), sb.load_model("xl330:m6"), sb.coverage(session)):
+            assert len(repr(shown)) < 200
+            assert "\n" not in repr(shown)
+            assert str(shown).count("\n") >= 2
+            assert shown._repr_html_().count("<tr>") == len(str(shown).splitlines()) - 1
+
+    def test_data_frames_hold_every_row(self, session):
+        pandas = pytest.importorskip("pandas", reason="needs pandas")
+        run = session.load(session.runs()[0].id)
+        frame = run.to_frame()
+        assert isinstance(frame, pandas.DataFrame)
+        assert len(frame) == run.samples
+
+    def test_plots_show_what_was_compared(self, session):
+        compared = sb.simulate("xl330:m6", session.load(session.runs()[0].id))
+        lines = {line.get_label().split(",")[0]: line for line in compared.plot().get_lines()}
+        np.testing.assert_array_equal(lines["measured"].get_ydata(), compared.measured)
+        np.testing.assert_array_equal(lines["simulated"].get_ydata(), compared.simulated)
+        diagram = sb.drive_backdrive("mx106:m6")
+        np.testing.assert_array_equal(diagram.plot().get_lines()[0].get_ydata(), diagram.drive[:, 0])
+
+
+class TestFolders:
+    def test_packages_of_the_same_names_keep_theirs(self, place):
+        for name in OTHERS:
+            (place / name).mkdir()
+            (place / name / "__init__.py").write_text("MINE = True\n")
+        program = (
+            "import servobench as sb, core, sessions\n"
+            "run = sb.example().load('0001_lift_and_drop_kp100')\n"
+            "print(core.MINE, sessions.MINE, sb.simulate('xl330:m6', run).mae < 0.1, sb.Recording.__module__)\n"
+            "print(len(sb.export('mx106:m6', 'mujoco', 'out').files) > 1)"
+        )
+        assert python(program, place, place).split() == ["True"] * 3 + ["servobench.core.recording", "True"]
+
+    def test_elsewhere_they_are_the_packages_themselves(self, place):
+        assert (
+            python("import servobench, core.recording as r; print(servobench.Recording is r.Recording)", place)
+            == "True"
+        )
