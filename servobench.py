@@ -365,7 +365,7 @@ def import_logs(
     Example:
         >>> session = sb.import_logs(
         ...     "log.csv", "mine", columns="time=t:ms,goal=target:deg,position=angle:deg",
-        ...     servo="xl330", mass=0.1, length=0.1,
+        ...     servo="xl330", mass=0.1, length=0.1, kp=400,
         ... )
     """
     from sessions import Session, import_paths
