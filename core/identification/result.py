@@ -19,10 +19,10 @@ from core.identification.runs.split import Split
 from core.model import ServoModel
 from core.parameters import ParameterSet
 from core.plain import OrUnknown, from_plain, plain_fields
+from core.tabular import Tabular
 
 PARAMETER_FACTS = ("value", "unit", "symbol", "lower", "upper", "at_bound", "frozen")
 """What a result's file says of each parameter."""
-from core.tabular import Tabular
 
 
 def step_cost(model: ServoModel) -> float | None:
